@@ -10,12 +10,12 @@ use tokio::process::Command;
 use crate::kit::{Set, Tool};
 use crate::scene::Scene;
 
-const KIT: Set = Set { tool: Tool::Node, name: "claude-code" };
+pub(crate) const KIT: Set = Set { tool: Tool::Node, name: "claude-code" };
 /// Three generations of Messages models, and a model of a provider that speaks chat completions only.
 const MODELS: [&str; 4] = ["lm-opus-4-8", "lm-sonnet-4-6", "lm-opus-4-5-20251101", "gpt-agent"];
 
 /// The program for this platform; the package has one for each.
-fn program(folder: &Path) -> PathBuf {
+pub(crate) fn program(folder: &Path) -> PathBuf {
     let packages = folder.join("node_modules/@anthropic-ai");
     let entries =
         std::fs::read_dir(&packages).unwrap_or_else(|error| panic!("{}: {error}", packages.display()));

@@ -7,12 +7,14 @@
 //! nothing leaves the machine.
 
 mod claude_code;
+mod fresh;
 mod kit;
 mod openapi;
 mod recipes;
 mod rows;
 mod scene;
 mod script;
+mod shell;
 mod wire;
 
 use kit::{Set, Tool};

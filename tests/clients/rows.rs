@@ -40,7 +40,11 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (20, Side::Vercel, "Vercel AI SDK: text whole and streamed"),
     (21, Side::Vercel, "Vercel AI SDK: a tool loop, whole and streamed, ends"),
     (22, Side::Vercel, "Vercel AI SDK: structured output keeps to its schema"),
-    (23, Side::Responses, "responses: create, stream, tools, structured output, thinking, conversations"),
+    (
+        23,
+        Side::Responses,
+        "responses: create, stream and stream again, tools, structured output, thinking, conversations, log probabilities",
+    ),
     (24, Side::Openai, "embeddings: texts, tokens, both encodings, their price, errors"),
     (25, Side::Framework, "frameworks: an answer and its usage"),
     (26, Side::Framework, "frameworks: a stream"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_harness::{Caller, Gateway, Response, Setup, send_to};
+use gatehouse_harness::{Caller, Gateway, Response, Setup, binary, send_to};
 use gatehouse_sandbox::midjourney::TaskRecord;
 use gatehouse_sandbox::{Sandbox, Settings};
 use image::{ImageFormat, RgbImage};
@@ -37,8 +37,8 @@ pub(crate) async fn sandbox(change: impl FnOnce(&mut Settings)) -> Sandbox {
 pub(crate) fn setup(sandbox: &Sandbox) -> Setup {
     let context = serde_json::to_value(sandbox.context()).expect("addresses");
     let (api, files) = (&sandbox.midjourney().api, &sandbox.midjourney().files);
-    Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
-        .with_provider("midjourney", api, "{ header = \"mj-api-secret\" }", 1000, &["main"])
+    Setup::new(&binary(env!("CARGO_BIN_EXE_gatehouse")), &context)
+        .with_provider("midjourney", api, "{ header = \"mj-api-secret\" }", 10_000, &["main"])
         .with(&format!("[providers.midjourney]\nmedia_origins = [\"{files}\"]\n"))
         .with("[plugins.settings.journey.pace]\nshortest_ms = 10\nlongest_ms = 100\n")
 }

@@ -17,7 +17,7 @@ mod tls;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_harness::Setup;
+use gatehouse_harness::{Setup, binary, variable};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
@@ -27,8 +27,10 @@ async fn sandbox(job_time: Duration) -> Sandbox {
 }
 
 fn setup(sandbox: &Sandbox) -> Setup {
-    let binary = variable("GATEHOUSE_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").to_owned());
-    Setup::new(&binary, &serde_json::to_value(sandbox.context()).expect("addresses"))
+    Setup::new(
+        &binary(env!("CARGO_BIN_EXE_gatehouse")),
+        &serde_json::to_value(sandbox.context()).expect("addresses"),
+    )
 }
 
 /// The size of a test: small by default, larger through the environment.
@@ -36,11 +38,6 @@ fn setting(name: &str, usual: usize) -> usize {
     variable(name).map_or(usual, |text| {
         text.parse().unwrap_or_else(|_| panic!("{name}: expected a number, not {text:?}"))
     })
-}
-
-#[expect(clippy::disallowed_methods, reason = "larger runs by hand")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 fn request(prompt: &str) -> Value {

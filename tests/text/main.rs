@@ -4,9 +4,12 @@
 mod embeddings;
 mod fairness;
 mod large;
+mod logprobs;
 mod one_body_streams;
+mod replay;
 mod responses;
 mod scene;
 mod slow_providers;
+mod splits;
 mod thousand_streams;
 mod usage;

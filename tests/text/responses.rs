@@ -7,10 +7,16 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, Wire, request};
 
-const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
+pub(crate) const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
 
 /// A request of that caller; the status and the body.
-async fn ask(scene: &Scene, caller: &Caller, method: &str, path: &str, body: &str) -> (u16, String) {
+pub(crate) async fn ask(
+    scene: &Scene,
+    caller: &Caller,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> (u16, String) {
     let bearer = caller.bearer();
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     let answer = send(scene.gateway.public, method, path, &headers, body.to_owned()).await;
@@ -18,18 +24,18 @@ async fn ask(scene: &Scene, caller: &Caller, method: &str, path: &str, body: &st
 }
 
 /// A response of the main caller, as text.
-async fn create(scene: &Scene, body: &Value) -> (u16, String) {
+pub(crate) async fn create(scene: &Scene, body: &Value) -> (u16, String) {
     ask(scene, &scene.caller, "POST", "/v1/responses", &body.to_string()).await
 }
 
-async fn whole(scene: &Scene, body: &Value) -> Value {
+pub(crate) async fn whole(scene: &Scene, body: &Value) -> Value {
     let (status, text) = create(scene, body).await;
     assert_eq!(status, 200, "{body}: {text}");
     serde_json::from_str(&text).expect("JSON")
 }
 
 /// The data of every event, its name and number checked.
-fn events(text: &str) -> Vec<Value> {
+pub(crate) fn events(text: &str) -> Vec<Value> {
     let frames = text.strip_suffix("\n\n").expect("a blank line after the last frame").split("\n\n");
     let frames = frames.filter(|frame| !frame.starts_with(':'));
     let events: Vec<Value> = frames
@@ -46,12 +52,12 @@ fn events(text: &str) -> Vec<Value> {
     events
 }
 
-fn words(response: &Value) -> String {
+pub(crate) fn words(response: &Value) -> String {
     let parts = response["output"].as_array().expect("items").iter().filter(|item| item["type"] == "message");
     parts.filter_map(|item| item["content"][0]["text"].as_str()).collect()
 }
 
-fn model(provider: Wire) -> Value {
+pub(crate) fn model(provider: Wire) -> Value {
     request(provider, "", false)["model"].clone()
 }
 

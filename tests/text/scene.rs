@@ -71,11 +71,16 @@ impl Scene {
 
     /// Releases the answers once so many are held up, by either provider.
     pub(crate) async fn release(&self, held: usize) {
+        self.until_held(held).await;
+        self.sandbox.release();
+    }
+
+    /// Waits until so many answers are held up.
+    pub(crate) async fn until_held(&self, held: usize) {
         until("answers are held up", async || {
             self.record(Wire::Chat).held + self.record(Wire::Messages).held >= held
         })
         .await;
-        self.sandbox.release();
     }
 
     /// Micro-credits spent, once nothing is held.

@@ -55,13 +55,7 @@ impl EventBody {
 
     /// The response with this body.
     pub(crate) fn into_response(self) -> Response<ResponseBody> {
-        let mut response = Response::new(ResponseBody::Stream(self.boxed_unsync()));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-        // A reverse proxy that buffers would deliver the stream as one late response.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        response
+        response(ResponseBody::Stream(self.boxed_unsync()))
     }
 
     /// The error event that ends the stream.
@@ -119,6 +113,17 @@ impl Body for EventBody {
     fn is_end_stream(&self) -> bool {
         self.ended
     }
+}
+
+/// A response of events.
+pub(crate) fn response(events: ResponseBody) -> Response<ResponseBody> {
+    let mut response = Response::new(events);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    // A reverse proxy that buffers would deliver the stream as one late response.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
 }
 
 /// Each event's lines and a blank one.

@@ -2,7 +2,7 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 
-import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, raises, requestId, SCENE, spy } from "./checks.mjs";
+import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, PIXEL, raises, requestId, SCENE, spy } from "./checks.mjs";
 
 const SURFACE = "messages.create";
 const SONNET = "lm-sonnet-4-6";
@@ -95,6 +95,17 @@ check(4, "tools", async () => {
   const result = { type: "tool_result", tool_use_id: use.id, content: "snow, then sun" };
   const turns = [...messages, { role: "assistant", content: first.content }, { role: "user", content: [result] }];
   holds(textOf(await create({ messages: turns, tools })).includes("the tool said: snow, then sun"), "the tool's result");
+});
+
+check(4, "structured output, and an image", async () => {
+  const format = { type: "json_schema", schema: { ...WEATHER.input_schema, additionalProperties: false } };
+  const source = { type: "base64", media_type: "image/png", data: PIXEL };
+  const look = [{ type: "image", source }, { type: "text", text: "look" }];
+  for (const model of [SONNET, "gpt-sim"]) {
+    const message = await create({ model, messages: user("a ship"), output_config: { format } });
+    equal(Object.keys(JSON.parse(textOf(message))).sort(), ["city", "days"]);
+    holds(textOf(await create({ model, messages: user(look) })).includes("saw image/png 1x1"), model);
+  }
 });
 
 check(4, "parallel tools, streamed", async () => {

@@ -12,6 +12,10 @@ export const SCENE = JSON.parse(process.env.GATEHOUSE_SCENE);
 export const GATEWAY = SCENE.gateway;
 export const KEYS = SCENE.keys;
 
+/** A picture of one pixel. */
+export const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 const checks = [];
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 

@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 
-import { all, Bill, check, equal, GATEWAY, holds, KEYS, main, raises } from "./checks.mjs";
+import { all, Bill, check, equal, GATEWAY, holds, KEYS, main, PIXEL, raises } from "./checks.mjs";
 
 const MODELS = { "gpt-sim": "chat", "lm-sonnet-4-6": "messages" };
 const QUESTION = "[[words:9]] the keeper of the lighthouse — 灯台 🗼 — counts ships at dawn";
@@ -82,6 +82,15 @@ check(23, "structured output", async () => {
   }
 });
 
+check(23, "an image", async () => {
+  const url = `data:image/png;base64,${PIXEL}`;
+  const look = [{ type: "input_text", text: "look" }, { type: "input_image", image_url: url, detail: "auto" }];
+  for (const model of Object.keys(MODELS)) {
+    const response = await create({ model, input: [{ role: "user", content: look }] });
+    holds(response.output_text.includes("saw image/png 1x1"), response);
+  }
+});
+
 check(23, "thinking", async () => {
   const asked = { model: "lm-opus-4-8", input: "[[tool]] look", tools: [WEATHER], reasoning: { effort: "low", summary: "auto" } };
   const final = await client.responses.stream(asked).finalResponse();
@@ -99,6 +108,39 @@ check(23, "conversations", async () => {
   equal([error.code, error.param], ["previous_response_not_found", "previous_response_id"]);
   await (client.responses.delete ?? client.responses.del).call(client.responses, first.id);
   await raises(OpenAI.NotFoundError, () => client.responses.retrieve(first.id));
+});
+
+check(23, "log probabilities", async () => {
+  const asked = { input: QUESTION, include: ["message.output_text.logprobs"], top_logprobs: 2 };
+  const whole = await create(asked);
+  const entries = whole.output[0].content[0].logprobs;
+  equal(entries.map((entry) => entry.token).join(""), whole.output_text);
+  const events = await all(create({ ...asked, stream: true }));
+  const deltas = events.filter((event) => event.type === "response.output_text.delta");
+  for (const { delta, logprobs } of deltas) {
+    equal(logprobs.map((entry) => entry.token).join(""), delta);
+  }
+  equal(deltas.flatMap((event) => event.logprobs), entries);
+  const final = await client.responses.stream({ model: "gpt-sim", ...asked }).finalResponse();
+  equal(final.output[0].content[0].logprobs, entries);
+  const error = await raises(OpenAI.BadRequestError, () => create({ ...asked, model: "lm-sonnet-4-6" }));
+  equal(error.param, "include[0]");
+});
+
+check(23, "a stream once more", async () => {
+  for (const model of Object.keys(MODELS)) {
+    const events = await all(create({ model, input: QUESTION, stream: true }));
+    const { id } = events[0].response;
+    // Older versions have no `retrieve` of a stream.
+    const again = (query) => all(client.get(`/responses/${id}`, { query: { stream: true, ...query }, stream: true }));
+    equal(await again({}), events);
+    equal(await again({ starting_after: 4 }), events.slice(5));
+    if (client.chat.completions.stream) {
+      const final = await client.responses.stream({ response_id: id, starting_after: 4 }).finalResponse();
+      equal([said(final), final.status], [said(events.at(-1).response), "completed"]);
+    }
+    await raises(OpenAI.NotFoundError, () => make("other").responses.retrieve(id));
+  }
 });
 
 check(23, "errors", async () => {

@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 
-import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, raises, requestId, spy } from "./checks.mjs";
+import { all, ask, Bill, calls, check, equal, GATEWAY, header, holds, KEYS, main, many, paid, PIXEL, raises, requestId, spy } from "./checks.mjs";
 
 const SURFACE = "chat.completions";
 const BARE = { "x-response-format": "bare" };
@@ -91,6 +91,17 @@ check(1, "stream helper", async () => {
   equal([deltas, final.choices[0].finish_reason], [final.choices[0].message.content, "stop"]);
 });
 
+check(1, "log probabilities", async () => {
+  const asked = { messages: QUESTION, logprobs: true, top_logprobs: 3 };
+  const [choice] = (await create(asked)).choices;
+  const entries = choice.logprobs.content;
+  equal(entries.map((entry) => entry.token).join(""), choice.message.content);
+  equal([...new Set(entries.map((entry) => entry.top_logprobs.length))], [3]);
+  const final = await helper(asked).finalChatCompletion();
+  equal(final.choices[0].logprobs.content, entries);
+  equal((await create({ ...asked, model: "lm-sonnet-4-6" })).choices[0].logprobs, null);
+});
+
 check(1, "a provider that does not stream", async () => {
   const asked = { messages: user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine") };
   const whole = await create(asked);
@@ -135,6 +146,14 @@ check(1, "structured output", async () => {
   const json_schema = { name: "ship", strict: true, schema: WEATHER.function.parameters };
   const completion = await create({ messages: user("a ship"), response_format: { type: "json_schema", json_schema } });
   equal(Object.keys(JSON.parse(completion.choices[0].message.content)).sort(), ["city", "days"]);
+});
+
+check(1, "an image", async () => {
+  const look = [{ type: "text", text: "look" }, { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } }];
+  for (const model of ["gpt-sim", "lm-sonnet-4-6"]) {
+    const completion = await create({ model, messages: user(look) });
+    holds(completion.choices[0].message.content.includes("saw image/png 1x1"), model);
+  }
 });
 
 check(1, "models", async () => {

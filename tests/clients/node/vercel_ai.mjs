@@ -6,7 +6,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { embedMany, generateText, Output, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 
-import { check, equal, GATEWAY, holds, KEYS, main } from "./checks.mjs";
+import { check, equal, GATEWAY, holds, KEYS, main, PIXEL } from "./checks.mjs";
 
 const MODELS = ["lm-sonnet-4-6", "lm-opus-4-8", "gpt-sim"];
 const base = { baseURL: `${GATEWAY}/v1`, apiKey: KEYS.bare };
@@ -34,10 +34,6 @@ const harbour = tool({
   inputSchema: z.object({ ship: z.string() }),
   execute: async ({ ship }) => `${ship} is at the pier`,
 });
-
-/** A picture of one pixel. */
-const PIXEL =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const each = async (run) => {
   for (const [provider, id, model] of CROSSINGS) {

@@ -1,6 +1,7 @@
 """The anthropic package against the gateway."""
 
 import functools
+import json
 
 import anthropic
 from anthropic import Anthropic, AsyncAnthropic
@@ -148,6 +149,14 @@ def pictures():
     message = create(messages=user("say until dusk comes"), stop_sequences=["dusk"])
     equal((message.stop_reason, message.stop_sequence), ("stop_sequence", "dusk"))
     holds("dusk" not in text_of(message), message)
+
+
+@check(4, "structured output")
+def structured():
+    format = {"type": "json_schema", "schema": {**WEATHER["input_schema"], "additionalProperties": False}}
+    for model in (SONNET, "gpt-sim"):
+        message = create(model=model, messages=user("a ship"), extra_body={"output_config": {"format": format}})
+        equal(set(json.loads(text_of(message))), {"city", "days"}, model)
 
 
 @check(4, "a prompt that is kept")

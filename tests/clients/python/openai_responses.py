@@ -154,6 +154,46 @@ def conversations():
     raises(openai.NotFoundError, client.responses.retrieve, first.id)
 
 
+@check(23, "log probabilities")
+def logprobs():
+    asked = {"input": QUESTION, "include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    whole = client.responses.create(model="gpt-sim", **asked)
+    entries = whole.output[0].content[0].logprobs
+    equal("".join(entry.token for entry in entries), whole.output_text)
+    equal(({len(entry.top_logprobs) for entry in entries}, whole.top_logprobs), ({2}, 2))
+    entries = [(entry.token, entry.logprob) for entry in entries]
+    events = list(client.responses.create(model="gpt-sim", stream=True, **asked))
+    deltas = [event for event in events if event.type == "response.output_text.delta"]
+    for event in deltas:
+        equal("".join(entry.token for entry in event.logprobs), event.delta)
+    equal([(entry.token, entry.logprob) for event in deltas for entry in event.logprobs], entries)
+    with client.responses.stream(model="gpt-sim", **asked) as helper:
+        final = helper.get_final_response().output[0].content[0]
+    equal([(entry.token, entry.logprob) for entry in final.logprobs], entries)
+    error = raises(openai.BadRequestError, client.responses.create, model="lm-sonnet-4-6", **asked)
+    equal(error.param, "include[0]")
+
+
+@check(23, "a stream once more")
+def replayed():
+    for model in MODELS:
+        events = list(client.responses.create(model=model, input=QUESTION, stream=True))
+        told = [event.to_dict() for event in events]
+        name = events[0].response.id
+        equal([event.to_dict() for event in client.responses.retrieve(name, stream=True)], told)
+        rest = client.responses.retrieve(name, stream=True, starting_after=4)
+        equal([event.to_dict() for event in rest], told[5:])
+        with client.responses.stream(response_id=name, starting_after=4) as helper:
+            equal([event.sequence_number for event in helper], list(range(5, len(told))))
+            equal(helper.get_final_response().output_text, events[-1].response.output_text)
+        raises(openai.NotFoundError, make(key="other").responses.retrieve, name, stream=True)
+    whole = client.responses.create(model="gpt-sim", input=QUESTION)
+    again = list(client.responses.retrieve(whole.id, stream=True))
+    equal(again[-1].response.output_text, whole.output_text)
+    error = raises(openai.BadRequestError, client.responses.retrieve, whole.id, stream=True, starting_after=1)
+    equal(error.param, "starting_after")
+
+
 @check(23, "errors")
 def errors():
     error = raises(openai.BadRequestError, client.responses.create, model="gpt-sim", input="x", background=True)

@@ -8,7 +8,7 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 
-from checks import GATEWAY, KEYS, Bill, Spy, ask, calls, check, equal, holds, main, many, paid, raises
+from checks import GATEWAY, KEYS, PIXEL, Bill, Spy, ask, calls, check, equal, holds, main, many, paid, raises
 
 SURFACE = "chat.completions"
 BARE = {"x-response-format": "bare"}
@@ -114,6 +114,22 @@ def stream_helper():
     equal((deltas, final.choices[0].finish_reason), (final.choices[0].message.content, "stop"))
 
 
+@check(1, "log probabilities")
+def logprobs():
+    asked = {"messages": QUESTION, "logprobs": True, "top_logprobs": 3}
+    choice = client().chat.completions.create(model="gpt-sim", **asked).choices[0]
+    entries = choice.logprobs.content
+    equal("".join(entry.token for entry in entries), choice.message.content)
+    equal({len(entry.top_logprobs) for entry in entries}, {3})
+    holds(all(entry.logprob < 0 and bytes(entry.bytes).decode() == entry.token for entry in entries), entries)
+    with client().chat.completions.stream(model="gpt-sim", **asked) as events:
+        final = events.get_final_completion()
+    equal(final.choices[0].logprobs.content, entries, "the same tokens")
+    # A provider of messages has none.
+    choice = client().chat.completions.create(model="lm-sonnet-4-6", **asked).choices[0]
+    equal((choice.logprobs, bool(choice.message.content)), (None, True))
+
+
 @check(1, "a provider that does not stream")
 def unstreamed():
     asked = {"model": "gpt-sim", "messages": user("[[json-for-stream]] [[words:9]] one two three four five six seven eight nine")}
@@ -175,6 +191,15 @@ def structured():
 
     parsed = client().chat.completions.parse(model="gpt-sim", messages=user("a ship"), response_format=Ship)
     holds(isinstance(parsed.choices[0].message.parsed, Ship), parsed)
+
+
+@check(1, "an image")
+def image():
+    url = f"data:image/png;base64,{PIXEL}"
+    look = user([{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": url}}])
+    for model in ("gpt-sim", "lm-sonnet-4-6"):
+        completion = client().chat.completions.create(model=model, messages=look)
+        holds("saw image/png 1x1" in completion.choices[0].message.content, completion)
 
 
 @check(1, "several choices, and thinking")
@@ -416,7 +441,7 @@ def base_urls():
 @check(17, "a chat client of a model that speaks messages")
 def translated():
     bill = Bill()
-    picture = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    picture = f"data:image/png;base64,{PIXEL}"
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "what is the weather?"},

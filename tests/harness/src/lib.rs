@@ -6,6 +6,7 @@
 //! listener, killed with a signal.
 
 mod clock;
+mod environment;
 mod fixture;
 mod gateway;
 mod http;
@@ -15,6 +16,7 @@ mod seed;
 mod wait;
 
 pub use clock::TestClock;
+pub use environment::{binary, variable};
 pub use fixture::{component, puppet, puppet_claiming};
 pub use gateway::{Caller, Gateway, Setup};
 pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to, try_send};

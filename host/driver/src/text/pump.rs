@@ -112,6 +112,9 @@ impl Pump {
         let Chunk { send, usage, output_bytes, last } = chunk;
         self.usage = usage.or(self.usage);
         self.output_bytes += u64::from(output_bytes);
+        if let Some(kept) = self.kept.as_mut().filter(|_| !last) {
+            kept.outline.add(&send);
+        }
         if last {
             return Some(StreamEnd::Complete(send));
         }

@@ -10,24 +10,37 @@ use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
 use crate::http::response::{self, ResponseBody};
+use crate::sse;
 
 /// Items of one page, where the client names no number, and at most.
 const PAGE: usize = 20;
 const MAX_PAGE: usize = 100;
 
-/// The response as it was answered.
+/// The response as it was answered, or its stream once more.
 pub(super) async fn read(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let query = Query::parse(request.parts.uri.query());
+    let after = query.parsed::<u64>("starting_after", "a number of at least 0")?;
     if query.parsed::<bool>("stream", "true or false")? == Some(true) {
-        let message = "stream: expected false, a response is streamed while it is made and read whole later";
-        return Err(Refusal::field("stream", message));
+        return replay(&context.backend, key, request.param, after).await;
     }
     let kept = find(&context.backend, key, request.param).await?;
     Ok(response::json_text(kept.response))
+}
+
+/// Its events, or those after the one of that number. They are all there, so they leave in one piece.
+async fn replay(
+    backend: &Backend,
+    key: &Key,
+    id: &str,
+    after: Option<u64>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let events = backend.response_events(key, id, after).await;
+    let events = events.map_err(|error| jobs::submit_refusal(error, None))?.ok_or_else(|| unknown(id))?;
+    Ok(sse::response(ResponseBody::Whole(sse::frame(&events))))
 }
 
 /// Forgets it.

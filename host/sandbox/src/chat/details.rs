@@ -8,6 +8,8 @@ pub(crate) struct Details {
     pub(super) model: &'static Model,
     pub(super) include_usage: bool,
     pub(super) obfuscated: bool,
+    /// Log probabilities are asked for, with so many alternatives of each token.
+    pub(super) logprobs: Option<usize>,
     pub(super) prompt_tokens: u64,
     /// Every beginning of the prompt that ends with a message, and its tokens.
     pub(super) prefixes: Vec<(Prefix, u64)>,

@@ -12,6 +12,7 @@
 mod details;
 mod embeddings;
 mod errors;
+mod logprobs;
 mod message;
 mod models;
 mod protocol;

@@ -79,7 +79,10 @@ pub(super) fn check(value: &Value, account: usize) -> Result<Checked<Chat>, Refu
     let options = &value["stream_options"];
     let include_usage = options["include_usage"] == true;
     let obfuscated = options["include_obfuscation"] == true;
-    let details = Details { model, include_usage, obfuscated, prompt_tokens, prefixes, embeddings: None };
+    let top = value["top_logprobs"].as_u64().and_then(|top| usize::try_from(top).ok()).unwrap_or(0);
+    let logprobs = (value["logprobs"] == true).then_some(top);
+    let details =
+        Details { model, include_usage, obfuscated, logprobs, prompt_tokens, prefixes, embeddings: None };
     let choices = value["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
     Ok(Checked { model: model.id, question, choices, stream, details })
 }

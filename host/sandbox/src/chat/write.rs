@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::errors::Chat;
+use super::logprobs::{self, Token};
 use crate::common::schema::{items, text};
 use crate::text::answer::generate::{Answer, Part, Stop};
 use crate::text::answer::seed::Seed;
@@ -25,7 +26,8 @@ fn finish(stop: &Stop) -> &'static str {
 pub(super) fn whole(answer: &Written<'_, Chat>) -> Value {
     let choice = |(index, choice): (usize, &Answer)| {
         let (message, finish) = (message(choice, answer), finish(&choice.stop));
-        json!({ "index": index, "message": message, "finish_reason": finish, "logprobs": null })
+        let logprobs = judged(&message, answer.request.details.logprobs);
+        json!({ "index": index, "message": message, "finish_reason": finish, "logprobs": logprobs })
     };
     let choices: Vec<Value> = answer.answers.iter().enumerate().map(choice).collect();
     let mut body = json!({
@@ -69,6 +71,14 @@ fn message(choice: &Answer, answer: &Written<'_, Chat>) -> Value {
     message
 }
 
+/// `logprobs` of a whole choice, if they are asked for.
+fn judged(message: &Value, top: Option<usize>) -> Value {
+    let Some(top) = top else { return Value::Null };
+    let field = if message["refusal"].is_null() { "content" } else { "refusal" };
+    let entries = logprobs::tokens(text(message, field), top).into_iter().map(|token| token.entry);
+    logprobs::of(field, entries.collect())
+}
+
 fn usage(usage: Usage) -> Value {
     json!({
         "prompt_tokens": usage.all_input(),
@@ -96,14 +106,14 @@ pub(super) fn events(answer: &Written<'_, Chat>) -> Vec<Event> {
         if faults.has(Marker::DoneEarly) {
             continue;
         }
-        let mut last = writer.chunk(index, json!({}), Some(finish(&choice.stop)));
+        let mut last = writer.chunk(index, json!({}), Some(finish(&choice.stop)), Value::Null);
         if is_clone && tells_usage && index + 1 == answer.answers.len() {
             last["usage"] = usage(answer.usage);
         }
         writer.push(&last, EventKind::Frame);
     }
     if tells_usage && !is_clone {
-        let mut totals = writer.chunk(0, json!({}), None);
+        let mut totals = writer.chunk(0, json!({}), None, Value::Null);
         totals["choices"] = json!([]);
         totals["usage"] = usage(answer.usage);
         writer.push(&totals, EventKind::Frame);
@@ -126,14 +136,31 @@ impl Writer<'_> {
         let calls = items(message, "tool_calls");
         let content = calls.is_empty().then_some("");
         let first = json!({ "role": "assistant", "content": content, "refusal": null });
-        let first = self.chunk(index, first, None);
+        let top = self.answer.request.details.logprobs;
+        let no_tokens = top.map_or(Value::Null, |_| logprobs::of("content", vec![]));
+        let first = self.chunk(index, first, None, no_tokens);
         self.push(&first, EventKind::Frame);
         for field in ["reasoning_content", "refusal", "content"] {
-            for piece in words::pieces(&mut self.seed, text(message, field)) {
-                self.delta(index, json!({ field: piece }));
+            match top.filter(|_| field != "reasoning_content") {
+                Some(top) => self.tokens(index, field, logprobs::tokens(text(message, field), top)),
+                None => {
+                    for piece in words::pieces(&mut self.seed, text(message, field)) {
+                        self.delta(index, json!({ field: piece }), Value::Null);
+                    }
+                }
             }
         }
         self.calls(index, calls);
+    }
+
+    /// A text with the log probabilities of its tokens, one to three of them in a chunk.
+    fn tokens(&mut self, index: usize, field: &str, mut tokens: Vec<Token<'_>>) {
+        while !tokens.is_empty() {
+            let count = (1 + self.seed.below(3)).min(tokens.len());
+            let (texts, entries): (String, Vec<Value>) =
+                tokens.drain(..count).map(|token| (token.text, token.entry)).unzip();
+            self.delta(index, json!({ field: texts }), logprobs::of(field, entries));
+        }
     }
 
     /// Calls one after the other, or interleaved: one piece of each in turn.
@@ -152,23 +179,23 @@ impl Writer<'_> {
             deltas.sort_by_key(|(step, _)| *step);
         }
         for (_, call) in deltas {
-            self.delta(index, json!({ "tool_calls": [call] }));
+            self.delta(index, json!({ "tool_calls": [call] }), Value::Null);
         }
     }
 
-    fn delta(&mut self, index: usize, delta: Value) {
-        let chunk = self.chunk(index, delta, None);
+    fn delta(&mut self, index: usize, delta: Value, logprobs: Value) {
+        let chunk = self.chunk(index, delta, None, logprobs);
         self.push(&chunk, EventKind::Delta);
     }
 
-    fn chunk(&mut self, index: usize, delta: Value, finish: Option<&str>) -> Value {
+    fn chunk(&mut self, index: usize, delta: Value, finish: Option<&str>, logprobs: Value) -> Value {
         let mut chunk = json!({
             "id": self.answer.id,
             "object": "chat.completion.chunk",
             "created": self.answer.created,
             "model": self.answer.request.model,
             "system_fingerprint": "fp_sandbox",
-            "choices": [{ "index": index, "delta": delta, "finish_reason": finish, "logprobs": null }],
+            "choices": [{ "index": index, "delta": delta, "finish_reason": finish, "logprobs": logprobs }],
         });
         if self.null_usage {
             chunk["usage"] = Value::Null;

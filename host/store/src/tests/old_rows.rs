@@ -6,7 +6,7 @@ use gatehouse_model::{
     Task, TaskId, UnixMs,
 };
 use gatehouse_tasks::sample::{customer_id, name};
-use gatehouse_tasks::{Hold, HoldId};
+use gatehouse_tasks::{Hold, HoldId, ResponseRecord};
 
 use super::begin;
 use crate::config::Config;
@@ -66,6 +66,12 @@ const KEY: &str = "\
     663661323566653937626635323761323562a763726561746564cf0000019c57d36e00a571756f746164a47573656428\
     a66d6f64656c7391a76374782d70726fa86e6574776f726b7390a765787069726573c0a77265766f6b6564c0ab636861\
     745f666f726d6174a462617265";
+
+/// A response of the release before its stream could be told again.
+const RESPONSE: &str = "\
+    0188a8637573746f6d6572a461636d65a26964a6726573705f31a870726576696f7573c0a46b657074cf0000019c57d3\
+    6e00a765787069726573cf0000019c57d45860a56974656d7391a56d73675f31a5696e707574c4035b375da872657370\
+    6f6e7365c40f7b226964223a22726573705f31227d";
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
@@ -158,4 +164,19 @@ async fn an_old_file_gets_the_tables_it_lacks() {
         assert_eq!(store.owned_names(&customer_id(0), &[name(1)]), Ok(vec![]));
         assert!(store.examine().unwrap().is_clean());
     }
+}
+
+#[test]
+fn a_response_without_an_outline_is_read() {
+    let found: ResponseRecord = decode("responses", &bytes(RESPONSE)).unwrap();
+    assert_eq!(
+        (found.customer.0.as_str(), found.id.as_str(), found.previous.as_deref()),
+        ("acme", "resp_1", None)
+    );
+    assert_eq!((found.kept, found.expires), (UnixMs(1_771_000_000_000), UnixMs(1_771_000_060_000)));
+    assert_eq!(
+        (found.input.as_slice(), found.response.as_slice()),
+        (&b"[7]"[..], &br#"{"id":"resp_1"}"#[..])
+    );
+    assert_eq!((found.items, found.outline), (vec!["msg_1".to_owned()], vec![]));
 }

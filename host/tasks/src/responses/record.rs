@@ -24,13 +24,18 @@ pub struct ResponseRecord {
     /// The response as the client read it, JSON.
     #[serde(with = "serde_bytes")]
     pub response: Vec<u8>,
+    /// What else its stream takes to be told again, as the driver writes it; empty where it was answered whole.
+    #[serde(with = "serde_bytes", default)]
+    pub outline: Vec<u8>,
 }
 
 impl ResponseRecord {
     /// Bytes that count against a customer's limit.
     #[must_use]
     pub fn size(&self) -> u64 {
-        (self.input.len() as u64).saturating_add(self.response.len() as u64)
+        [&self.input, &self.response, &self.outline]
+            .iter()
+            .fold(0, |size, part| size.saturating_add(part.len() as u64))
     }
 }
 

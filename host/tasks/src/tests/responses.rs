@@ -24,7 +24,8 @@ fn record(customer: &str, number: u64, bytes: usize) -> ResponseRecord {
         expires: kept.plus(Duration::from_secs(60)),
         items: vec![format!("msg_{number}")],
         input: vec![b'i'; bytes / 2],
-        response: vec![b'r'; bytes - bytes / 2],
+        response: vec![b'r'; bytes - bytes / 2 - bytes / 5],
+        outline: vec![b'o'; bytes / 5],
     }
 }
 

@@ -30,7 +30,9 @@ pub(crate) struct Params {
     temperature: Option<f64>,
     #[schemars(range(min = 0, max = 1))]
     top_p: Option<f64>,
-    #[schemars(range(min = 0, max = 0))]
+    /// The likeliest tokens at each position of the text, with their log probabilities; a model behind a messages
+    /// provider has none.
+    #[schemars(range(min = 0, max = 20))]
     top_logprobs: Option<u8>,
     /// `function`, `custom` and `namespace`.
     tools: Option<Vec<Value>>,

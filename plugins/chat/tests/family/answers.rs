@@ -24,7 +24,7 @@ fn chat(usage: Value) -> Value {
 
 #[test]
 fn a_chat_answer_keeps_its_bytes_under_the_public_name() {
-    let given = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"provider-sonnet-1","x_new":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"h\u00e9","extra":1.0},"finish_reason":"stop","logprobs":null}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10},"service_tier":"default"}"#;
+    let given = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1790000000,"model":"provider-sonnet-1","x_new":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"h\u00e9","extra":1.0},"finish_reason":"stop","logprobs":{"content":[{"token":"h\u00e9","logprob":-0.50,"top_logprobs":[]}],"refusal":null}}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10},"service_tier":"default"}"#;
     let answered = answer(Protocol::Chat, 200, given).unwrap();
     assert_eq!(answered.body, given.replace("provider-sonnet-1", MODEL));
     assert_eq!((answered.usage, answered.output_bytes), (usage(9, 1, 0, 0), 3));

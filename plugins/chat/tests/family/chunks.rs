@@ -34,7 +34,7 @@ fn deltas(deltas: &[Value]) -> Vec<Value> {
 }
 
 const START: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}"#;
-const TEXT: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"h\u00e9 "},"finish_reason":null}],"usage":null,"obfuscation":"xx"}"#;
+const TEXT: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"h\u00e9 "},"logprobs":{"content":[{"token":"h\u00e9 ","logprob":-0.50,"bytes":null}]},"finish_reason":null}],"usage":null,"obfuscation":"xx"}"#;
 const STOP: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}"#;
 const COUNT: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"prompt_tokens_details":{"cached_tokens":4}},"x":1}"#;
 const USAGE: Option<Usage> = Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0 });
@@ -49,7 +49,7 @@ fn the_standard_stream_with_tokens_asked_for() {
     assert_eq!((heard.usage, heard.written), (USAGE, 4));
     assert!(
         heard.data[1]
-            .contains(r#""choices":[{"index":0,"delta":{"content":"h\u00e9 "},"finish_reason":null}]"#)
+            .contains(r#""choices":[{"index":0,"delta":{"content":"h\u00e9 "},"logprobs":{"content":[{"token":"h\u00e9 ","logprob":-0.50,"bytes":null}]},"finish_reason":null}]"#)
     );
 }
 

@@ -132,10 +132,8 @@ impl<'a> Deref for UniqueObject<'a> {
 impl<'de: 'a, 'a> Deserialize<'de> for UniqueObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let object = Object::deserialize(deserializer)?;
-        let mut names: Vec<&str> = object.iter().map(|(name, _)| name).collect();
-        names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(D::Error::custom(format!("the field `{}` stands twice", pair[0]))),
+        match object.repeated() {
+            Some((name, _)) => Err(D::Error::custom(format!("the field `{name}` stands twice"))),
             None => Ok(Self(object)),
         }
     }

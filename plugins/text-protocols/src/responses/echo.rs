@@ -150,7 +150,7 @@ fn echoed(body: &Object<'_>, options: &Options<'_>) -> String {
         ("text", format!("{{\"format\":{format},\"verbosity\":\"{verbosity}\"}}")),
         ("tool_choice", or("tool_choice", "\"auto\"")),
         ("tools", or("tools", "[]")),
-        ("top_logprobs", "0".to_owned()),
+        ("top_logprobs", options.top_logprobs.to_string()),
         ("top_p", or("top_p", "1")),
         ("truncation", "\"disabled\"".to_owned()),
         ("user", or("user", "null")),

@@ -9,16 +9,18 @@ use crate::path::Path;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /// Values of `include`; what they ask for is given where there is any.
-const INCLUDES: [&str; 7] = [
+const INCLUDES: [&str; 8] = [
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
     "file_search_call.results",
     "message.input_image.image_url",
+    LOGPROBS,
     "reasoning.encrypted_content",
     "web_search_call.action.sources",
     "web_search_call.results",
 ];
 const LOGPROBS: &str = "message.output_text.logprobs";
+const NO_LOGPROBS: &str = "probabilities of tokens are not available from this model";
 const TIERS: [&str; 7] = ["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"];
 const MIN_OUTPUT_TOKENS: i64 = 16;
 const MAX_PAIRS: usize = 16;
@@ -38,11 +40,18 @@ pub(super) struct Options<'a> {
     /// `text.format`, and the same as a chat `response_format`.
     pub(super) format: Option<(Raw<'a>, String)>,
     pub(super) max_output_tokens: Option<u32>,
+    /// Log probabilities of the text's tokens are asked for.
+    pub(super) logprobs: bool,
+    /// So many alternatives of each token.
+    pub(super) top_logprobs: u64,
+    /// The provider has log probabilities.
+    has_logprobs: bool,
 }
 
 impl<'a> Options<'a> {
-    pub(super) fn read(body: &Object<'a>) -> Checked<Self> {
-        let mut options = Self::default();
+    /// `has_logprobs` says whether the provider has log probabilities of tokens.
+    pub(super) fn read(body: &Object<'a>, has_logprobs: bool) -> Checked<Self> {
+        let mut options = Self { has_logprobs, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
             if options.field(&path, name, raw)? && body.occurrences(name) > 1 {
@@ -66,6 +75,8 @@ impl<'a> Options<'a> {
             "reasoning" => self.reasoning(path, raw)?,
             "text" => self.text(path, raw)?,
             "max_output_tokens" => self.max_output_tokens = Some(max_output_tokens(path, raw)?),
+            "include" => self.include(path, raw)?,
+            "top_logprobs" => self.top_logprobs(path, raw)?,
             // Read by `tools`, `tool_choice` and `conversation`.
             "input" | "tools" | "tool_choice" => {}
             _ => return check(path, name, raw),
@@ -80,6 +91,29 @@ impl<'a> Options<'a> {
         };
         self.effort = read("effort", &EFFORTS)?;
         self.summary = read("summary", &["auto", "concise", "detailed"])?;
+        Ok(())
+    }
+
+    fn include(&mut self, path: &Path<'_>, raw: Raw<'_>) -> Checked<()> {
+        for (at, raw) in array(path, raw)?.into_iter().enumerate() {
+            let path = path.index(at);
+            if choice(&path, raw, &INCLUDES)? == LOGPROBS {
+                if !self.has_logprobs {
+                    return Err(wrong(&path, &format!("nothing of them: {NO_LOGPROBS}"), Some(raw)));
+                }
+                self.logprobs = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// A client that says how many alternatives it wants, wants them, whether or not `include` says so too.
+    fn top_logprobs(&mut self, path: &Path<'_>, raw: Raw<'_>) -> Checked<()> {
+        self.top_logprobs = integer(path, raw, 0..=20)?.unsigned_abs();
+        if self.top_logprobs > 0 && !self.has_logprobs {
+            return Err(wrong(path, &format!("0, {NO_LOGPROBS}"), Some(raw)));
+        }
+        self.logprobs |= self.top_logprobs > 0;
         Ok(())
     }
 
@@ -138,26 +172,11 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
         "prompt" => return refused("nothing, there are no stored prompts here"),
         "conversation" => return refused("nothing, use `previous_response_id`"),
         "context_management" => return refused("nothing, the conversation is never shortened here"),
-        "include" => {
-            for (at, raw) in array(path, raw)?.into_iter().enumerate() {
-                let path = path.index(at);
-                if JsonString::of(raw).is_some_and(|name| name.decoded() == LOGPROBS) {
-                    let expected = "nothing of them: probabilities of tokens are not available here";
-                    return Err(wrong(&path, expected, Some(raw)));
-                }
-                choice(&path, raw, &INCLUDES)?;
-            }
-        }
         "temperature" => {
             number(path, raw, 0.0..=2.0)?;
         }
         "top_p" => {
             number(path, raw, 0.0..=1.0)?;
-        }
-        "top_logprobs" => {
-            if integer(path, raw, 0..=20)? > 0 {
-                return refused("0, probabilities of tokens are not available here");
-            }
         }
         "max_tool_calls" => {
             integer(path, raw, 1..=i64::MAX)?;

@@ -40,7 +40,7 @@ impl Translated {
 pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
     let not_an_object = || Refusal::Invalid { field: None, message: "expected a JSON object".to_owned() };
     let body = Object::parse(json).ok_or_else(not_an_object)?;
-    let options = Options::read(&body)?;
+    let options = Options::read(&body, !target.is_messages)?;
     let root = Path::BRACKETED;
     // A provider of Messages refuses `strict` with an open schema; others read it as they like.
     let tools = body.get("tools").map(|raw| Tools::read(&root.key("tools"), raw, target.is_messages));
@@ -69,6 +69,12 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
     }
     if let Some((_, format)) = &options.format {
         out.member("response_format", format);
+    }
+    if options.logprobs {
+        out.member("logprobs", "true");
+    }
+    if options.top_logprobs > 0 {
+        out.member("top_logprobs", &options.top_logprobs.to_string());
     }
     write_tools(&mut out, &body, &tools, &choice)?;
     // Compatible servers that keep the older name of the cap refuse fields that are newer still.

@@ -33,6 +33,14 @@ impl Setup {
         Self { binary: binary.into(), config, socket: None }
     }
 
+    /// A gateway in sandbox mode, as without any configuration but on ports of its own.
+    #[must_use]
+    pub fn sandbox_mode(binary: &str) -> Self {
+        let config = "[server]\nlisten = \"127.0.0.1:0\"\n\n[admin]\nlisten = \"127.0.0.1:0\"\n\n\
+                      [sandbox]\nenabled = true\n";
+        Self { binary: binary.into(), config: config.to_owned(), socket: None }
+    }
+
     /// A gateway that inherits its public socket, as from systemd: the socket stays when the process ends, and
     /// clients wait in its queue for the next process.
     #[must_use]

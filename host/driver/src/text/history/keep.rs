@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
+use crate::text::history::replay::Outline;
 
 /// What is to be kept of a request.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(in crate::text) struct Kept {
     pub(super) previous: Option<String>,
     /// Its items, JSON of an array.
     pub(super) input: Vec<u8>,
+    /// The events of its stream, as they leave.
+    pub(in crate::text) outline: Outline,
 }
 
 #[derive(Deserialize)]
@@ -38,7 +41,8 @@ struct Terminal<'a> {
 
 impl DriverState {
     /// Keeps the response in the events that end a stream.
-    pub(in crate::text) async fn keep_last(&self, kept: Kept, events: &[Sse]) -> Result<(), TextError> {
+    pub(in crate::text) async fn keep_last(&self, mut kept: Kept, events: &[Sse]) -> Result<(), TextError> {
+        kept.outline.add(events);
         let ends = |event: &&Sse| {
             matches!(event.event.as_deref(), Some("response.completed" | "response.incomplete"))
         };
@@ -60,6 +64,7 @@ impl DriverState {
             items: answer.output.into_iter().map(|item| item.id).collect(),
             input: kept.input,
             response: response.to_vec(),
+            outline: kept.outline.into_bytes(),
         };
         let command = Command::KeepResponse { record: Box::new(record), limits: config.responses() };
         match self.store.execute_when_free(command, Durability::Immediate).await.map_err(SubmitError::from)? {

@@ -11,6 +11,7 @@ use crate::state::DriverState;
 use crate::text::api::CompletionRequest;
 use crate::text::history::keep::Kept;
 use crate::text::history::merge::{Wanted, inner, merge};
+use crate::text::history::replay::Outline;
 
 /// Responses one conversation may go through.
 const MAX_RESPONSES: usize = 1000;
@@ -63,6 +64,7 @@ impl DriverState {
             customer: customer.clone(),
             previous: wanted.previous,
             input: merged.input,
+            outline: Outline::default(),
         });
         Ok((merged.json, kept))
     }

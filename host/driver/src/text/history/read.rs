@@ -1,11 +1,13 @@
 //! Reads of kept responses by their owner, and their removal.
 
 use bytes::Bytes;
-use gatehouse_model::Key;
+use gatehouse_model::{Key, Sse};
 use gatehouse_tasks::{Applied, Command};
 
+use crate::body::off_worker;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::text::history::replay::events_after;
 
 /// A kept response.
 #[derive(Debug)]
@@ -24,6 +26,26 @@ impl Driver {
     pub async fn response(&self, key: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
         let found = self.state.store.response(&key.customer, id, self.state.now()).await?;
         Ok(found.map(|record| KeptResponse { response: record.response.into(), input: record.input.into() }))
+    }
+
+    /// The stream of the caller's kept response once more: all its events, or those after the one of that number. `None` as
+    /// for [`Driver::response`].
+    ///
+    /// # Errors
+    /// There is no event of that number, or a failed store.
+    pub async fn response_events(
+        &self,
+        key: &Key,
+        id: &str,
+        after: Option<u64>,
+    ) -> Result<Option<Vec<Sse>>, SubmitError> {
+        let found = self.state.store.response(&key.customer, id, self.state.now()).await?;
+        let Some(record) = found else { return Ok(None) };
+        let events = off_worker(record.response.len(), move || {
+            let response = std::str::from_utf8(&record.response).unwrap_or_default();
+            events_after(response, &record.outline, after)
+        });
+        events.await?.map(Some)
     }
 
     /// Forgets the caller's kept response; whether there was one.

@@ -90,7 +90,27 @@ async fn a_kept_response_is_read_listed_and_forgotten() {
     let edge = TestEdge::plain().await;
     let get = async |path: &str| edge.connect().await.ask(edge.get(&format!("{PATH}{path}"), "")).await;
     assert_eq!(get("/resp_1").await.body, r#"{"id":"resp_1"}"#);
-    assert_eq!(get("/resp_1?stream=true").await.status, 400);
+    // Its stream once more, or the rest of it.
+    for (query, numbers) in [
+        ("stream=true", vec![0, 1, 2]),
+        ("stream=true&starting_after=1", vec![2]),
+        ("stream=true&starting_after=2", vec![]),
+    ] {
+        let reply = get(&format!("/resp_1?{query}")).await;
+        assert_eq!((reply.status, reply.header("content-type")), (200, "text/event-stream; charset=utf-8"));
+        let found: Vec<(String, Value)> = frames(&reply.text());
+        let expected = numbers.into_iter().map(|number| ("response.a".to_owned(), json!(number)));
+        assert_eq!(found, expected.collect::<Vec<_>>(), "{query}");
+    }
+    for (query, param) in [
+        ("stream=yes", "stream"),
+        ("stream=true&starting_after=-1", "starting_after"),
+        ("stream=true&starting_after=9", "starting_after"),
+    ] {
+        let reply = get(&format!("/resp_1?{query}")).await;
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)), "{query}");
+    }
+    assert_eq!(get("/resp_2?stream=true").await.status, 404);
     let reply = get("/resp_2").await;
     assert_eq!((reply.status, reply.message()), (404, "Response with id 'resp_2' not found.".to_owned()));
 

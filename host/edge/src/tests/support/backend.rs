@@ -236,6 +236,23 @@ impl ScriptedBackend {
         };
         Ok((id == "resp_1").then_some(kept))
     }
+    pub(crate) async fn response_events(
+        &self,
+        _: &Key,
+        id: &str,
+        after: Option<u64>,
+    ) -> Result<Option<Vec<Sse>>, SubmitError> {
+        let event = |number: u64| Sse { event: Some("response.a".to_owned()), data: number.to_string() };
+        match after {
+            Some(3..) => Err(SubmitError::Invalid {
+                field: Some("starting_after".to_owned()),
+                message: "starting_after: too many".to_owned(),
+            }),
+            after => {
+                Ok((id == "resp_1").then(|| (after.map_or(0, |after| after + 1)..3).map(event).collect()))
+            }
+        }
+    }
     pub(crate) async fn forget_response(&self, _: &Key, id: &str) -> Result<bool, SubmitError> {
         Ok(id == "resp_1")
     }

@@ -44,6 +44,7 @@ pub(in crate::chat) fn check(value: &Value) -> Result<Checked<Chat>, Refusal> {
         model,
         include_usage: false,
         obfuscated: false,
+        logprobs: None,
         prompt_tokens: tokens,
         prefixes: vec![],
         embeddings: Some(asked),

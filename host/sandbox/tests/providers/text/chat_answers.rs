@@ -244,3 +244,39 @@ async fn images_are_seen_and_headers_are_the_providers() {
     }
     assert_eq!(reply.headers.get_all("set-cookie").iter().count(), 2);
 }
+
+/// The entries of a choice's text, whole or in a chunk.
+fn entries(choice: &Value, field: &str) -> Vec<Value> {
+    choice["logprobs"][field].as_array().cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn log_probabilities_are_of_the_tokens_of_the_text() {
+    let test = TestSandbox::start().await;
+    let asked = json!({ "logprobs": true, "top_logprobs": 3 });
+    for (question_text, field, other) in
+        [("hello there", "content", "refusal"), ("[[refusal]] hello", "refusal", "content")]
+    {
+        let whole = test.ask(WIRE, &with(ask(question_text), &asked)).await.json();
+        let choice = &whole["choices"][0];
+        assert_eq!(choice["logprobs"][other], Value::Null, "{choice}");
+        let tokens: String =
+            entries(choice, field).iter().filter_map(|entry| entry["token"].as_str()).collect();
+        assert_eq!(choice["message"][field], tokens, "{choice}");
+        assert!(entries(choice, field).iter().all(|entry| {
+            entry["top_logprobs"]
+                .as_array()
+                .is_some_and(|top| top.len() == 3 && top[0]["token"] == entry["token"])
+        }));
+
+        let streamed = test.ask(WIRE, &with(question(WIRE, question_text, true), &asked)).await;
+        for chunk in chunks(&streamed) {
+            let choice = &chunk["choices"][0];
+            let tokens: String =
+                entries(choice, field).iter().filter_map(|entry| entry["token"].as_str()).collect();
+            assert_eq!(choice["delta"][field].as_str().unwrap_or_default(), tokens, "{chunk}");
+        }
+    }
+    let plain = test.ask(WIRE, &with(ask("hello"), &json!({ "logprobs": false }))).await.json();
+    assert_eq!(plain["choices"][0]["logprobs"], Value::Null);
+}

@@ -28,7 +28,8 @@ fn record(owner: &str, id: &str, previous: Option<&str>, seconds: u64, bytes: us
         expires: at(seconds + 50),
         items: vec![format!("msg_{id}"), format!("fc_{id}")],
         input: vec![b'i'; bytes / 3],
-        response: vec![b'r'; bytes - bytes / 3],
+        response: vec![b'r'; bytes - bytes / 3 - bytes / 4],
+        outline: vec![b'o'; bytes / 4],
     }
 }
 

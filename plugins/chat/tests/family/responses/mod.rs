@@ -1,5 +1,6 @@
 //! The surface of responses: requests, whole answers and streams, natively and as the component.
 
+mod logprobs;
 mod requests;
 mod streams;
 mod whole;

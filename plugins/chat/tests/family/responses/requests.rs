@@ -254,12 +254,7 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
         (json!({"background": true}), "background", "use `stream`"),
         (json!({"conversation": "conv_1"}), "conversation", "use `previous_response_id`"),
         (json!({"prompt": {"id": "p"}}), "prompt", "no stored prompts"),
-        (json!({"top_logprobs": 2}), "top_logprobs", "expected 0"),
-        (
-            json!({"include": ["message.output_text.logprobs"]}),
-            "include[0]",
-            "probabilities of tokens are not available",
-        ),
+        (json!({"top_logprobs": 21}), "top_logprobs", "expected an integer from 0 to 20"),
         (json!({"include": ["x"]}), "include[0]", "expected one of"),
         (json!({"reasoning": {"effort": "most"}}), "reasoning.effort", "expected one of"),
         (json!({"text": {"format": {"type": "json_schema"}}}), "text.format.name", "expected a string"),

@@ -39,12 +39,25 @@ impl Reader {
                 continue;
             }
             if let Some(delta) = choice.object("delta") {
+                self.logprobs(&choice, &delta);
                 self.delta(&delta, out);
             }
             if let Some(reason) = choice.text("finish_reason").filter(|reason| !reason.is_empty()) {
                 self.finish = reason.into_owned();
             }
         }
+    }
+
+    /// Log probabilities of a text. Those of a refusal have no place in a response, and those of thinking or of a call, which
+    /// some servers send too, are not the text's.
+    fn logprobs(&mut self, choice: &Object<'_>, delta: &Object<'_>) {
+        let says = |name: &str| delta.get(name).is_some_and(|raw| !matches!(raw.get(), "\"\"" | "[]"));
+        let others = ["reasoning_content", "reasoning", "refusal", "tool_calls"];
+        if !says("content") && others.iter().any(|name| says(name)) {
+            return;
+        }
+        let entries = choice.object("logprobs").and_then(|logprobs| logprobs.items("content"));
+        self.builder.logprobs(&entries.unwrap_or_default());
     }
 
     fn delta(&mut self, delta: &Object<'_>, out: &mut Chunk) {
@@ -81,6 +94,7 @@ pub fn whole(echo: Echo, completion: &str, usage: Option<Usage>) -> String {
     let choices = completion.items("choices").unwrap_or_default();
     let choice = choices.first().and_then(|raw| Object::parse(raw.get())).unwrap_or_default();
     let message = choice.object("message").unwrap_or_default();
+    reader.logprobs(&choice, &message);
     let blocks: Vec<Object<'_>> = message
         .items("thinking_blocks")
         .unwrap_or_default()

@@ -9,20 +9,24 @@
 //! the end, because a provider may take turns between them. A call that the end cuts short is in the last object but is
 //! never told as done: clients run what is done. A failure is not told here: the host writes it.
 
-use gatehouse_sdk::{Chunk, Sse, Usage};
+use gatehouse_sdk::{Chunk, Usage};
 
-use crate::json::{JsonString, Object, Writer};
+use crate::json::{JsonString, Object, Raw, Writer};
 
-use super::item::{Content, OutputItem, summary_part, text_part};
+use super::item::{Content, OutputItem};
+use super::item_events::ItemEvents;
+use super::logprobs;
 use crate::responses::echo::{Echo, Ending};
 
 #[derive(Debug)]
 pub(crate) struct EventBuilder {
     echo: Echo,
-    sequence: u64,
+    events: ItemEvents,
     begun: bool,
     items: Vec<OutputItem>,
     calls: Vec<Call>,
+    /// Log probabilities that wait for the text of their tokens, JSON without brackets.
+    logprobs: String,
 }
 
 /// A call by the provider's number; it has an item once its name is known.
@@ -45,7 +49,14 @@ pub(crate) enum Kind {
 
 impl EventBuilder {
     pub(crate) fn new(echo: Echo) -> Self {
-        Self { echo, sequence: 0, begun: false, items: Vec::new(), calls: Vec::new() }
+        Self {
+            echo,
+            events: ItemEvents::default(),
+            begun: false,
+            items: Vec::new(),
+            calls: Vec::new(),
+            logprobs: String::new(),
+        }
     }
 
     /// The first two events, once.
@@ -55,8 +66,13 @@ impl EventBuilder {
         }
         let object = self.echo.object(Ending::InProgress, "[]", None);
         for kind in ["response.created", "response.in_progress"] {
-            self.send(kind, &[("response", &object)], out);
+            self.events.send(kind, &[("response", &object)], out);
         }
+    }
+
+    /// Log probabilities of the next text's tokens, as a chat completion has them.
+    pub(crate) fn logprobs(&mut self, of_chat: &[Raw<'_>]) {
+        join(&mut self.logprobs, &logprobs::entries(of_chat));
     }
 
     /// A piece of text.
@@ -66,26 +82,14 @@ impl EventBuilder {
         }
         let at = self.open_text(kind, out);
         let item = &mut self.items[at];
-        let (Content::Text(text) | Content::Refusal(text) | Content::Reasoning { text, .. }) =
+        let (Content::Text { text, .. } | Content::Refusal(text) | Content::Reasoning { text, .. }) =
             &mut item.content
         else {
             return;
         };
         text.push_str(piece.inner());
-        match kind {
-            Kind::Text => {
-                let members = [("content_index", "0"), ("delta", piece.quoted()), ("logprobs", "[]")];
-                self.send_of("response.output_text.delta", at, &members, out);
-            }
-            Kind::Refusal => {
-                let members = [("content_index", "0"), ("delta", piece.quoted())];
-                self.send_of("response.refusal.delta", at, &members, out);
-            }
-            Kind::Reasoning => {
-                let members = [("summary_index", "0"), ("delta", piece.quoted())];
-                self.send_of("response.reasoning_summary_text.delta", at, &members, out);
-            }
-        }
+        let logprobs = if kind == Kind::Text { self.take_logprobs(at) } else { String::new() };
+        self.events.delta(at, &self.items[at], piece.quoted(), &logprobs, out);
     }
 
     /// The end of a thought: its signed block, JSON. A thought without text is an item too: it must come back.
@@ -148,10 +152,9 @@ impl EventBuilder {
         };
         let Content::Call { arguments, is_custom, .. } = &mut self.items[at].content else { return };
         arguments.push_str(piece);
-        // The text of a custom tool is told once it is whole: a part of the JSON around it means nothing.
+        // That of a custom tool is told once it is whole.
         if !*is_custom {
-            let delta = format!("\"{piece}\"");
-            self.send_of("response.function_call_arguments.delta", at, &[("delta", &delta)], out);
+            self.events.delta(at, &self.items[at], &format!("\"{piece}\""), "", out);
         }
     }
 
@@ -177,7 +180,7 @@ impl EventBuilder {
         }
         let items: Vec<String> = self.items.iter().map(|item| item.json(&self.echo, false)).collect();
         let object = self.echo.object(ending, &format!("[{}]", items.join(",")), usage);
-        self.send(&format!("response.{}", ending.status()), &[("response", &object)], out);
+        self.events.send(&format!("response.{}", ending.status()), &[("response", &object)], out);
         out.last = true;
         object
     }
@@ -185,7 +188,7 @@ impl EventBuilder {
     /// The open item of that kind, or a new one.
     fn open_text(&mut self, kind: Kind, out: &mut Chunk) -> usize {
         let is_kind = |item: &OutputItem| match item.content {
-            Content::Text(_) => kind == Kind::Text,
+            Content::Text { .. } => kind == Kind::Text,
             Content::Refusal(_) => kind == Kind::Refusal,
             Content::Reasoning { .. } => kind == Kind::Reasoning,
             Content::Call { .. } => false,
@@ -195,30 +198,12 @@ impl EventBuilder {
         }
         self.close_texts(out);
         let (prefix, content) = match kind {
-            Kind::Text => ("msg", Content::Text(String::new())),
+            Kind::Text => ("msg", Content::Text { text: String::new(), logprobs: String::new() }),
             Kind::Refusal => ("msg", Content::Refusal(String::new())),
             Kind::Reasoning => ("rs", Content::Reasoning { text: String::new(), sealed: None }),
         };
         let at = self.add(prefix, content, out);
-        match kind {
-            Kind::Text => {
-                let members = [("content_index", "0"), ("part", &*text_part(""))];
-                self.send_of("response.content_part.added", at, &members, out);
-            }
-            Kind::Refusal => {
-                let part = r#"{"type":"refusal","refusal":""}"#;
-                self.send_of(
-                    "response.content_part.added",
-                    at,
-                    &[("content_index", "0"), ("part", part)],
-                    out,
-                );
-            }
-            Kind::Reasoning => {
-                let members = [("summary_index", "0"), ("part", &*summary_part(""))];
-                self.send_of("response.reasoning_summary_part.added", at, &members, out);
-            }
-        }
+        self.events.part_added(at, &self.items[at], out);
         at
     }
 
@@ -227,8 +212,7 @@ impl EventBuilder {
         let at = self.items.len();
         let id = self.echo.item_id(prefix, at);
         self.items.push(OutputItem { id, content, is_open: true, is_cut: false });
-        let item = self.items[at].json(&self.echo, true);
-        self.send("response.output_item.added", &[("output_index", &at.to_string()), ("item", &item)], out);
+        self.events.added(at, &self.items[at], &self.echo, out);
         at
     }
 
@@ -240,73 +224,40 @@ impl EventBuilder {
         }
     }
 
+    /// Hands the log probabilities that wait to the text of that item, and gives them.
+    fn take_logprobs(&mut self, at: usize) -> String {
+        let waiting = std::mem::take(&mut self.logprobs);
+        if let Content::Text { logprobs, .. } = &mut self.items[at].content {
+            join(logprobs, &waiting);
+        }
+        waiting
+    }
+
     /// Tells that an item is done, if it is open.
     fn close(&mut self, at: usize, out: &mut Chunk) {
         if !self.items[at].is_open {
             return;
+        }
+        // Some providers send the last ones after the text.
+        if matches!(self.items[at].content, Content::Text { .. }) {
+            self.take_logprobs(at);
         }
         // A call without arguments has none to parse, so it gets the empty object.
         if let Content::Call { arguments, is_custom: false, .. } = &mut self.items[at].content
             && arguments.is_empty()
         {
             arguments.push_str("{}");
-            self.send_of("response.function_call_arguments.delta", at, &[("delta", "\"{}\"")], out);
+            self.events.delta(at, &self.items[at], "\"{}\"", "", out);
         }
         self.items[at].is_open = false;
-        let (part, arguments) = (self.items[at].part(), self.items[at].arguments());
-        match &self.items[at].content {
-            Content::Text(text) => {
-                let text = format!("\"{text}\"");
-                let members = [("content_index", "0"), ("text", text.as_str()), ("logprobs", "[]")];
-                self.send_of("response.output_text.done", at, &members, out);
-                let members = [("content_index", "0"), ("part", part.as_str())];
-                self.send_of("response.content_part.done", at, &members, out);
-            }
-            Content::Refusal(text) => {
-                let text = format!("\"{text}\"");
-                let members = [("content_index", "0"), ("refusal", text.as_str())];
-                self.send_of("response.refusal.done", at, &members, out);
-                let members = [("content_index", "0"), ("part", part.as_str())];
-                self.send_of("response.content_part.done", at, &members, out);
-            }
-            Content::Reasoning { text, .. } if text.is_empty() => {}
-            Content::Reasoning { text, .. } => {
-                let text = format!("\"{text}\"");
-                let members = [("summary_index", "0"), ("text", text.as_str())];
-                self.send_of("response.reasoning_summary_text.done", at, &members, out);
-                let members = [("summary_index", "0"), ("part", part.as_str())];
-                self.send_of("response.reasoning_summary_part.done", at, &members, out);
-            }
-            Content::Call { is_custom: true, .. } => {
-                self.send_of("response.custom_tool_call_input.delta", at, &[("delta", &arguments)], out);
-                self.send_of("response.custom_tool_call_input.done", at, &[("input", &arguments)], out);
-            }
-            Content::Call { .. } => {
-                let members = [("arguments", arguments.as_str())];
-                self.send_of("response.function_call_arguments.done", at, &members, out);
-            }
-        }
-        let item = self.items[at].json(&self.echo, false);
-        self.send("response.output_item.done", &[("output_index", &at.to_string()), ("item", &item)], out);
+        self.events.done(at, &self.items[at], &self.echo, out);
     }
+}
 
-    /// Sends an event of an item.
-    fn send_of(&mut self, kind: &str, at: usize, members: &[(&str, &str)], out: &mut Chunk) {
-        let (id, index) = (format!("\"{}\"", self.items[at].id), at.to_string());
-        let mut all = vec![("item_id", id.as_str()), ("output_index", index.as_str())];
-        all.extend(members);
-        self.send(kind, &all, out);
+/// Puts entries of a list behind others.
+fn join(entries: &mut String, more: &str) {
+    if !entries.is_empty() && !more.is_empty() {
+        entries.push(',');
     }
-
-    fn send(&mut self, kind: &str, members: &[(&str, &str)], out: &mut Chunk) {
-        let size: usize = members.iter().map(|(_, json)| json.len() + 24).sum();
-        let mut json = Writer::new(size + 96);
-        json.member("type", &format!("\"{kind}\""));
-        json.member("sequence_number", &self.sequence.to_string());
-        for (name, value) in members {
-            json.member(name, value);
-        }
-        self.sequence += 1;
-        out.send.push(Sse { event: Some(kind.to_owned()), data: json.done() });
-    }
+    entries.push_str(more);
 }

@@ -17,10 +17,22 @@ pub(crate) struct OutputItem {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    Text(String),
+    /// `logprobs` are entries, JSON without brackets.
+    Text {
+        text: String,
+        logprobs: String,
+    },
     Refusal(String),
-    Reasoning { text: String, sealed: Option<String> },
-    Call { call_id: String, name: String, arguments: String, is_custom: bool },
+    Reasoning {
+        text: String,
+        sealed: Option<String>,
+    },
+    Call {
+        call_id: String,
+        name: String,
+        arguments: String,
+        is_custom: bool,
+    },
 }
 
 impl OutputItem {
@@ -36,7 +48,7 @@ impl OutputItem {
     pub(crate) fn part(&self) -> String {
         match &self.content {
             Content::Refusal(text) => format!("{{\"type\":\"refusal\",\"refusal\":\"{text}\"}}"),
-            Content::Text(text) => text_part(text),
+            Content::Text { text, logprobs } => text_part(text, logprobs),
             Content::Reasoning { text, .. } => summary_part(text),
             Content::Call { .. } => String::new(),
         }
@@ -59,7 +71,7 @@ impl OutputItem {
         let mut out = Writer::new(256);
         quote(&self.id, out.name("id"));
         match &self.content {
-            Content::Text(_) | Content::Refusal(_) => {
+            Content::Text { .. } | Content::Refusal(_) => {
                 out.member("type", "\"message\"");
                 quote(self.status(), out.name("status"));
                 let content = if is_new { "[]".to_owned() } else { format!("[{}]", self.part()) };
@@ -96,8 +108,8 @@ impl OutputItem {
     }
 }
 
-pub(crate) fn text_part(text: &str) -> String {
-    format!("{{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":\"{text}\"}}")
+pub(crate) fn text_part(text: &str, logprobs: &str) -> String {
+    format!("{{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[{logprobs}],\"text\":\"{text}\"}}")
 }
 
 pub(crate) fn summary_part(text: &str) -> String {
