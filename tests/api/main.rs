@@ -13,6 +13,7 @@ mod imagine_faults;
 mod keys;
 mod limits;
 mod media;
+mod money;
 mod providers;
 mod tasks;
 

@@ -188,7 +188,7 @@ impl Tab {
         // A form that is refused and a page that does not exist answer with 4xx, which Chromium notes as well.
         let expected = |line: &Value| {
             let text = line["message"].as_str().unwrap_or_default();
-            ["status of 404", "status of 409", "status of 422"].iter().any(|status| text.contains(status))
+            ["404", "409", "412", "422"].iter().any(|status| text.contains(&format!("status of {status}")))
         };
         let wrong: Vec<&Value> =
             lines.iter().filter(|line| line["level"] == "SEVERE" && !expected(line)).collect();

@@ -7,6 +7,7 @@ mod accessibility;
 mod browser;
 mod chromium;
 mod flows;
+mod follow;
 mod plugins;
 mod providers;
 mod scene;

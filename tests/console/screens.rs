@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_harness::run;
+use serde_json::json;
 
 use crate::accessibility::{Axe, overflow};
 use crate::browser::Tab;
@@ -67,6 +68,13 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
     assert_eq!(status, 200);
     let task = receipt["data"][0]["task_id"].as_str().expect("a task");
     key.end_of(task).await;
+    let body = json!({ "model": "ctx-pro", "prompt": "a kite [[error]]" });
+    let refused = key.post("/v1/images/generations", &body).await.json();
+    let lost = refused["data"][0]["task_id"].as_str().expect("a task");
+    key.end_of(lost).await;
+    let body = json!({ "model": "ctx-pro", "prompt": "a kite [[never-ready]]" });
+    let waiting = key.post("/v1/images/generations", &body).await.json();
+    let waiting = waiting["data"][0]["task_id"].as_str().expect("a task");
     let page = |name: &str, path: &str| (name.to_owned(), path.to_owned());
     vec![
         page("home", "/"),
@@ -78,6 +86,14 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
         page("customer", "/customers/acme"),
         page("customer-empty", "/customers/empty"),
         page("customer-new", "/customers/new"),
+        page("key-edit", &format!("/keys/{}/edit", key.id())),
+        page("tasks", "/tasks"),
+        page("tasks-none", "/tasks?model=nothing"),
+        page("task", &format!("/tasks/{task}")),
+        page("task-live", &format!("/tasks/{waiting}")),
+        page("task-failed", &format!("/tasks/{lost}")),
+        page("usage", "/usage?range=24h"),
+        page("usage-none", "/usage?model=nothing"),
         page("providers", "/providers"),
         page("plugins", "/plugins"),
         page("audit", "/audit"),

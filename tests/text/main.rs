@@ -12,3 +12,4 @@ mod scene;
 mod slow_providers;
 mod splits;
 mod thousand_streams;
+mod usage;

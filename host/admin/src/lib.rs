@@ -27,11 +27,17 @@ pub use api::{
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
+pub use gatehouse_driver::{MediaFile, MediaRefusal};
+pub use gatehouse_store::{AllTasksPage, AllTasksQuery, KeyQuery, KeyState, RowPage, UsagePeriod};
+pub use gatehouse_tasks::UsageSums;
 pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
 pub use server::{
     Access, AdminServer, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, Probes, ResponseBody,
     StreamEnd,
 };
-pub use service::{AdminService, Backend, Configuration, StagedDefaults, StoredStates};
+pub use service::{
+    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
+    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+};
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -19,6 +19,7 @@ const keys = {
   "?": () => list?.showModal(),
   j: () => step(1),
   k: () => step(-1),
+  e: () => document.querySelector("[data-edit]")?.click(),
   n: () => document.querySelector("[data-new]")?.click(),
 };
 

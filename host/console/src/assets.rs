@@ -34,6 +34,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 assets! {
+    "chart.js": JS,
     "console.css": CSS,
     "console.js": JS,
     "copy.js": JS,
@@ -43,6 +44,8 @@ assets! {
     "shortcuts.js": JS,
     "times.js": JS,
     "upload.js": JS,
+    "vendor/uPlot.iife.min.js": JS,
+    "vendor/uPlot.min.css": CSS,
 }
 
 /// A digest of every file, its name included.

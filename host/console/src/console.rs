@@ -12,7 +12,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
-use crate::pages::{audit, customers, failure, home, keys, login, plugins, providers, system};
+use crate::pages::{audit, customers, failure, home, keys, login, plugins, providers, system, tasks, usage};
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
 use crate::routes::{self, Found, Page};
@@ -104,10 +104,14 @@ impl PageContext {
             Page::HomeLive => Ok(home::live(self, request)),
             Page::Key => keys::one::show(self, &request).await,
             Page::KeyCreate => keys::new::create(self, &request).await,
+            Page::KeyEdit => keys::edit::show(self, &request).await,
+            Page::KeySave => keys::edit::save(self, &request).await,
+            Page::KeyRotate => keys::rotate::rotate(self, &request).await,
             Page::KeyNew => keys::new::show(self, &request).await,
             Page::KeyRevoke => keys::one::revoke(self, &request).await,
             Page::Keys => keys::list::show(self, &request).await,
             Page::Login => Ok(login::show(&request)),
+            Page::Media => tasks::media::show(self, &request).await,
             Page::PluginActivate => plugins::actions::activate(self, &request).await,
             Page::PluginRemove => plugins::actions::remove(self, &request).await,
             Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
@@ -121,6 +125,12 @@ impl PageContext {
             Page::System => system::show(self, &request),
             Page::SystemDoctor => system::examine(self, &request).await,
             Page::SystemReload => system::reload(self, &request).await,
+            Page::Task => tasks::one::show(self, &request).await,
+            Page::TaskCancel => tasks::one::cancel(self, &request).await,
+            Page::TaskLive => tasks::one::follow(self, request),
+            Page::Tasks => tasks::list::show(self, &request).await,
+            Page::TasksLive => tasks::list::follow(self, request),
+            Page::Usage => usage::show(self, &request).await,
         }
     }
 }

@@ -61,6 +61,7 @@ pub(crate) struct PageRequest {
     /// Missing only on pages that everybody may read.
     pub(crate) session: Option<SessionView>,
     pub(crate) address: IpAddr,
+    pub(crate) headers: HeaderMap,
     pub(crate) now: UnixMs,
     pub(crate) end: StreamEnd,
 }
@@ -71,6 +72,7 @@ impl PageRequest {
         Self {
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
             theme: Theme::of(&parts.headers),
+            headers: parts.headers,
             body,
             id,
             session,

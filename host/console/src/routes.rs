@@ -23,10 +23,14 @@ pub(crate) enum Page {
     HomeLive,
     Key,
     KeyCreate,
+    KeyEdit,
     KeyNew,
     KeyRevoke,
+    KeyRotate,
+    KeySave,
     Keys,
     Login,
+    Media,
     PluginActivate,
     PluginRemove,
     PluginRollBack,
@@ -40,6 +44,12 @@ pub(crate) enum Page {
     System,
     SystemDoctor,
     SystemReload,
+    Task,
+    TaskCancel,
+    TaskLive,
+    Tasks,
+    TasksLive,
+    Usage,
 }
 
 /// One address.
@@ -86,7 +96,10 @@ pub(crate) const ROWS: &[Row] = &[
     change("/keys", Page::KeyCreate),
     fill_in("/keys/new", Page::KeyNew),
     read("/keys/*", Page::Key),
+    fill_in("/keys/*/edit", Page::KeyEdit),
+    change("/keys/*/edit", Page::KeySave),
     change("/keys/*/revoke", Page::KeyRevoke),
+    change("/keys/*/rotate", Page::KeyRotate),
     public("/login", Page::Login),
     read("/plugins", Page::Plugins),
     Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
@@ -101,6 +114,14 @@ pub(crate) const ROWS: &[Row] = &[
     change("/system/reload", Page::SystemReload),
     change("/system/sessions/*/end", Page::SessionEnd),
     change("/system/sessions/end", Page::SessionEndAll),
+    // Results may quote what a client wrote.
+    fill_in("/admin/media/*", Page::Media),
+    read("/tasks", Page::Tasks),
+    read("/tasks-live", Page::TasksLive),
+    read("/tasks/*", Page::Task),
+    change("/tasks/*/cancel", Page::TaskCancel),
+    read("/tasks/*/live", Page::TaskLive),
+    read("/usage", Page::Usage),
 ];
 
 /// What a path leads to.

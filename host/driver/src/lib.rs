@@ -33,10 +33,13 @@ pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_store::{StoreError, TaskPage};
+pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
+pub use gatehouse_tasks::UsageSums;
 pub use gatehouse_upstream::{AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::FollowedTask;
+pub use read::funds::{Funds, UsageFilter};
+pub use read::prices::{ModelPrices, PriceList};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
     TokenPrices, check_models,

@@ -10,6 +10,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+const DAY_MS: u64 = 86_400_000;
+
 /// Milliseconds since the Unix epoch, UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -34,10 +36,32 @@ impl UnixMs {
         self.0 / 1000
     }
 
+    /// The beginning of that day, counted from the epoch.
+    #[must_use]
+    pub fn of_day(day: u32) -> Self {
+        Self(u64::from(day) * DAY_MS)
+    }
+
+    /// The date in UTC, such as 2026-11-22.
+    #[must_use]
+    pub fn date(self) -> String {
+        let text = self.to_string();
+        let date = text.split_once('T').map(|(date, _)| date.to_owned());
+        date.unwrap_or(text)
+    }
+
+    /// The day of such a date, counted from the epoch. `None` for any other text, and for dates before the epoch.
+    #[must_use]
+    pub fn parse_date(text: &str) -> Option<u32> {
+        let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).ok()?;
+        let since = midnight.duration_since(UNIX_EPOCH).ok()?;
+        u32::try_from(since.as_secs() / (DAY_MS / 1000)).ok()
+    }
+
     /// Days since the epoch, the unit history is kept and dropped in.
     #[must_use]
     pub fn day(self) -> u32 {
-        u32::try_from(self.0 / 86_400_000).unwrap_or(u32::MAX)
+        u32::try_from(self.0 / DAY_MS).unwrap_or(u32::MAX)
     }
 }
 
@@ -81,6 +105,20 @@ pub trait Clock: Send + Sync + 'static {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_and_dates_agree() {
+        for (day, date) in [(0, "1970-01-01"), (19_782, "2024-02-29"), (20_779, "2026-11-22")] {
+            assert_eq!(UnixMs::of_day(day).date(), date);
+            assert_eq!(UnixMs::parse_date(date), Some(day));
+            assert_eq!(UnixMs::of_day(day).day(), day);
+        }
+        for text in
+            ["", "2026-11", "2026-11-31", "1969-12-31", "2026-11-22T00:00:00Z", "22.11.2026", "2026-11-22 "]
+        {
+            assert_eq!(UnixMs::parse_date(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn moments_print_in_rfc_3339() {

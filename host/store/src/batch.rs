@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
-    AdminIdempotencyRecord, AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead,
-    LedgerStorage, NameRecord, ResponseRecord, ResponseTotals,
+    AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
+    LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, UsageKey, UsageSums,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -18,7 +18,9 @@ use crate::layout::{self, Day, DigestKey, HoldKey, Row};
 use crate::listing::task_index::TaskIndex;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
+use crate::statement::write::NewEntries;
 use crate::tables::find;
+use crate::usage::write::NewUsage;
 
 type Rows<'txn, K> = Table<'txn, K, Row>;
 
@@ -42,6 +44,8 @@ pub(crate) struct Batch<'txn> {
     audit: Rows<'txn, u64>,
     admin_idempotency: AdminIdempotencyTables<'txn>,
     responses: ResponseTables<'txn>,
+    entries: NewEntries,
+    usage: NewUsage,
 }
 
 impl<'txn> Batch<'txn> {
@@ -69,7 +73,16 @@ impl<'txn> Batch<'txn> {
             audit: txn.open_table(layout::AUDIT)?,
             admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
+            entries: NewEntries::default(),
+            usage: NewUsage::default(),
         })
+    }
+
+    /// Writes what is collected until the end of the transaction: one row for what many commands add to.
+    pub(crate) fn close(self) -> Result<(), StoreError> {
+        let Self { txn, entries, usage, .. } = self;
+        entries.write(txn)?;
+        usage.write(txn)
     }
 }
 
@@ -258,9 +271,15 @@ impl LedgerStorage for Batch<'_> {
     fn head(&self) -> Result<LedgerHead, StoreError> {
         Ok(self.head)
     }
-    fn append(&mut self, entry: &JournalEntry) -> Result<(), StoreError> {
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), StoreError> {
         keep(&mut self.ledger, entry.seq, entry)?;
+        self.entries.add(entry, after);
         self.head = LedgerHead::after(entry);
+        Ok(())
+    }
+
+    fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), StoreError> {
+        self.usage.add(key, &sums);
         Ok(())
     }
 

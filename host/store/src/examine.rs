@@ -1,7 +1,8 @@
 //! The examination of the whole file, behind `gatehouse doctor`.
 //!
 //! Feeds every row of one snapshot to the rules of `tasks`, and compares the look-up tables with the rows: the index
-//! of tasks with the tasks, the owners of names with the names. Never repairs.
+//! of tasks with the tasks, the owners of names with the names, the index of the ledger and the sums of usage with the
+//! ledger. Never repairs.
 
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
@@ -10,8 +11,10 @@ use redb::{ReadTransaction, ReadableTableMetadata};
 use crate::error::StoreError;
 use crate::layout::{self, Day};
 use crate::listing::task_index::IndexCheck;
+use crate::statement::check::StatementCheck;
 use crate::store::Store;
 use crate::tables::each;
+use crate::usage;
 
 impl Store {
     /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
@@ -26,10 +29,14 @@ impl Store {
 
 fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     let mut examination = Examination::default();
+    let mut statements = StatementCheck::default();
     each(txn, layout::LEDGER, |entry: JournalEntry| {
         examination.entry(&entry);
+        statements.entry(&entry);
         Ok(())
     })?;
+    statements.rest(txn, &mut examination)?;
+    usage::check::check(txn, &mut examination)?;
     each(txn, layout::CUSTOMERS, |customer: Customer| {
         examination.customer(&customer);
         Ok(())

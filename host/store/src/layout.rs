@@ -8,16 +8,23 @@ use redb::{TableDefinition, TableHandle};
 
 /// The version of everything in this file.
 ///
-/// 1: a list of owners a day, by customer and id. 2: an index of tasks a day instead.
-pub(crate) const SCHEMA: u64 = 2;
+/// 1: a list of owners a day, by customer and id. 2: an index of tasks a day instead. 3: its rows for all customers, the
+/// index of the ledger and the sums of usage.
+pub(crate) const SCHEMA: u64 = 3;
 /// Where `META` holds it.
 pub(crate) const SCHEMA_KEY: &str = "schema";
 
 pub(crate) type Row = &'static [u8];
 pub(crate) type HoldKey = [u8; 17];
 pub(crate) type DigestKey = [u8; 32];
-/// Customer, status, canonical model and id of a task.
+/// Customer, status, canonical model and id of a task. Rows for all customers have an empty customer, which no
+/// customer is, then the name of a list, its value and the id.
 pub(crate) type IndexKey = (&'static str, &'static str, &'static str, u128);
+/// Customer, key, hour or day since the epoch, and canonical model. An empty key stands for all keys of the customer, an
+/// empty customer for all customers.
+pub(crate) type UsageRowKey = (&'static str, &'static str, u32, &'static str);
+/// [`CUSTOMER_ROWS`] or [`KEY_ROWS`], the id, and the number of the first ledger row.
+pub(crate) type LedgerIndexKey = (&'static str, &'static str, u64);
 
 /// Facts about the file itself.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -48,8 +55,17 @@ pub(crate) const AUDIT: TableDefinition<'_, u64, Row> = TableDefinition::new("au
 pub(crate) const NAMES: TableDefinition<'_, (&str, &str), Row> = TableDefinition::new("names");
 /// The customer that owns a name, by name.
 pub(crate) const NAME_OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("name-owners");
+/// Sums of usage by day, kept for ever.
+pub(crate) const USAGE_DAYS: TableDefinition<'_, UsageRowKey, Row> = TableDefinition::new("usage-days");
+/// Ledger rows of a customer or a key, with its balance after each: one row for each commit, or more.
+pub(crate) const LEDGER_INDEX: TableDefinition<'_, LedgerIndexKey, Row> =
+    TableDefinition::new("ledger-index");
+/// The first part of a [`LedgerIndexKey`].
+pub(crate) const CUSTOMER_ROWS: &str = "customer";
+/// The same for keys.
+pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 9] = [
+pub(crate) const ADDED: [&str; 11] = [
     "names",
     "name-owners",
     "responses",
@@ -57,6 +73,8 @@ pub(crate) const ADDED: [&str; 9] = [
     "response-ages",
     "response-expiry",
     "response-totals",
+    "usage-days",
+    "ledger-index",
     "admin-idempotency",
     "admin-idempotency-expiry",
 ];
@@ -85,6 +103,7 @@ pub(crate) const RESPONSE_TOTALS: TableDefinition<'_, &str, (u64, u64)> =
 
 const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";
+const USAGE_HOURS_PREFIX: &str = "usage-hours-";
 /// Schema 1 only.
 const OWNERS_PREFIX: &str = "owners-";
 
@@ -119,6 +138,25 @@ pub(crate) fn history_day(table: &impl TableHandle) -> Option<u32> {
 /// The day whose tasks that table lists.
 pub(crate) fn task_index_day(table: &impl TableHandle) -> Option<u32> {
     table.name().strip_prefix(TASK_INDEX_PREFIX)?.parse().ok()
+}
+
+/// The sums of usage by hour, of the hours of one day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UsageHours(String);
+
+impl UsageHours {
+    pub(crate) fn new(day: u32) -> Self {
+        Self(format!("{USAGE_HOURS_PREFIX}{day}"))
+    }
+
+    pub(crate) fn table(&self) -> TableDefinition<'_, UsageRowKey, Row> {
+        TableDefinition::new(&self.0)
+    }
+}
+
+/// The day whose hours of usage that table holds.
+pub(crate) fn usage_hours_day(table: &impl TableHandle) -> Option<u32> {
+    table.name().strip_prefix(USAGE_HOURS_PREFIX)?.parse().ok()
 }
 
 /// Whether schema 2 has no such table any more.

@@ -21,8 +21,10 @@ mod open;
 mod read;
 mod responses;
 mod row;
+mod statement;
 mod store;
 mod tables;
+mod usage;
 mod writer;
 
 pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
@@ -30,9 +32,13 @@ pub use changes::TaskListener;
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};
+pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
 pub use read::LiveTasks;
+pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use store::Store;
+pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
+pub use usage::write::KEPT_DAYS_OF_HOURS;
 pub use writer::Writer;
 
 #[cfg(test)]

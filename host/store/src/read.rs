@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, IdempotencyRecord, JournalEntry, NameRecord};
+use gatehouse_tasks::{AuditRecord, IdempotencyRecord, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
 
 use crate::error::StoreError;
@@ -118,24 +118,6 @@ impl Store {
             let audit_records = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));
             audit_records.filter(wanted).take(limit).collect()
         })
-    }
-
-    /// A customer's last ledger rows, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn journal_of(&self, customer: &CustomerId, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
-        let (mut end, mut found) = (u64::MAX, Vec::new());
-        while end > 0 && found.len() < limit {
-            let piece: Vec<JournalEntry> = self.read(|txn| {
-                let table = txn.open_table(layout::LEDGER)?;
-                table.range(..end)?.rev().take(PIECE).map(|row| decode("ledger", row?.1.value())).collect()
-            })?;
-            end = piece.last().map_or(0, |entry| entry.seq);
-            found.extend(piece.into_iter().filter(|entry| entry.customer == *customer));
-        }
-        found.truncate(limit);
-        Ok(found)
     }
 
     pub(crate) fn read<T>(

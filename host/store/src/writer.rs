@@ -127,7 +127,7 @@ impl Writer {
                 }
             }
         }
-        drop(batch);
+        guarded(|| batch.close())?;
         guarded(|| Ok(txn.commit()?))?;
         self.changes.committed(&self.tasks);
         self.tasks.clear();
@@ -206,7 +206,7 @@ pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<
     let mut batch = Batch::open(&txn)?;
     let verdicts =
         commands.into_iter().map(|command| apply(&mut batch, command)).collect::<Result<Vec<_>, _>>()?;
-    drop(batch);
+    batch.close()?;
     txn.commit()?;
     Ok(verdicts)
 }

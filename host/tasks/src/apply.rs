@@ -3,7 +3,7 @@
 //! Every rule first reads and checks, then writes; past its first write nothing can be rejected any more.
 //! So a store can apply many commands in one transaction without undoing single ones.
 
-use gatehouse_model::UnixMs;
+use gatehouse_model::{UnixMs, Usage};
 
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::administration::rules as administration;
@@ -58,12 +58,16 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         }
         Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
-        Command::Release { id, at } => funds::resolve(storage, id, None, String::new(), at),
+        Command::Release { id, at } => {
+            funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
+        }
         Command::RevokeKey { id, at } => keys::revoke_key(storage, id, at),
         Command::RotateKey { id, new, digest, until, at } => {
             keys::rotate_key(storage, id, (new, digest), until, at)
         }
-        Command::Settle { id, amount, memo, at } => funds::resolve(storage, id, Some(amount), memo, at),
+        Command::Settle { id, amount, memo, tokens, at } => {
+            funds::resolve(storage, id, Some(amount), (memo, tokens), at)
+        }
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),

@@ -14,6 +14,7 @@ mod responses;
 pub mod sample;
 mod storage;
 mod task;
+mod usage;
 
 pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest, FieldChange};
 pub use apply::apply;
@@ -28,11 +29,12 @@ pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
 pub use responses::record::{ResponseLimits, ResponseRecord, ResponseTotals};
-pub use storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
+pub use storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord};
 pub use storage::memory::MemoryLedgerStorage;
 pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};
 pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_out};
 pub use task::join::MAX_UNDELIVERED_JOINS;
+pub use usage::sums::{UsageKey, UsageSums, hour_of};
 
 #[cfg(test)]
 mod tests;

@@ -10,12 +10,16 @@ mod customers;
 mod doctor;
 mod keys;
 mod live_states;
+mod money;
 mod plugins;
 mod providers;
+mod tasks;
 
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
 pub use live_states::StoredStates;
+pub use money::{StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};
 pub(crate) use providers::{changes as account_changes, object as account_object};
+pub use tasks::TaskDetails;

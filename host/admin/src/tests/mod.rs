@@ -9,6 +9,7 @@ mod limits;
 mod listener;
 mod service;
 mod support;
+mod usage;
 
 use std::sync::Arc;
 

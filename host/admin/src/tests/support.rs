@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gatehouse_harness::TestClock;
 use gatehouse_net::ConnectionLimits;
+use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use super::{open, service, token};
@@ -24,6 +25,7 @@ pub(super) struct Listener {
     pub(super) clock: Arc<TestClock>,
     pub(super) viewer: Token,
     pub(super) folder: TempDir,
+    pub(super) store: Store,
 }
 
 pub(super) async fn start() -> Listener {
@@ -34,6 +36,7 @@ pub(super) async fn start() -> Listener {
 pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listener {
     let (service, folder) = service();
     service.perform(open("known")).await.unwrap();
+    let store = service.store.clone();
     let ready = Arc::new(AtomicBool::new(false));
     let is_ready = ready.clone();
     let probes = Probes {
@@ -55,5 +58,5 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
     let server = AdminServer::start(&config, limits, tokens, Arc::new(service), probes, clock.clone());
     let server = server.await.unwrap();
     let endpoint = AdminEndpoint { address: server.address(), token };
-    Listener { server, endpoint, ready, clock, viewer, folder }
+    Listener { server, endpoint, ready, clock, viewer, folder, store }
 }

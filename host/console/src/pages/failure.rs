@@ -30,7 +30,7 @@ pub(crate) fn show(
         _ => "Nothing was changed.",
     };
     let is_sandbox = pages.facts.sandbox.is_some();
-    let shell = Shell { title, section: "", theme, session, is_sandbox, done: None };
+    let shell = Shell { title, section: "", theme, session, is_sandbox, done: None, files: &[] };
     shell.page(
         error.status,
         &html! {

@@ -18,6 +18,8 @@ use crate::request::PageRequest;
 
 /// Rows of the list.
 const MOST: usize = 10;
+/// Customers that are looked at.
+const CUSTOMERS: usize = 500;
 /// Decisions of the last day are worth a look.
 const RECENT: Duration = Duration::from_secs(86_400);
 
@@ -64,7 +66,7 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
     let pages = Arc::clone(pages);
     let look = move || {
         let pages = Arc::clone(&pages);
-        async move { notices(&pages, pages.service.clock.now()).await.ok() }
+        async move { notices(&pages, pages.service.clock.now()).await.ok().map(Into::into) }
     };
     live::stream(clock, sessions, session, request.end, look)
 }
@@ -125,8 +127,8 @@ async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
 
 /// Customers whose every request is refused.
 async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let result = pages.service.perform(Operation::CustomerList).await?;
-    let OperationResult::Customers { customers } = result else { return Err(PageError::unexpected()) };
+    // Every look reads them, so no more than that.
+    let customers = pages.service.customers_page(None, CUSTOMERS).await?.rows;
     let empty = customers.into_iter().filter(|customer| customer.available <= Credits::ZERO);
     let notice = |customer: gatehouse_model::Customer| Notice {
         tone: Tone::Warn,

@@ -10,3 +10,5 @@ pub(crate) mod plugins;
 pub(crate) mod providers;
 mod recipes;
 pub(crate) mod system;
+pub(crate) mod tasks;
+pub(crate) mod usage;

@@ -3,7 +3,7 @@
 use gatehouse_model::Credits;
 use maud::{Markup, html};
 
-use crate::format::{credits, credits_text};
+use crate::format::credits_text;
 
 /// How good a state is; decides colour and shape, never the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,9 @@ impl Confirm<'_> {
 
 /// What is used of a quota.
 pub(crate) fn quota(used: Credits, quota: Option<Credits>) -> Markup {
-    let Some(quota) = quota else { return html! { span.muted { "unlimited, " (credits(used)) " used" } } };
+    let Some(quota) = quota else {
+        return html! { span.muted.num { "unlimited" br; (credits_text(used)) " used" } };
+    };
     let share = percent(used, quota);
     html! {
         svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={ (share) " % used" } {

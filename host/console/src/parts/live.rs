@@ -22,6 +22,19 @@ pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 /// Looks without a change after which a comment shows that the stream is alive.
 const QUIET: u32 = 15;
 
+/// What a look gives.
+pub(crate) struct Fragment {
+    pub(crate) html: Markup,
+    /// Nothing will change any more: the stream ends after it.
+    pub(crate) is_last: bool,
+}
+
+impl From<Markup> for Fragment {
+    fn from(html: Markup) -> Self {
+        Self { html, is_last: false }
+    }
+}
+
 /// A stream of events: a fragment whenever what `look` gives has another text.
 pub(crate) fn stream<F>(
     clock: Arc<dyn Clock>,
@@ -31,7 +44,7 @@ pub(crate) fn stream<F>(
     look: impl Fn() -> F + Send + 'static,
 ) -> Response<ResponseBody>
 where
-    F: Future<Output = Option<Markup>> + Send,
+    F: Future<Output = Option<Fragment>> + Send,
 {
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -57,12 +70,14 @@ async fn follow<F>(
     sender: &mpsc::Sender<Bytes>,
     look: impl Fn() -> F,
 ) where
-    F: Future<Output = Option<Markup>>,
+    F: Future<Output = Option<Fragment>>,
 {
     let (mut last, mut quiet) = (None, 0);
     while sessions.is_open(session) {
         // What cannot be read now may be read at the next look.
-        let text = look().await.map(Markup::into_string).unwrap_or_default();
+        let found = look().await;
+        let is_last = found.as_ref().is_some_and(|found| found.is_last);
+        let text = found.map(|found| found.html.into_string()).unwrap_or_default();
         let digest = Digest::of(text.as_bytes());
         let event = if text.is_empty() || last == Some(digest) {
             quiet += 1;
@@ -74,6 +89,11 @@ async fn follow<F>(
         if let Some(event) = event
             && sender.send(event).await.is_err()
         {
+            return;
+        }
+        if is_last {
+            // Without this word a browser would come back.
+            let _gone = sender.send(Bytes::from_static(b"event: over\ndata:\n\n")).await;
             return;
         }
         clock.pause(INTERVAL).await;

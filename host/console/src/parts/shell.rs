@@ -13,6 +13,8 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/", "Home", "h"),
     ("/keys", "Keys", "k"),
     ("/customers", "Customers", "c"),
+    ("/tasks", "Tasks", "t"),
+    ("/usage", "Usage", "u"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
     ("/audit", "Audit", "a"),
@@ -29,13 +31,23 @@ pub(crate) struct Shell<'p> {
     pub(crate) is_sandbox: bool,
     /// What was done, for the status line.
     pub(crate) done: Option<&'p str>,
+    /// Scripts and styles of this page alone.
+    pub(crate) files: &'p [&'p str],
 }
 
 impl<'p> Shell<'p> {
     /// The frame of a page of `section`.
     pub(crate) fn new(request: &'p PageRequest, is_sandbox: bool, section: &'p str, title: &'p str) -> Self {
         let done = Some(request.query.text("done")).and_then(done);
-        Self { title, section, theme: request.theme, session: request.session.as_ref(), is_sandbox, done }
+        Self {
+            title,
+            section,
+            theme: request.theme,
+            session: request.session.as_ref(),
+            is_sandbox,
+            done,
+            files: &[],
+        }
     }
 
     /// The whole page.
@@ -44,7 +56,7 @@ impl<'p> Shell<'p> {
             status,
             self.theme,
             self.title,
-            &[],
+            self.files,
             &html! {
                 a.skip href="#content" { "Skip to the content" }
                 (self.header())
@@ -101,12 +113,13 @@ impl<'p> Shell<'p> {
     }
 }
 
-/// A document with the style, the scripts of every page and `scripts` of its own.
+/// A document with the style, the scripts of every page and `files` of its own: styles, modules, and vendored scripts, which
+/// are no modules and run before them.
 pub(crate) fn document(
     status: StatusCode,
     theme: Theme,
     title: &str,
-    scripts: &[&str],
+    files: &[&str],
     body: &Markup,
 ) -> Response<ResponseBody> {
     let text = html! {
@@ -119,8 +132,10 @@ pub(crate) fn document(
                 title { (title) " · Gatehouse" }
                 link rel="icon" type="image/svg+xml" href=(url("icon.svg"));
                 link rel="stylesheet" href=(url("console.css"));
-                @for script in scripts.iter().chain(&["console.js"]) {
-                    script type="module" src=(url(script)) {}
+                @for file in files.iter().chain(&["console.js"]) {
+                    @if file.ends_with(".css") { link rel="stylesheet" href=(url(file)); }
+                    @else if file.starts_with("vendor/") { script defer src=(url(file)) {} }
+                    @else { script type="module" src=(url(file)) {} }
                 }
             }
             body { (body) }
@@ -162,6 +177,7 @@ pub(crate) fn appearance(request: &PageRequest) -> Response<ResponseBody> {
 fn done(code: &str) -> Option<&'static str> {
     Some(match code {
         "activated" => "The version serves now.",
+        "cancelled" => "The task was cancelled; its customer got everything back.",
         "created" => "The customer was created.",
         "deposited" => "The amount was paid in.",
         "drained" => "The account gets no new work.",
@@ -169,6 +185,7 @@ fn done(code: &str) -> Option<&'static str> {
         "removed" => "The version was removed.",
         "resumed" => "The account gets new work again.",
         "revoked" => "The key was revoked.",
+        "saved" => "The key was saved.",
         "rolled-back" => "The family was rolled back.",
         "withdrawn" => "The amount was taken back.",
         _ => return None,
@@ -184,6 +201,7 @@ fn shortcuts() -> Markup {
                 dt { kbd { "/" } } dd { "search on this page" }
                 dt { kbd { "j" } " " kbd { "k" } } dd { "next row, row before" }
                 dt { kbd { "Enter" } } dd { "open the row" }
+                dt { kbd { "e" } } dd { "edit, where the page has it" }
                 dt { kbd { "n" } } dd { "new, where the page has it" }
                 @for (_, name, key) in NAVIGATION {
                     dt { kbd { "g" } " " kbd { (key) } } dd { (name) }

@@ -1,7 +1,9 @@
 //! What single pages say and do.
 
-use gatehouse_admin::{Operation, Role};
-use gatehouse_model::{ApiKey, CustomerId};
+use std::collections::BTreeSet;
+
+use gatehouse_admin::{NewKey, Operation, Role};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyPolicy};
 
 use super::scene::start;
 
@@ -91,6 +93,103 @@ async fn a_list_has_pages() {
     let second = browser.get(&next).await.text();
     assert!(second.contains("many-50") && !second.contains("many-49") && !second.contains("class=\"pager\""));
     assert!(first.len() < 60 * 1024, "{} bytes", first.len());
+}
+
+#[tokio::test]
+async fn keys_are_read_page_by_page_and_found_by_id_and_name() {
+    let scene = start().await;
+    let mut ids = BTreeSet::new();
+    for number in 0..60 {
+        let (service, name) = (scene.service_of_seed(number), format!("many-{number:02}"));
+        let key = service.create_key(NewKey::unlimited("known".into(), name));
+        ids.insert(key.await.unwrap().0.id.0);
+    }
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    let listed = |text: &str| -> Vec<String> {
+        let rows = text.split("<a class=\"row\" href=\"/keys/").skip(1);
+        rows.map(|row| row.split('"').next().unwrap().to_owned()).collect()
+    };
+    let first = browser.get("/keys?customer=known").await.text();
+    let next = between(&first, "<p class=\"pager\"><a class=\"button\" href=\"", "\"").replace("&amp;", "&");
+    let second = browser.get(&next).await.text();
+    let (first, second) = (listed(&first), listed(&second));
+    assert_eq!((first.len(), second.len()), (50, 10));
+    assert_eq!(first.iter().chain(&second).cloned().collect::<BTreeSet<_>>(), ids);
+    // What was made last is seen wherever it stands.
+    let last = ids.last().unwrap();
+    let marked = browser.get(&format!("/keys?marked={last}")).await.text();
+    assert_eq!(listed(&marked).first(), Some(last));
+    assert!(marked.contains("class=\"marked\""), "{marked}");
+    for wanted in [last.as_str(), &format!("sk-{last}"), &last[..7]] {
+        let found = listed(&browser.get(&format!("/keys?q={wanted}")).await.text());
+        assert!(
+            found.contains(last) && found.iter().all(|id| id.starts_with(&last[..7])),
+            "{wanted}: {found:?}"
+        );
+    }
+    assert_eq!(listed(&browser.get("/keys?q=MANY-07").await.text()).len(), 1);
+    assert!(listed(&browser.get("/keys?customer=nobody").await.text()).is_empty());
+}
+
+#[tokio::test]
+async fn an_edit_sets_and_takes_away_every_limit() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    let (key, _) = scene.service.create_key(NewKey::unlimited("known".into(), "ci")).await.unwrap();
+    let address = format!("/keys/{}/edit", key.id);
+    assert!(browser.get(&address).await.text().contains("name=\"revision\" value=\"0\""));
+    let set = "name=ci&revision=0&quota=2.5&models=m&networks=::1&expires=24h&chat_format=bare&concurrency=3";
+    let saved = browser.post(&address, set).await;
+    assert_eq!(saved.header("location"), format!("/keys/{}?done=saved", key.id), "{}", saved.text());
+    let row = scene.service.key(&key.id).unwrap().unwrap();
+    assert_eq!((row.quota, row.limits.concurrency.map(u32::from)), (Some(Credits(2_500_000)), Some(3)));
+    assert_eq!((row.models.len(), row.networks.len(), row.expires.is_some(), row.revision), (1, 1, true, 1));
+    // Somebody who still has the first form.
+    let stale = browser.post(&address, "name=mine&revision=0&expires=never").await;
+    assert_eq!(stale.status, 412, "{}", stale.text());
+    let text = stale.text();
+    assert!(text.contains("<bdi>mine</bdi>") && text.contains("<bdi>2.50</bdi>"), "{text}");
+    assert!(text.contains("name=\"revision\" value=\"1\""), "{text}");
+    assert_eq!(scene.service.key(&key.id).unwrap().unwrap(), row);
+    assert_eq!(browser.post(&address, "name=mine&revision=1&expires=never").await.status, 303);
+    let row = scene.service.key(&key.id).unwrap().unwrap();
+    let cleared = KeyPolicy { name: "mine".into(), ..KeyPolicy::default() };
+    assert_eq!(row.policy(), cleared);
+    let wrong = browser.post(&address, "name=mine&revision=2&quota=x&concurrency=0").await;
+    assert_eq!(wrong.status, 422);
+    assert!(wrong.text().contains("f-quota-problem") && wrong.text().contains("f-concurrency-problem"));
+    assert_eq!(browser.post(&address, "name=mine").await.status, 422);
+}
+
+#[tokio::test]
+async fn a_rotation_shows_its_key_once() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    let (old, _) = scene.service.create_key(NewKey::unlimited("known".into(), "ci")).await.unwrap();
+    let address = format!("/keys/{}/rotate", old.id);
+    assert_eq!(browser.post(&address, "overlap=2y").await.status, 422);
+    let made = browser.post(&address, "overlap=1h").await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let text = made.text();
+    let secret = ApiKey::parse(between(&text, "<code id=\"new-key\">", "</code>")).unwrap();
+    let old = scene.service.key(&old.id).unwrap().unwrap();
+    assert_eq!(old.rotated_to, Some(secret.id()));
+    let shown = browser.get(&format!("/keys/{}", old.id)).await.text();
+    assert!(shown.contains("Replaced by") && !shown.contains("Rotate key"), "{shown}");
+    assert_eq!(browser.post(&address, "overlap=1h").await.status, 409);
+}
+
+#[tokio::test]
+async fn tasks_and_usage_say_what_they_are_asked_for() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    assert!(browser.get("/tasks").await.text().contains("There are none yet"));
+    assert!(browser.get("/tasks?family=x").await.text().contains("No task fits"));
+    for wrong in ["status=lost", "after=5"] {
+        assert_eq!(browser.get(&format!("/tasks?{wrong}")).await.status, 422, "{wrong}");
+    }
+    assert_eq!(browser.get("/tasks/none").await.status, 404);
+    assert!(browser.get("/usage").await.text().contains("No request has ended in this time"));
 }
 
 #[tokio::test]

@@ -70,6 +70,20 @@ pub(super) async fn start() -> Scene {
 }
 
 impl Scene {
+    /// The same service with secrets of its own: those of one service repeat after a while.
+    pub(super) fn service_of_seed(&self, seed: u8) -> AdminService {
+        AdminService {
+            store: self.service.store.clone(),
+            backend: Backend::Offline(Box::new(gatehouse_runtime::Config::new(
+                self.folder.path().to_owned(),
+            ))),
+            configuration: Arc::clone(&self.service.configuration),
+            pepper: self.service.pepper.clone(),
+            clock: self.clock.clone(),
+            seed: Arc::new(TestSeed::constant(seed)),
+        }
+    }
+
     /// A browser that has not logged in.
     pub(super) fn browser(&self) -> Browser {
         Browser::new(self.server.address())

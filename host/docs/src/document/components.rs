@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ErrorCase};
+use crate::document::money::money;
 
 /// Fields that every body may have, whatever its family.
 pub(super) const HOST_FIELDS: &str = "HostFields";
@@ -11,7 +12,7 @@ pub(super) const HOST_FIELDS: &str = "HostFields";
 /// Every schema that is not a plugin's.
 pub(super) fn schemas(api: &Api) -> Map<String, Value> {
     let mut all = Map::new();
-    for part in [requests(), tasks(), models(), texts(), errors(&api.errors)] {
+    for part in [requests(), tasks(), money(), models(), texts(), errors(&api.errors)] {
         if let Value::Object(part) = part {
             all.extend(part);
         }

@@ -2,6 +2,7 @@
 
 mod body;
 mod components;
+mod money;
 mod responses;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,13 +59,14 @@ const ABOUT: &str = "Text is answered while the client waits. Pictures and video
     without doing anything.";
 
 /// What each group holds, in the order of the document.
-const TAGS: [(&str, &str); 8] = [
+const TAGS: [(&str, &str); 9] = [
     ("Text", "Answered while the client waits, whole or as a stream."),
     ("Images", "Tasks that make pictures."),
     ("Videos", "Tasks that make videos."),
     ("Avatars", "Assets for videos."),
     ("Journey", "Pictures in steps: each task offers the next ones."),
     ("Tasks", "Read, follow, list and cancel tasks."),
+    ("Money", "Balance and usage."),
     ("Models", "What may be used."),
     ("Gateway", "Health and this documentation."),
 ];

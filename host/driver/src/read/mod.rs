@@ -1,7 +1,9 @@
-//! What callers may read: tasks, models, results, links, and a family's own view of a task.
+//! What callers may read: tasks, money, models, results, links, and a family's own view of a task.
 
 mod follow;
+pub(crate) mod funds;
 mod listing;
+pub(crate) mod prices;
 mod queries;
 mod result;
 mod view;

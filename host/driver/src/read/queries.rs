@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
-use gatehouse_model::{Key, KeyDigest, Task, TaskId, UnixMs};
+use gatehouse_model::{Key, KeyDigest, Media, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use gatehouse_upstream::QueueEstimate;
 use tokio::runtime::Handle;
@@ -164,6 +164,14 @@ impl Driver {
         range: Option<&str>,
     ) -> Result<MediaFile, MediaRefusal> {
         self.state.media.open_link(name, expires, signature, range).await
+    }
+
+    /// A copied result, for an operator; `range` is a `Range` header.
+    ///
+    /// # Errors
+    /// As for a link, which ends when the result does.
+    pub async fn result_file(&self, media: &Media, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
+        self.state.media.open_result(media, range).await
     }
 
     /// The model's own id, of a model that this gateway serves now under that id or alias.

@@ -3,7 +3,7 @@
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
 //! is not cancelled here; the error tells the caller that it goes on.
 
-use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Task, TaskFailure, TaskId};
+use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure, TaskId};
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 
@@ -21,22 +21,48 @@ impl Driver {
     /// # Errors
     /// [`CancelError`]; the task goes on.
     pub async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+        self.end_early(Some(key), id, "cancelled by the client", None).await
+    }
+
+    /// The same for an operator, for any customer's task. The reason goes into the audit record, in the commit that ends the
+    /// task; its client reads that the operator ended it.
+    ///
+    /// # Errors
+    /// [`CancelError`]; the task goes on.
+    pub async fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Result<Task, CancelError> {
+        let audit = format!("cancelled by an operator: {reason}");
+        self.end_early(None, id, "cancelled by the operator of the gateway", Some(audit)).await
+    }
+
+    async fn end_early(
+        &self,
+        key: Option<&Key>,
+        id: TaskId,
+        message: &str,
+        audit: Option<String>,
+    ) -> Result<Task, CancelError> {
         let state = &self.state;
+        let find = || {
+            let found = match key {
+                Some(key) => self.task(key, id)?,
+                None => state.store.task(id)?,
+            };
+            found.ok_or(CancelError::NotFound)
+        };
         for _ in 0..TRIES {
-            let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+            let task = find()?;
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
             if !state.may_stop(&task).await? {
                 return Err(CancelError::Running);
             }
-            let failure =
-                TaskFailure { kind: FailureKind::Cancelled, message: "cancelled by the client".to_owned() };
+            let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
             let command = Command::Finish {
                 id,
                 revision: task.revision,
                 ending: Ending::failed(failure),
-                audit: None,
+                audit: audit.clone(),
                 at: state.now(),
             };
             match state.store.execute(command).await? {
@@ -44,7 +70,7 @@ impl Driver {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
                     state.media.drop_blobs(blobs).await;
                     state.live.end(id);
-                    return self.task(key, id)?.ok_or(CancelError::NotFound);
+                    return find();
                 }
                 Err(Rejection::Stale { .. }) => {}
                 // Another cancel, or the task's own end, came first.
@@ -77,7 +103,8 @@ impl DriverState {
             .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel(Cause::Client))
             .await;
         match step.map(|step| (step.next, step.state)) {
-            Ok((Action::Fail(_), _)) => Ok(true),
+            // The plugin does not know of a crash.
+            Ok((Action::Fail(_), _)) => Ok(!is_perhaps_sent(&task.phase)),
             Ok((Action::Call(call), state)) => {
                 // The family can stop its provider: that call becomes the task's next one.
                 let mut run = RunContext::new(task.clone(), None);
@@ -91,6 +118,11 @@ impl DriverState {
             _ => Ok(false),
         }
     }
+}
+
+/// A call that is sent again after a crash: its provider may work on what was sent before.
+fn is_perhaps_sent(phase: &Phase) -> bool {
+    matches!(phase, Phase::Call(call) if call.replay == Replay::Token)
 }
 
 /// No call that a provider would act on has begun.

@@ -85,7 +85,7 @@ impl DriverState {
                 .increment(tokens);
         }
         let memo = memo(&held.model, &usage, estimated);
-        let command = Command::Settle { id: held.id, amount, memo, at: self.now() };
+        let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
         self.end_hold(held, command).await
     }
 

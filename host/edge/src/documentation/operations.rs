@@ -119,6 +119,20 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::ViewTask => {
             plain("Journey", "Read a task with its buttons", "", &[], ok("The task.", FAMILY_TASK))
         }
+        Endpoint::ReadBalance => plain(
+            "Money",
+            "Read the balance",
+            "What the customer has, and what the key may still spend of it.",
+            &[],
+            ok("The balance.", BALANCE),
+        ),
+        Endpoint::ReadUsage => plain(
+            "Money",
+            "Read the usage",
+            "By key, day and model, of all keys of the customer. Days are UTC.",
+            USAGE_FILTER,
+            ok("A page, and the sum of all that the filter finds.", USAGE),
+        ),
         Endpoint::ListModels => plain(
             "Models",
             "List models",
@@ -127,7 +141,13 @@ fn words(route: &Route) -> Option<Words> {
             ok("The models.", MODELS),
         ),
         Endpoint::ReadModel => plain("Models", "Read a model", "", VERSIONED, ok("The model.", MODEL)),
-        Endpoint::ReadResponse => plain("Text", "Read a response", "", &[], ok("The response.", RESPONSE)),
+        Endpoint::ReadResponse => plain(
+            "Text",
+            "Read a response",
+            "",
+            REPLAY,
+            ok("The response, or its events with `stream=true`.", KEPT_RESPONSE),
+        ),
         Endpoint::DeleteResponse => {
             plain("Text", "Delete a response", "", &[], ok("It is deleted.", DELETED))
         }
@@ -222,7 +242,12 @@ const TASKS: &[Content] = &[Content::Json(&["TaskPage"])];
 const FAMILY_TASK: &[Content] = &[Content::Json(&["FamilyTask"])];
 const MODELS: &[Content] = &[Content::Json(&["ModelList", "MessagesModelPage"])];
 const MODEL: &[Content] = &[Content::Json(&["Model", "MessagesModel"])];
-const RESPONSE: &[Content] = &[Content::Json(&["Response"])];
+const BALANCE: &[Content] = &[Content::Json(&["BalanceResponse"])];
+const USAGE: &[Content] = &[Content::Json(&["UsagePage"])];
+const KEPT_RESPONSE: &[Content] = &[
+    Content::Json(&["Response"]),
+    Content::Events("The events of the responses protocol, under the numbers they had.", None),
+];
 const DELETED: &[Content] = &[Content::Json(&["DeletedResponse"])];
 const RESPONSE_ITEMS: &[Content] = &[Content::Json(&["ResponseItems"])];
 const HEALTH: &[Content] = &[Content::Json(&["Health"])];
@@ -271,6 +296,7 @@ const fn header(name: &'static str, schema: &'static str, help: &'static str) ->
     Parameter { name, at: "header", schema, help }
 }
 
+const DATE: &str = r#"{"type": "string", "format": "date"}"#;
 const TEXT: &str = r#"{"type": "string"}"#;
 const WAIT: &[Parameter] = &[header(
     "Prefer",
@@ -294,6 +320,26 @@ const PAGE: &[Parameter] = &[
         "Only tasks of this status.",
     ),
     query("model", r#"{"type": "string", "minLength": 1}"#, "Only tasks of this model."),
+];
+const REPLAY: &[Parameter] = &[
+    query("stream", r#"{"type": "boolean", "default": false}"#, "Whether its events come again."),
+    query(
+        "starting_after",
+        r#"{"type": "integer", "minimum": 0}"#,
+        "The number of the last event that the client has; of a response that was streamed.",
+    ),
+];
+const USAGE_FILTER: &[Parameter] = &[
+    query("from", DATE, "The first day; absent: 30 days before `to`."),
+    query("to", DATE, "The day after the last one, at most 366 days after `from`; absent: tomorrow."),
+    query("key", r#"{"type": "string", "minLength": 1}"#, "Only this key's."),
+    query("model", r#"{"type": "string", "minLength": 1}"#, "Only this model's."),
+    query(
+        "limit",
+        r#"{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}"#,
+        "Rows of a page.",
+    ),
+    query("after", TEXT, "`next` of the page before."),
 ];
 const ITEMS: &[Parameter] = &[
     query("limit", r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#, "Items of a page."),

@@ -12,6 +12,7 @@ mod responses;
 mod task_view;
 mod tasks;
 mod text;
+mod usage;
 
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub(crate) async fn respond(
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,
         (Endpoint::ListTasks, Some(key)) => tasks::list(context, &request, &key).await,
         (Endpoint::ViewTask, Some(key)) => tasks::view_of_family(context, &request, &key).await,
+        (Endpoint::ReadBalance, Some(key)) => usage::balance(context, &key),
+        (Endpoint::ReadUsage, Some(key)) => usage::usage(context, &request, &key).await,
         (Endpoint::ListModels, Some(key)) => models::list(context, &request, &key),
         (Endpoint::ReadModel, Some(key)) => models::read(context, &request, &key),
         (Endpoint::ReadResponse, Some(key)) => responses::read(context, &request, &key).await,

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::backend::Backend;
+use crate::endpoints::usage::as_number;
 use crate::errors::{Refusal, whole_seconds};
 
 /// `data` of the task endpoint. Times in Unix seconds, durations in seconds, cost in credits.
@@ -93,8 +94,7 @@ pub(super) fn as_json_number<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     match cost {
-        Some(cost) if cost.0 % Credits::UNIT == 0 => serializer.serialize_i64(cost.0 / Credits::UNIT),
-        Some(cost) => serializer.serialize_f64(cost.as_f64()),
+        Some(cost) => as_number(cost, serializer),
         None => serializer.serialize_none(),
     }
 }

@@ -23,6 +23,10 @@ pub(crate) enum Endpoint {
     ListTasks,
     /// A task as its family renders it.
     ViewTask,
+    /// What the customer has, and what the key may still spend.
+    ReadBalance,
+    /// What the customer's keys used.
+    ReadUsage,
     ListModels,
     ReadModel,
     /// A text endpoint, answered while the client waits.
@@ -127,8 +131,8 @@ const AVATAR: Option<&str> = Some("clip-avatar");
 
 use Endpoint::{
     CancelResponse, CancelTask, CountTokens, DeleteResponse, Docs, DocsStyle, ListModels, ListResponseItems,
-    ListTasks, Live, OpenApi, ReadMedia, ReadModel, ReadResponse, ReadTask, Ready, TaskEvents, Text,
-    ViewTask,
+    ListTasks, Live, OpenApi, ReadBalance, ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, Ready,
+    TaskEvents, Text, ViewTask,
 };
 use ParentIn::{Nowhere, Path};
 use ReceiptShape::{Asset, Task};
@@ -171,6 +175,8 @@ pub(crate) static TABLE: &[Route] = &[
     submit("/v1/journey/generations/remix-strong", "journey.remix_strong", JOURNEY, Nowhere, Task),
     submit("/v1/journey/generations/remix-subtle", "journey.remix_subtle", JOURNEY, Nowhere, Task),
     get("/v1/journey/{task_id}", "journey.read", ViewTask),
+    get("/v1/balance", "balance.read", ReadBalance),
+    get("/v1/usage", "usage.read", ReadUsage),
     get("/v1/models", "models.list", ListModels),
     get("/v1/models/{id}", "models.read", ReadModel),
     get("/v1/media/{name}", "media.read", ReadMedia),
@@ -290,6 +296,8 @@ mod tests {
         check("POST", "/v1/journey/generations", "journey.imagine -");
         check("GET", "/v1/journey/generations", "allow POST, OPTIONS");
         check("POST", "/v1/journey/generations/high-variation", "journey.high_variation -");
+        check("GET", "/v1/balance", "balance.read -");
+        check("POST", "/v1/usage", "allow GET, HEAD, OPTIONS");
         check("GET", "/v1/models/ctx-pro", "models.read ctx-pro");
         check("GET", "/v1/media/m_1.png", "media.read m_1.png");
         check("GET", "/livez", "live -");

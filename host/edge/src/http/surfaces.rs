@@ -42,6 +42,8 @@ fn row(route: &'static Route) -> Option<SurfaceRow> {
         | Endpoint::TaskEvents
         | Endpoint::CancelTask
         | Endpoint::ListTasks
+        | Endpoint::ReadBalance
+        | Endpoint::ReadUsage
         | Endpoint::ListModels
         | Endpoint::ReadModel
         | Endpoint::ReadResponse

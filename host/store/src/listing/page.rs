@@ -112,7 +112,7 @@ impl DayList {
 }
 
 /// The statuses and models a query may find in one day's index. Looks up only the first row of each.
-fn lists_of(
+pub(crate) fn lists_of(
     index: &ReadOnlyTable<IndexKey, ()>,
     customer: &str,
     query: &TaskQuery,

@@ -1,4 +1,5 @@
-//! The index of tasks: one row a task, live or ended, by customer, status, model and id, in one table a day of creation.
+//! The index of tasks: a row of each task, live or ended, by customer, status, model and id, in one table a day of creation;
+//! in the same table its rows for all customers, by status, by key and by family.
 //!
 //! Owns how the index follows the tasks: a row is written, moved or dropped in the batch that does the same to its
 //! task, so that neither is ever there without the other. Builds it anew for a store that has none, and tells where it
@@ -7,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use gatehouse_model::{CustomerId, Status, Task, TaskId};
+use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId};
 use gatehouse_tasks::Examination;
 use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
@@ -25,24 +26,48 @@ use crate::tables::task_in;
 pub(crate) struct IndexedTask {
     #[serde(rename = "account")]
     customer: CustomerId,
+    key: KeyId,
+    family: String,
     status: Status,
     model: String,
 }
 
+type RowKey<'a> = (&'a str, &'a str, &'a str, u128);
+
+/// Stands for all customers; no customer is called so.
+pub(crate) const ALL: &str = "";
+/// Lists of all customers' tasks.
+pub(crate) const BY_STATUS: &str = "status";
+/// The same by key.
+pub(crate) const BY_KEY: &str = "key";
+/// The same by family.
+pub(crate) const BY_FAMILY: &str = "family";
+
 impl IndexedTask {
-    fn key(&self, id: TaskId) -> (&str, &str, &str, u128) {
-        (self.customer.0.as_str(), self.status.as_str(), self.model.as_str(), id.bits())
+    fn of(task: &Task) -> Self {
+        Self {
+            customer: task.customer.clone(),
+            key: task.key.clone(),
+            family: task.family.clone(),
+            status: task.status,
+            model: task.model.clone(),
+        }
     }
 
-    fn is(&self, task: &Task) -> bool {
-        self.key(task.id) == key(task)
+    /// Rows that move when the status changes, then the others.
+    fn rows(&self, id: TaskId) -> [RowKey<'_>; ROWS] {
+        let (status, id) = (self.status.as_str(), id.bits());
+        [
+            (self.customer.0.as_str(), status, self.model.as_str(), id),
+            (ALL, BY_STATUS, status, id),
+            (ALL, BY_KEY, self.key.0.as_str(), id),
+            (ALL, BY_FAMILY, self.family.as_str(), id),
+        ]
     }
 }
 
-/// The row of that task.
-fn key(task: &Task) -> (&str, &str, &str, u128) {
-    (task.customer.0.as_str(), task.status.as_str(), task.model.as_str(), task.id.bits())
-}
+/// Rows of one task.
+const ROWS: usize = 4;
 
 /// The tables of the days a transaction writes to. Each is opened once.
 pub(crate) struct TaskIndex<'txn> {
@@ -57,14 +82,20 @@ impl<'txn> TaskIndex<'txn> {
 
     /// Lists a task as it is now instead of as it was `before`.
     pub(crate) fn put(&mut self, task: &Task, before: Option<IndexedTask>) -> Result<(), StoreError> {
-        if before.as_ref().is_some_and(|before| before.is(task)) {
+        let now = IndexedTask::of(task);
+        if before.as_ref() == Some(&now) {
             return Ok(());
         }
-        let table = self.day(task.id)?;
-        if let Some(before) = before {
-            table.remove(before.key(task.id))?;
+        let (table, rows) = (self.day(task.id)?, now.rows(task.id));
+        let old = before.as_ref().map(|before| before.rows(task.id));
+        for (at, row) in rows.into_iter().enumerate() {
+            match old.map(|old| old[at]) {
+                Some(old) if old == row => continue,
+                Some(old) => drop(table.remove(old)?),
+                None => {}
+            }
+            table.insert(row, ())?;
         }
-        table.insert(key(task), ())?;
         Ok(())
     }
 
@@ -96,7 +127,9 @@ pub(crate) fn build(txn: &WriteTransaction) -> Result<u64, StoreError> {
         for row in rows.iter()? {
             let (id, row) = row?;
             let (id, task) = (TaskId::from_bits(id.value()), decode::<IndexedTask>(name, row.value())?);
-            index.day(id)?.insert(task.key(id), ())?;
+            for row in task.rows(id) {
+                index.day(id)?.insert(row, ())?;
+            }
             tasks += 1;
         }
         Ok(())
@@ -129,11 +162,14 @@ impl<'txn> IndexCheck<'txn> {
 
     /// The next task.
     pub(crate) fn task(&mut self, task: &Task, examination: &mut Examination) -> Result<(), StoreError> {
-        if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day())
-            && table.get(key(task))?.is_some()
-        {
-            *found += 1;
-        } else {
+        let mut listed = 0;
+        if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day()) {
+            for row in IndexedTask::of(task).rows(task.id) {
+                listed += usize::from(table.get(row)?.is_some());
+            }
+            *found += listed as u64;
+        }
+        if listed < ROWS {
             examination.look_up(format!("task {}: the index does not list it as it is", task.id));
         }
         Ok(())
@@ -149,11 +185,17 @@ impl<'txn> IndexCheck<'txn> {
                 let row = row?.0;
                 let (customer, status, model, id) = row.value();
                 let id = TaskId::from_bits(id);
-                if task_in(self.txn, id)?.is_none_or(|task| key(&task) != row.value()) {
-                    examination.look_up(format!(
-                        "task {id}: the index lists it as {status}, of {model:?} and customer {customer}, but there is no such task"
-                    ));
+                let task = task_in(self.txn, id)?.map(|task| IndexedTask::of(&task));
+                if task.is_some_and(|task| task.rows(id).contains(&row.value())) {
+                    continue;
                 }
+                examination.look_up(if customer == ALL {
+                    format!("task {id}: the index lists it by {status} {model:?}, but there is no such task")
+                } else {
+                    format!(
+                        "task {id}: the index lists it as {status}, of {model:?} and customer {customer}, but there is no such task"
+                    )
+                });
             }
         }
         Ok(())

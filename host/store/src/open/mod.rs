@@ -2,4 +2,5 @@
 //! date.
 
 pub(crate) mod creation;
+mod derived;
 pub(crate) mod schema;

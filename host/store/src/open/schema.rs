@@ -13,6 +13,7 @@ use crate::batch::Batch;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
+use crate::open::derived;
 use crate::responses::ResponseTables;
 
 /// Makes every fixed table of a new file, so that reads find them; brings an older file to the present schema.
@@ -30,13 +31,19 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     txn.set_quick_repair(true);
     let found = txn.open_table(META)?.get(SCHEMA_KEY)?.map(|schema| schema.value());
     match found {
-        Some(1) => index_instead_of_owners(&txn)?,
+        Some(1) => {
+            drop_owners(&txn)?;
+            index(&txn)?;
+        }
+        Some(2) => index(&txn)?,
         Some(found) if found > SCHEMA || has_added_tables(&txn)? => return Ok(found),
         None | Some(_) => {}
     }
     // Makes the fixed tables that are missing.
     drop(Batch::open(&txn)?);
     ResponseTables::make(&txn)?;
+    txn.open_table(layout::USAGE_DAYS)?;
+    txn.open_table(layout::LEDGER_INDEX)?;
     AdminIdempotencyTables::make(&txn)?;
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
@@ -48,13 +55,23 @@ fn has_added_tables(txn: &WriteTransaction) -> Result<bool, StoreError> {
     Ok(ADDED.iter().all(|table| present.contains(*table)))
 }
 
-/// Schema 1 to 2.
-fn index_instead_of_owners(txn: &WriteTransaction) -> Result<(), StoreError> {
+/// Schema 1 had them instead of an index.
+fn drop_owners(txn: &WriteTransaction) -> Result<(), StoreError> {
     let owners: Vec<_> = txn.list_tables()?.filter(layout::is_owners).collect();
     for table in owners {
         txn.delete_table(table)?;
     }
+    Ok(())
+}
+
+/// Schema 3: the whole index of tasks, the index of the ledger, and the sums of usage.
+fn index(txn: &WriteTransaction) -> Result<(), StoreError> {
     let tasks = task_index::build(txn)?;
-    tracing::info!(tasks, "the store was made by an earlier release; its tasks now have an index");
+    let entries = derived::fill(txn)?;
+    tracing::info!(
+        tasks,
+        entries,
+        "the store was made by an earlier release; its tasks and its ledger now have an index"
+    );
     Ok(())
 }

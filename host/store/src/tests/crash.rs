@@ -283,7 +283,7 @@ fn commits_that_are_not_made_durable_are_noticed() {
         txn.set_durability(Durability::None).unwrap();
         let mut batch = Batch::open(&txn).unwrap();
         commands.into_iter().for_each(|command| drop(apply(&mut batch, command).unwrap()));
-        drop(batch);
+        batch.close().unwrap();
         txn.commit().unwrap();
         checkpoints.push(checkpoint);
         disk.acknowledge(number + 1);

@@ -8,26 +8,27 @@ mod deferred;
 mod disk;
 mod handle;
 mod joined;
-mod listing;
+mod ledger;
+mod lists;
 mod old_rows;
 mod responses;
 mod same;
 mod schema;
-mod task_index;
 mod workload;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
+use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
     Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
-    NameRecord, Rejection, apply,
+    NameRecord, Rejection, UsageKey, UsageSums, apply,
 };
 use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
 use crate::config::Config;
-use crate::layout::{self, Day};
+use crate::layout::{self, Day, UsageHours};
+use crate::row::decode;
 use crate::store::Store;
 use crate::tables::rows;
 
@@ -40,6 +41,9 @@ struct Dump {
     live: Vec<Task>,
     finished: Vec<Task>,
     task_index: BTreeSet<(String, String, String, u128)>,
+    usage_days: BTreeMap<UsageRowKey, UsageSums>,
+    usage_hours: BTreeMap<UsageRowKey, UsageSums>,
+    statements: BTreeMap<(String, String), Vec<(u64, Credits)>>,
     holds: Vec<Hold>,
     hold_expiry: BTreeSet<(u64, [u8; 17])>,
     ledger: Vec<JournalEntry>,
@@ -60,7 +64,10 @@ impl Dump {
             key_digests: storage.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
             live: storage.live_tasks().cloned().collect(),
             finished: storage.finished_tasks().cloned().collect(),
-            task_index: all().map(indexed).collect(),
+            task_index: all().flat_map(indexed).collect(),
+            usage_days: usage(storage, UsageKey::day),
+            usage_hours: usage(storage, |key| key.hour),
+            statements: statements(storage),
             holds: storage.holds().cloned().collect(),
             hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
             ledger: storage.ledger().to_vec(),
@@ -95,6 +102,17 @@ impl Dump {
                 finished.extend(rows::<u128, Task>(&txn, day.history()).unwrap());
             }
         }
+        let mut usage_hours = BTreeMap::new();
+        for day in txn.list_tables().unwrap().filter_map(|table| layout::usage_hours_day(&table)) {
+            usage_hours.extend(usage_rows(&txn.open_table(UsageHours::new(day).table()).unwrap()));
+        }
+        let mut statements: BTreeMap<(String, String), Vec<(u64, Credits)>> = BTreeMap::new();
+        for row in txn.open_table(layout::LEDGER_INDEX).unwrap().iter().unwrap() {
+            let (key, row) = row.unwrap();
+            let (kind, owner, _) = key.value();
+            let listed: Vec<(u64, Credits)> = decode("ledger-index", row.value()).unwrap();
+            statements.entry((kind.to_owned(), owner.to_owned())).or_default().extend(listed);
+        }
         let digests = txn.open_table(layout::KEY_DIGESTS).unwrap();
         let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
         let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
@@ -105,6 +123,9 @@ impl Dump {
             live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
             finished,
             task_index,
+            usage_days: usage_rows(&txn.open_table(layout::USAGE_DAYS).unwrap()),
+            usage_hours,
+            statements,
             holds: rows(&txn, layout::HOLDS).unwrap(),
             hold_expiry: each(&hold_expiry, |row| row.0.value()),
             ledger: rows(&txn, layout::LEDGER).unwrap(),
@@ -122,8 +143,63 @@ impl Dump {
     }
 }
 
-fn indexed(task: &Task) -> (String, String, String, u128) {
-    (task.customer.0.clone(), task.status.as_str().to_owned(), task.model.clone(), task.id.bits())
+/// Customer, key, hour or day, model.
+type UsageRowKey = (String, String, u32, String);
+
+/// The rows of a task: the one of its customer, then those for all customers.
+fn indexed(task: &Task) -> [(String, String, String, u128); 4] {
+    let all = |list: &str, value: &str| (String::new(), list.to_owned(), value.to_owned(), task.id.bits());
+    let status = task.status.as_str();
+    [
+        (task.customer.0.clone(), status.to_owned(), task.model.clone(), task.id.bits()),
+        all("status", status),
+        all("key", &task.key.0),
+        all("family", &task.family),
+    ]
+}
+
+/// Sums of keys, of customers and of all, by what `period` gives.
+fn usage(
+    storage: &MemoryLedgerStorage,
+    period: impl Fn(&UsageKey) -> u32,
+) -> BTreeMap<UsageRowKey, UsageSums> {
+    let mut rows: BTreeMap<UsageRowKey, UsageSums> = BTreeMap::new();
+    for (key, sums) in storage.usage() {
+        for (customer, name) in [(&*key.customer.0, &*key.key.0), (&*key.customer.0, ""), ("", "")] {
+            let row = (customer.to_owned(), name.to_owned(), period(key), key.model.clone());
+            rows.entry(row).or_default().add(sums);
+        }
+    }
+    rows
+}
+
+fn usage_rows(
+    table: &impl ReadableTable<layout::UsageRowKey, layout::Row>,
+) -> BTreeMap<UsageRowKey, UsageSums> {
+    let row = |(key, sums): Guards<'_, layout::UsageRowKey, layout::Row>| {
+        let (customer, name, period, model) = key.value();
+        let key = (customer.to_owned(), name.to_owned(), period, model.to_owned());
+        (key, decode("usage", sums.value()).unwrap())
+    };
+    table.iter().unwrap().map(|found| row(found.unwrap())).collect()
+}
+
+/// The ledger's rows by customer and by key, with the balance after each.
+fn statements(storage: &MemoryLedgerStorage) -> BTreeMap<(String, String), Vec<(u64, Credits)>> {
+    let mut found: BTreeMap<(String, String), Vec<(u64, Credits)>> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, String), i64> = BTreeMap::new();
+    for entry in storage.ledger() {
+        let moved = entry.movement;
+        let used = moved.reserved.0 + moved.spent.0;
+        let customer = Some((("customer".to_owned(), entry.customer.0.clone()), moved.available.0));
+        let key = entry.key.as_ref().map(|key| (("key".to_owned(), key.0.clone()), used));
+        for (owner, change) in customer.into_iter().chain(key) {
+            let sum = sums.entry(owner.clone()).or_default();
+            *sum += change;
+            found.entry(owner).or_default().push((entry.seq, Credits(*sum)));
+        }
+    }
+    found
 }
 
 type Guards<'a, K, V> = (redb::AccessGuard<'a, K>, redb::AccessGuard<'a, V>);

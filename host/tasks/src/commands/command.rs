@@ -2,7 +2,7 @@
 //! applied in batches.
 
 use gatehouse_model::{
-    Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId, UnixMs,
+    Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId, UnixMs, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ pub enum Command {
         id: RequestId,
         /// The key it came through; its customer pays.
         key: KeyId,
-        /// The canonical model, whose concurrency the key may limit.
+        /// The canonical model, whose concurrency the key may limit, and for the sums of usage.
         model: String,
         /// How much at most.
         amount: Credits,
@@ -183,6 +183,9 @@ pub enum Command {
         amount: Credits,
         /// For people: what was counted.
         memo: String,
+        /// What was counted, for the sums of usage.
+        #[serde(default)]
+        tokens: Usage,
         /// When.
         at: UnixMs,
     },

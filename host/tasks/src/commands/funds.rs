@@ -1,6 +1,6 @@
 //! The rules of customers and the holds of requests.
 
-use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs, Usage};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -90,12 +90,16 @@ pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     cost: Option<Credits>,
-    memo: String,
+    (memo, tokens): (String, Usage),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    resolution(storage, &hold, cost, &memo, at)?.write(storage)?;
+    resolution(storage, &hold, cost, &memo, at)?.write(
+        storage,
+        hold.model.as_deref().unwrap_or_default(),
+        tokens,
+    )?;
     storage.remove_hold(&hold)?;
     Ok(Applied::Done)
 }
@@ -164,8 +168,21 @@ pub(crate) fn addition<B: LedgerStorage>(
 pub(crate) struct Resolution(Vec<BalancedEntry>);
 
 impl Resolution {
-    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
-        self.0.into_iter().try_for_each(|entry| entry.write(storage))
+    /// Writes the rows and what they add to the sums of usage. The tokens are the hold's own key's.
+    pub(crate) fn write<B: LedgerStorage>(
+        self,
+        storage: &mut B,
+        model: &str,
+        tokens: Usage,
+    ) -> Result<(), B::Error> {
+        let tokens = std::iter::once(tokens).chain(std::iter::repeat(Usage::default()));
+        for (entry, tokens) in self.0.into_iter().zip(tokens) {
+            if let Some((key, sums)) = entry.usage(model, tokens) {
+                storage.add_usage(key, sums)?;
+            }
+            entry.write(storage)?;
+        }
+        Ok(())
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! The only file that makes [`JournalEntry`] values and changes balances.
 
-use gatehouse_model::{Credits, Customer, KeyId, UnixMs};
+use gatehouse_model::{Credits, Customer, KeyId, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
 use crate::ledger::hold::Hold;
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 use crate::ledger::key_lineage::KeyLineage;
-use crate::storage::ledger_storage::LedgerStorage;
+use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
+use crate::usage::sums::{UsageKey, UsageSums, hour_of};
 
 /// Checked, not yet written.
 pub(crate) struct BalancedEntry {
@@ -139,9 +140,17 @@ impl BalancedEntry {
         Ok(entries)
     }
 
+    /// What it adds to the sums of usage, where it ends a hold.
+    pub(crate) fn usage(&self, model: &str, tokens: Usage) -> Option<(UsageKey, UsageSums)> {
+        let (entry, sums) = (&self.entry, UsageSums::of(&self.entry, tokens)?);
+        let (customer, key) = (entry.customer.clone(), entry.key.clone()?);
+        Some((UsageKey { customer, key, hour: hour_of(entry.at), model: model.to_owned() }, sums))
+    }
+
     /// Writes row and balances.
     pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
-        storage.append(&self.entry)?;
+        let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
+        storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
         self.key.map_or(Ok(()), |key| key.write(storage))
     }

@@ -11,6 +11,8 @@ use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
 use crate::ledger::key_examination::KeyExamination;
 use crate::storage::ledger_storage::NameRecord;
+use crate::usage::check::UsageCheck;
+use crate::usage::sums::UsageSums;
 
 /// Findings kept as text; beyond them only the count goes on.
 const KEPT: usize = 1000;
@@ -34,6 +36,7 @@ pub struct Examination {
     live_tasks: BTreeMap<HoldId, Credits>,
     /// Rows of the look-up by name.
     name_owners: u64,
+    usage: UsageCheck,
 }
 
 /// What an examination found.
@@ -116,6 +119,7 @@ impl Examination {
         if let Some(key) = &entry.key {
             self.keys.entry(key, reserved + spent);
         }
+        self.usage.entry(entry);
         self.follow_hold(entry);
     }
 
@@ -214,6 +218,11 @@ impl Examination {
         }
     }
 
+    /// Sums of usage of a key on a day.
+    pub fn usage(&mut self, customer: &CustomerId, key: &KeyId, day: u32, sums: &UsageSums) {
+        self.usage.day(customer, key, day, sums);
+    }
+
     /// How many rows the look-up by name has.
     pub fn name_owners(&mut self, count: u64) {
         self.name_owners = count;
@@ -244,6 +253,7 @@ impl Examination {
         for task in self.live_tasks.keys() {
             report.add(format!("task {task}: it is live, but has no hold"));
         }
+        self.usage.findings().for_each(|finding| report.add(finding));
         let imbalance = self.total + self.external;
         let clamped = imbalance.clamp(i64::MIN.into(), i64::MAX.into());
         report.imbalance = Credits(i64::try_from(clamped).expect("clamped to this range"));

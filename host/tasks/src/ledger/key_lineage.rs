@@ -62,6 +62,14 @@ impl KeyLineage {
         Some(())
     }
 
+    /// What the key has used without those that it replaced: the sum of its own ledger rows.
+    pub(crate) fn used_alone<B: LedgerStorage>(&self, storage: &B) -> Result<Credits, B::Error> {
+        let replaced = self.key.rotated_from.as_ref().map(|id| storage.key(id)).transpose()?.flatten();
+        let shared = replaced.map_or(Credits::ZERO, |row| row.used);
+        // Every change of the replaced key was made to this one too, so it is never the larger one.
+        Ok(self.key.used.checked_sub(shared).unwrap_or(Credits::ZERO))
+    }
+
     /// Counts one more open request of that model.
     pub(crate) fn open(&mut self, model: &str) {
         for row in self.rows_mut() {

@@ -60,6 +60,11 @@ impl PriceTable {
         }
     }
 
+    /// Every price, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Credits)> {
+        self.0.iter().map(|(key, price)| (key.as_str(), *price))
+    }
+
     /// The price of one unit of that very key.
     #[must_use]
     pub fn price(&self, key: &str) -> Option<Credits> {

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Status, Task, TaskId, UnixMs,
+    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Status, Task, TaskId, UnixMs, Usage,
 };
 use proptest::bool::weighted;
 use proptest::collection::vec;
@@ -143,9 +143,13 @@ impl CommandTemplate {
                 until: at.plus(STEP * steps),
                 at,
             },
-            Self::Settle { request, amount } => {
-                Command::Settle { id: request_id(request), amount: Credits(amount), memo: String::new(), at }
-            }
+            Self::Settle { request, amount } => Command::Settle {
+                id: request_id(request),
+                amount: Credits(amount),
+                memo: String::new(),
+                tokens: Usage { input: u64::from(request), output: 1, ..Usage::default() },
+                at,
+            },
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
                 task: Box::new(Task {
                     customer: customer_of(storage, key, customer),

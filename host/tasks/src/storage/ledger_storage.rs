@@ -3,13 +3,16 @@
 //! [`LedgerStorage`] is row access and nothing more: it holds no rule, so two implementations cannot disagree
 //! about rules. An implementation reads its own writes within one batch, and maintains its own indexes.
 
-use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Claim, Credits, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
+use crate::usage::sums::{UsageKey, UsageSums};
 
 /// What is remembered of a submission that came with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +54,15 @@ pub struct NameRecord {
     pub task: TaskId,
     /// When.
     pub claimed: UnixMs,
+}
+
+/// The balances that a ledger row leads to: the running balances of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BalancesAfter {
+    /// What its customer has free.
+    pub available: Credits,
+    /// What its key has used, where it has a key: the sum of that key's own rows, without those of keys it replaced.
+    pub used: Option<Credits>,
 }
 
 /// Row access. Every `put` replaces the row of the same id; every `remove` of an absent row does nothing.
@@ -147,8 +159,10 @@ pub trait LedgerStorage {
 
     /// The present end of the ledger.
     fn head(&self) -> Result<LedgerHead, Self::Error>;
-    /// Appends a row, made for the present head.
-    fn append(&mut self, entry: &JournalEntry) -> Result<(), Self::Error>;
+    /// Appends a row, made for the present head. Its customer and its key find it, with these balances.
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Self::Error>;
+    /// Adds to the sums of usage of that hour and of its day.
+    fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Self::Error>;
 
     /// Appends to the audit record.
     fn append_audit(&mut self, record: &AuditRecord) -> Result<(), Self::Error>;

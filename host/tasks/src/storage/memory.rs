@@ -10,7 +10,10 @@ use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
-use crate::storage::ledger_storage::{AuditRecord, IdempotencyRecord, LedgerStorage, NameRecord};
+use crate::storage::ledger_storage::{
+    AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord,
+};
+use crate::usage::sums::{UsageKey, UsageSums};
 
 /// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct MemoryLedgerStorage {
     name_owners: BTreeMap<String, CustomerId>,
     responses: BTreeMap<(CustomerId, String), ResponseRecord>,
     ledger: Vec<JournalEntry>,
+    balances_after: Vec<BalancesAfter>,
+    usage: BTreeMap<UsageKey, UsageSums>,
     audit_records: Vec<AuditRecord>,
 }
 
@@ -90,6 +95,17 @@ impl MemoryLedgerStorage {
         &self.ledger
     }
 
+    /// The balances that each row of the ledger led to, in order.
+    #[must_use]
+    pub fn balances_after(&self) -> &[BalancesAfter] {
+        &self.balances_after
+    }
+
+    /// The sums of usage of every hour, by customer, key, hour and model.
+    pub fn usage(&self) -> impl Iterator<Item = (&UsageKey, &UsageSums)> {
+        self.usage.iter()
+    }
+
     /// The audit record, in order.
     #[must_use]
     pub fn audit_records(&self) -> &[AuditRecord] {
@@ -108,6 +124,9 @@ impl MemoryLedgerStorage {
         self.finished_tasks().for_each(|task| examination.finished(task));
         for record in self.names() {
             examination.name(record, self.name_owners.get(&record.claim.name));
+        }
+        for (key, sums) in self.usage() {
+            examination.usage(&key.customer, &key.key, key.day(), sums);
         }
         examination.name_owners(self.name_owners.len() as u64);
         examination.report()
@@ -272,8 +291,13 @@ impl LedgerStorage for MemoryLedgerStorage {
     fn head(&self) -> Result<LedgerHead, Infallible> {
         Ok(self.ledger.last().map_or_else(LedgerHead::default, LedgerHead::after))
     }
-    fn append(&mut self, entry: &JournalEntry) -> Result<(), Infallible> {
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Infallible> {
         self.ledger.push(entry.clone());
+        self.balances_after.push(after);
+        Ok(())
+    }
+    fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Infallible> {
+        self.usage.entry(key).or_default().add(&sums);
         Ok(())
     }
 

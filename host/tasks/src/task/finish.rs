@@ -1,7 +1,7 @@
 //! The rule of a task's end: its record, its hold and the names it claims, or nothing.
 
 use bytes::Bytes;
-use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs, Usage};
 
 use crate::commands::change::{Ending, ResultRecord};
 use crate::commands::command::Applied;
@@ -30,7 +30,7 @@ pub(crate) fn finish<B: LedgerStorage>(
     let settled = end(&mut task, ending, at);
     let resolution = resolution(storage, &hold, settled, "", at)?;
 
-    resolution.write(storage)?;
+    resolution.write(storage, &task.model, Usage::default())?;
     storage.remove_hold(&hold)?;
     names.iter().try_for_each(|name| storage.put_name(name))?;
     storage.put_finished(&task)?;

@@ -1,6 +1,6 @@
 //! The rules of forgetting: expired idempotency keys, expired holds of requests, old history.
 
-use gatehouse_model::UnixMs;
+use gatehouse_model::{UnixMs, Usage};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::resolution;
@@ -29,7 +29,9 @@ pub(crate) fn holds<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize
     let mut removed = 0;
     for hold in &expired {
         match resolution(storage, hold, None, "", now) {
-            Ok(resolution) => resolution.write(storage)?,
+            Ok(resolution) => {
+                resolution.write(storage, hold.model.as_deref().unwrap_or_default(), Usage::default())?;
+            }
             // Only a damaged storage rejects a release (its customer or key is gone). Money is not moved on a guess:
             // the hold stays for the doctor to find, and the others are released.
             Err(Stop::Rejected(_)) => continue,

@@ -14,6 +14,7 @@ use crate::sample::{
 };
 use crate::storage::ledger_storage::NameRecord;
 use crate::storage::memory::MemoryLedgerStorage;
+use crate::usage::sums::{UsageKey, UsageSums};
 
 /// Rows as they might be found in a file.
 #[derive(Clone)]
@@ -26,6 +27,7 @@ struct Rows {
     finished: Vec<Task>,
     names: Vec<(NameRecord, Option<CustomerId>)>,
     name_owners: u64,
+    usage: Vec<(UsageKey, UsageSums)>,
 }
 
 impl Rows {
@@ -39,6 +41,7 @@ impl Rows {
             finished: storage.finished_tasks().cloned().collect(),
             names: storage.names().map(|row| (row.clone(), Some(row.customer.clone()))).collect(),
             name_owners: storage.names().count() as u64,
+            usage: storage.usage().map(|(key, sums)| (key.clone(), *sums)).collect(),
         }
     }
 
@@ -52,6 +55,7 @@ impl Rows {
         self.keys.iter().for_each(|row| examination.key(row));
         self.names.iter().for_each(|(row, owner)| examination.name(row, owner.as_ref()));
         examination.name_owners(self.name_owners);
+        self.usage.iter().for_each(|(key, sums)| examination.usage(&key.customer, &key.key, key.day(), sums));
         examination.report()
     }
 

@@ -1,9 +1,10 @@
 //! Keys that are edited, rotated, and limited in what they have open.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Key, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{Credits, Key, KeyId, KeyPolicy, Limits, UnixMs};
 
 use super::{finish, funded, refused, run, submit, used};
 use crate::commands::command::{Applied, Command};
@@ -131,6 +132,15 @@ fn both_keys_of_a_rotation_spend_one_quota() {
     run(&mut storage, Command::Release { id: request_id(2), at: START }).unwrap();
     assert_eq!((used(&storage, 1), used(&storage, 4), used(&storage, 5)), (0, 70, 70));
     assert_eq!(row(&storage, 5).lineage(), &key_id(1));
+    // A statement by key goes on from that key's own rows.
+    let mut sums: BTreeMap<&KeyId, i64> = BTreeMap::new();
+    for (entry, after) in storage.ledger().iter().zip(storage.balances_after()) {
+        let Some(key) = &entry.key else { continue };
+        let sum = sums.entry(key).or_default();
+        *sum += entry.movement.reserved.0 + entry.movement.spent.0;
+        assert_eq!(after.used, Some(Credits(*sum)), "row {}", entry.seq);
+    }
+    assert_eq!((sums[&key_id(1)], sums[&key_id(4)]), (0, 70));
     assert!(storage.examine().is_clean(), "{:?}", storage.examine());
 }
 

@@ -12,6 +12,7 @@ mod oracle;
 mod responses;
 mod sweeps;
 mod tasks;
+mod usage;
 mod views;
 
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, UnixMs};
+use gatehouse_model::{Credits, UnixMs, Usage};
 
 use super::{balances, finish, funded, refused, run, submit, used};
 use crate::commands::command::{Applied, Command};
@@ -27,6 +27,7 @@ fn a_request_hold_is_settled_released_or_swept() {
         id: request_id(number),
         amount: Credits(amount),
         memo: String::new(),
+        tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0 },
         at: START,
     };
     let release = |number| Command::Release { id: request_id(number), at: START };

@@ -5,9 +5,13 @@ mod audit;
 mod customers;
 mod key_policy;
 mod keys;
+mod ledger;
 mod plugins;
+mod prices;
 mod providers;
 mod system;
+mod tasks;
+mod usage;
 
 use super::route::Route;
 
@@ -16,6 +20,10 @@ pub(crate) fn routes() -> Vec<Route> {
     [
         customers::routes(),
         keys::routes(),
+        usage::routes(),
+        ledger::routes(),
+        tasks::routes(),
+        prices::routes(),
         providers::routes(),
         plugins::routes(),
         audit::routes(),

@@ -6,6 +6,7 @@ mod audit;
 mod document;
 mod edits;
 mod lists;
+mod money;
 mod repeats;
 
 use gatehouse_harness::{Response, send};

@@ -1,7 +1,7 @@
 //! The list of customers.
 
-use gatehouse_admin::{Operation, OperationResult, ResponseBody};
-use gatehouse_model::Customer;
+use gatehouse_admin::ResponseBody;
+use gatehouse_model::{Customer, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -22,13 +22,7 @@ pub(crate) async fn show(
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let (wanted, after) = (request.query.text("q"), request.query.text("after"));
-    let result = pages.service.perform(Operation::CustomerList).await?;
-    let OperationResult::Customers { customers } = result else { return Err(PageError::unexpected()) };
-    let mut fitting = customers.into_iter().filter(|customer| {
-        customer.id.0.starts_with(wanted) && (after.is_empty() || customer.id.0.as_str() > after)
-    });
-    let rows: Vec<Customer> = fitting.by_ref().take(ROWS).collect();
-    let more = fitting.next().is_some();
+    let (rows, more) = rows(pages, wanted, after).await?;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/customers", "Customers");
     Ok(shell.page(StatusCode::OK, &html! {
         div.title {
@@ -55,6 +49,22 @@ pub(crate) async fn show(
             p.pager { a.button href=(next_address(wanted, &last.id.0)) { "Next" } }
         }
     }))
+}
+
+/// One page of the customers whose ids begin with `wanted`, and whether more follow. They stand together: after the text
+/// itself, which is an id too.
+async fn rows(pages: &PageContext, wanted: &str, after: &str) -> Result<(Vec<Customer>, bool), PageError> {
+    let begin = if after.is_empty() { wanted } else { after };
+    let mut rows = Vec::new();
+    if after.is_empty() && !wanted.is_empty() {
+        rows.extend(pages.service.customer(&CustomerId::from(wanted))?);
+    }
+    let from = (!begin.is_empty()).then(|| CustomerId::from(begin));
+    let page = pages.service.customers_page(from, ROWS + 1).await?;
+    rows.extend(page.rows.into_iter().take_while(|customer| customer.id.0.starts_with(wanted)));
+    let more = rows.len() > ROWS;
+    rows.truncate(ROWS);
+    Ok((rows, more))
 }
 
 fn table(customers: &[Customer], request: &PageRequest) -> Markup {

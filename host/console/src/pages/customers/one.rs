@@ -1,11 +1,13 @@
 //! One customer: its balances, its keys, money in and out.
 
-use gatehouse_admin::{Operation, OperationError, OperationResult, ResponseBody};
+use gatehouse_admin::{
+    KeyQuery, KeyState, KeyView, Operation, OperationError, OperationResult, ResponseBody,
+};
 use gatehouse_model::{Credits, Customer, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::super::keys;
+use super::super::keys as key_pages;
 use super::{address, state};
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -94,11 +96,10 @@ async fn page(
     let id = CustomerId::from(request.id.as_str());
     let shown = pages.service.perform(Operation::CustomerShow { customer: id.clone() }).await?;
     let OperationResult::Customer(customer) = shown else { return Err(PageError::unexpected()) };
-    let listed = pages.service.perform(Operation::KeyList { customer: Some(id), revoked: false }).await?;
-    let OperationResult::Keys { keys: mut all } = listed else { return Err(PageError::unexpected()) };
-    all.reverse();
-    let more = all.len() > KEYS;
-    all.truncate(KEYS);
+    let states = vec![KeyState::Active, KeyState::Expired];
+    let own = KeyQuery { customer: Some(id), name: None, states, at: request.now };
+    let page = pages.service.keys_page(own, None, KEYS).await?;
+    let keys: Vec<KeyView> = page.rows.into_iter().map(KeyView::from).collect();
     let title = format!("Customer {}", customer.id);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/customers", &title);
     let query = format!(
@@ -117,9 +118,9 @@ async fn page(
                 h2 { "Keys" }
                 @if request.is_operator() { a.button href={ "/keys/new?" (query) } { "New key" } }
             }
-            @if all.is_empty() { p.empty { "It has no key that works." } }
-            @else { (keys::list::table(&all, "", request.now)) }
-            @if more { p { a href={ "/keys?" (query) } { "All its keys" } } }
+            @if keys.is_empty() && page.next.is_none() { p.empty { "It has no key that works." } }
+            @if !keys.is_empty() { (key_pages::list::table(&keys, "", request.now)) }
+            @if page.next.is_some() { p { a href={ "/keys?" (query) } { "All its keys" } } }
         },
     ))
 }

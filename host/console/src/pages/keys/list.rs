@@ -1,7 +1,7 @@
 //! The list of keys.
 
-use gatehouse_admin::{KeyView, Operation, OperationResult, ResponseBody};
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_admin::{KeyQuery, KeyState, KeyView, ResponseBody};
+use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ use crate::parts::elements::{empty, quota};
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 
-/// Rows on one page.
+/// Rows on one page; keys that are marked or begin with what is searched for come on top of them.
 const ROWS: usize = 50;
 
 /// `GET /keys`, with `q` (part of a name or id), `customer`, `revoked` and `after` (the id before the first row).
@@ -26,17 +26,8 @@ pub(crate) async fn show(
     let (wanted, customer, after) = (query.text("q"), query.text("customer"), query.text("after"));
     let revoked = query.is_on("revoked");
     let of = (!customer.is_empty()).then(|| CustomerId::from(customer));
-    let mut keys = all(pages, of, revoked).await?;
     let is_filtered = !wanted.is_empty() || !customer.is_empty();
-    let lower = wanted.to_lowercase();
-    keys.retain(|key| {
-        key.name.to_lowercase().contains(&lower) || key.id.0.starts_with(wanted.trim_start_matches("sk-"))
-    });
-    // The newest first.
-    keys.reverse();
-    let from = keys.iter().position(|key| key.id.0 == after).map_or(0, |at| at + 1);
-    let older = keys.len() > from + ROWS;
-    let rows: Vec<KeyView> = keys.into_iter().skip(from).take(ROWS).collect();
+    let (rows, next) = rows(pages, request, of, revoked).await?;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/keys", "Keys");
     Ok(shell.page(StatusCode::OK, &html! {
         div.title {
@@ -51,33 +42,56 @@ pub(crate) async fn show(
             label.check { input type="checkbox" name="revoked" value="1" checked[revoked]; " Revoked ones too" }
             button { "Show" }
         }
-        @if rows.is_empty() && !is_filtered {
+        @if rows.is_empty() && next.is_none() && !is_filtered {
             (empty(
                 "A key lets a client use models, and names the customer that pays. There are none yet.",
                 request.is_operator().then_some(("/keys/new", "New key")),
                 "gatehouse key create NAME --account CUSTOMER --unlimited",
             ))
         } @else if rows.is_empty() {
-            p.empty { "No key fits. " a href="/keys" { "Show all keys" } }
+            p.empty { "No key fits" @if next.is_some() { " among those looked at so far" } ". " a href="/keys" { "Show all keys" } }
         } @else {
             (table(&rows, request.query.text("marked"), request.now))
         }
-        @if let Some(last) = rows.last().filter(|_| older) {
-            p.pager { a.button href=(older_address(wanted, customer, revoked, &last.id.0)) { "Older" } }
+        p.pager {
+            @if !after.is_empty() { a.button href=(address(wanted, customer, revoked, "")) { "First" } " " }
+            @if let Some(next) = &next { a.button href=(address(wanted, customer, revoked, &next.0)) { "Next" } }
         }
     }))
 }
 
-/// Every key, oldest first.
-async fn all(
+/// One page of keys by id, and where the next one begins. The first page begins with the key that an address marks and with
+/// those whose id begins with what is searched for.
+async fn rows(
     pages: &PageContext,
+    request: &PageRequest,
     customer: Option<CustomerId>,
     revoked: bool,
-) -> Result<Vec<KeyView>, PageError> {
-    match pages.service.perform(Operation::KeyList { customer, revoked }).await? {
-        OperationResult::Keys { keys } => Ok(keys),
-        _ => Err(PageError::unexpected()),
+) -> Result<(Vec<KeyView>, Option<KeyId>), PageError> {
+    let query = &request.query;
+    let (wanted, after) = (query.text("q"), query.text("after"));
+    let states = if revoked { vec![] } else { vec![KeyState::Active, KeyState::Expired] };
+    let all = KeyQuery { customer, name: None, states, at: request.now };
+    let fits = |key: &Key| {
+        all.customer.as_ref().is_none_or(|customer| key.customer == *customer)
+            && (revoked || key.revoked.is_none())
+    };
+    let mut first = Vec::new();
+    if after.is_empty() {
+        let marked = pages.service.key(&KeyId::from(query.text("marked")))?;
+        first.extend(marked.filter(|key| wanted.is_empty() && fits(key)));
+        if !wanted.is_empty() {
+            let begin = KeyId::from(wanted.trim_start_matches("sk-"));
+            first.extend(pages.service.key(&begin)?.filter(fits));
+            let more = pages.service.keys_page(all.clone(), Some(begin.clone()), ROWS).await?.rows;
+            first.extend(more.into_iter().take_while(|key| key.id.0.starts_with(&begin.0)));
+        }
     }
+    let named = KeyQuery { name: (!wanted.is_empty()).then(|| wanted.to_owned()), ..all };
+    let page = pages.service.keys_page(named, (!after.is_empty()).then(|| KeyId::from(after)), ROWS).await?;
+    let rest: Vec<Key> =
+        page.rows.into_iter().filter(|key| first.iter().all(|one| one.id != key.id)).collect();
+    Ok((first.into_iter().chain(rest).map(KeyView::from).collect(), page.next))
 }
 
 /// Rows of keys, `marked` among them.
@@ -116,9 +130,13 @@ fn row(key: &KeyView, marked: &str, now: UnixMs) -> Markup {
     }
 }
 
-fn older_address(wanted: &str, customer: &str, revoked: bool, after: &str) -> String {
+fn address(wanted: &str, customer: &str, revoked: bool, after: &str) -> String {
     let mut fields = url::form_urlencoded::Serializer::new(String::new());
-    fields.append_pair("q", wanted).append_pair("customer", customer).append_pair("after", after);
+    for (name, value) in [("q", wanted), ("customer", customer), ("after", after)] {
+        if !value.is_empty() {
+            fields.append_pair(name, value);
+        }
+    }
     if revoked {
         fields.append_pair("revoked", "1");
     }

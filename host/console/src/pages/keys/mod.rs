@@ -1,8 +1,11 @@
-//! API keys: the list, one key, a new one.
+//! API keys: the list, one key, a new one, an edit, a rotation.
 
+pub(crate) mod edit;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod one;
+mod policy;
+pub(crate) mod rotate;
 
 use gatehouse_admin::KeyView;
 use gatehouse_model::UnixMs;

@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use maud::{Markup, html};
 
 use super::super::customers;
-use super::state;
+use super::{policy, rotate, state};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
@@ -29,7 +29,14 @@ pub(crate) async fn show(
             p.crumbs { a href="/keys" { "Keys" } }
             div.title { h1 { bdi { (key.name) } } (state(&key, request.now)) }
             (facts(&key, request))
-            @if request.is_operator() && key.revoked.is_none() { (revocation(&key)) }
+            p { a href={ "/usage?by=model&key=" (key.id) } { "Its usage" } }
+            @if request.is_operator() && key.revoked.is_none() {
+                div.buttons {
+                    a.button.primary href={ "/keys/" (key.id) "/edit" } data-edit { "Edit key" }
+                    @if key.rotated_to.is_none() { (rotate::button(&key)) }
+                    (revocation(&key))
+                }
+            }
         },
     ))
 }
@@ -47,6 +54,10 @@ fn facts(key: &KeyView, request: &PageRequest) -> Markup {
             dt { "Quota, credits" } dd { (quota(key.used, key.quota)) }
             dt { "Models" } dd { (list(key.models.clone(), "all")) }
             dt { "Networks" } dd { (list(key.networks.iter().map(ToString::to_string).collect(), "from everywhere")) }
+            @for (name, value) in policy::limits_in_words(&key.limits, &key.model_limits) { dt { (name) } dd { (value) } }
+            @if !key.open.is_empty() { dt { "Open now" } dd { (key.open.values().sum::<u32>()) ", tasks and text requests together" } }
+            @if let Some(old) = &key.rotated_from { dt { "Replaced" } dd { a href={ "/keys/" (old) } { code { "sk-" (old) "…" } } } }
+            @if let Some(new) = &key.rotated_to { dt { "Replaced by" } dd { a href={ "/keys/" (new) } { code { "sk-" (new) "…" } } } }
             dt { "Chat completions" } dd { (key.chat_format.as_str()) }
             dt { "Created" } dd { (moment(key.created, request.now)) }
             dt { "Expires" } dd { @if let Some(at) = key.expires { (moment(at, request.now)) } @else { "never" } }

@@ -8,3 +8,4 @@ mod responses;
 mod submissions;
 mod tasks;
 mod text;
+mod usage;

@@ -9,8 +9,9 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, DryRunCharge, FamilyListing,
-    FollowedTask, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt, StoreError,
-    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, ViewError, ViewRequest,
+    FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt,
+    StoreError, SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter,
+    UsageRow, UsageRows, UsageSums, ViewError, ViewRequest,
 };
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Phase, Sse,
@@ -379,6 +380,29 @@ impl ScriptedBackend {
             return None;
         }
         Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
+    }
+    pub(crate) fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
+        let (available, reserved, spent) = (Credits(4_500_000), Credits(1), Credits::ZERO);
+        self.working(Some(Funds { available, reserved, spent, key: key.clone() }))
+    }
+    /// A row a day and key, as many as may be read.
+    pub(crate) async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
+        let sums = UsageSums { requests: 2, output: 7, settled: Credits(250_000), ..UsageSums::default() };
+        let row = |period| UsageRow {
+            customer: key.customer.clone(),
+            key: filter.key.clone().unwrap_or_else(|| key.id.clone()),
+            period,
+            model: ["ctx-pro", "lm-1"][usize::try_from(period % 2).unwrap()].to_owned(),
+            sums,
+        };
+        let start = filter.after.as_ref().map_or(filter.days.start, |after| after.period + 1);
+        let mut rows: Vec<UsageRow> = (start..filter.days.end).map(row).collect();
+        let rows_read = rows.len();
+        rows.truncate(filter.max_rows);
+        self.working(UsageRows { rows, next: None, rows_read })
+    }
+    pub(crate) async fn usage_in_all(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
+        self.usage(key, filter).await
     }
     pub(crate) fn models(&self, _: &Key) -> Vec<ModelListing> {
         let listing = |id: &str| ModelListing {

@@ -4,9 +4,9 @@ use gatehouse_model::{Status, Task, TaskId};
 use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Applied, Command};
 
-use super::{begin, customer, key, memory_store, minute};
 use crate::TaskQuery;
 use crate::store::Store;
+use crate::tests::{begin, customer, key, memory_store, minute};
 use crate::writer::commit;
 
 /// More than is read in one piece, over several days.
@@ -233,7 +233,10 @@ async fn accounts_and_keys_are_found_by_every_name() {
     assert_eq!(store.key(&key("key1")).unwrap().as_ref(), Some(&keys[1]));
     assert_eq!(store.key_by_digest(&keys[2].digest).unwrap().as_ref(), Some(&keys[2]));
     assert_eq!(store.key(&key("key9")).unwrap(), None);
-    assert_eq!(store.key_by_digest(&gatehouse_model::KeyDigest(super::digest("no key"))).unwrap(), None);
+    assert_eq!(
+        store.key_by_digest(&gatehouse_model::KeyDigest(crate::tests::digest("no key"))).unwrap(),
+        None
+    );
     let customers = store.customers().unwrap();
     assert_eq!(store.customer(&customer("customer-1")).unwrap().as_ref(), Some(&customers[1]));
     assert_eq!(store.customer(&customer("customer-9")).unwrap(), None);

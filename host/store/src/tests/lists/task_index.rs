@@ -4,9 +4,9 @@ use gatehouse_model::Status;
 use gatehouse_tasks::Command;
 use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
 
-use super::{Dump, begin, indexed, memory_store};
 use crate::layout::{Day, IndexKey};
 use crate::store::Store;
+use crate::tests::{Dump, begin, indexed, memory_store};
 use redb::Table;
 
 /// A live task that moved, one that did not, one completed and one failed.
@@ -43,7 +43,7 @@ async fn every_task_has_one_row_that_moves_with_its_status() {
                 task.status = status;
                 indexed(&task)
             })
-            .into();
+            .concat();
     assert_eq!(Dump::of_store(&store).task_index, expected.into_iter().collect());
     assert!(store.examine().unwrap().is_clean());
 }
@@ -84,6 +84,17 @@ async fn a_row_without_its_task_and_a_task_without_its_row_are_found() {
             index.insert(key(number, "pending"), ()).unwrap();
         });
         assert_eq!(moved.await, [unlisted(number), unknown(task_id(number), "pending", row(number, "").2)]);
+        let list = ["status", "key", "family"][usize::from(number) % 3];
+        let value = [status, "key0", "sample"][usize::from(number) % 3];
+        let all = |value| ("", list, value, task_id(number).bits());
+        let removed = findings(number, |index| drop(index.remove(all(value)).unwrap().unwrap())).await;
+        assert_eq!(removed, [unlisted(number)]);
+        let twice = findings(number, |index| drop(index.insert(all("other"), ()).unwrap())).await;
+        let id = task_id(number);
+        assert_eq!(
+            twice,
+            [format!("task {id}: the index lists it by {list} \"other\", but there is no such task")]
+        );
     }
     let invented = findings(0, |index| {
         index.insert(("customer-0", "failed", "model-9", task_id(0).bits() + 5), ()).unwrap();

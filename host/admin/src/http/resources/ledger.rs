@@ -1,0 +1,181 @@
+//! `/ledger`: the rows of the ledger, newest first, of all, of one customer or of one key; a statement with its running
+//! balance, and the same rows as CSV.
+
+use std::sync::Arc;
+
+use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_store::StatementRow;
+use gatehouse_tasks::{EntryKind, HoldId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::call::{Call, Outcome};
+use crate::http::csv;
+use crate::http::error::{ApiError, Kind};
+use crate::http::request::query::{Form, Parameter, filter};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+use crate::service::StatementRequest;
+
+const TIME: [Parameter; 2] = [
+    filter("created_after", Form::Moment, "Only rows from this moment on."),
+    filter("created_before", Form::Moment, "Only rows before this moment."),
+];
+const CUSTOMER: Parameter = filter("customer", Form::Text, "Only this customer's rows.");
+const KEY: Parameter =
+    filter("key", Form::Text, "Only this key's rows; balances are then what the key has used.");
+/// Rows that one piece of a file reads.
+const PIECE: usize = 500;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/ledger", "listLedger", "Lists the ledger, newest first.", list)
+            .query(&[CUSTOMER, KEY])
+            .query(&TIME)
+            .paged()
+            .returns::<List<LedgerLine>>(),
+        Route::get("/ledger.csv", "exportLedger", "The ledger as CSV, newest first.", export)
+            .query(&[CUSTOMER, KEY])
+            .query(&TIME)
+            .returns_text(csv::CONTENT_TYPE),
+        Route::get(
+            "/customers/{customer}/ledger",
+            "listCustomerLedger",
+            "A customer's statement, newest first.",
+            list,
+        )
+        .query(&[KEY])
+        .query(&TIME)
+        .paged()
+        .returns::<List<LedgerLine>>(),
+    ]
+}
+
+/// A row of the ledger. The three changes are of the customer's balances.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LedgerLine {
+    /// Its number: counts up by one.
+    number: u64,
+    /// When.
+    at: Moment,
+    /// "deposit", "hold", "join", "release" or "settle".
+    kind: &'static str,
+    /// The customer.
+    customer: String,
+    /// The key; null for a deposit.
+    key: Option<String>,
+    /// The task whose money it is, if it is a task's.
+    task: Option<String>,
+    /// The request whose money it is, if it is a request's.
+    request: Option<String>,
+    /// Change of what is free.
+    available_micro: i64,
+    /// Change of what is held.
+    held_micro: i64,
+    /// Change of what is spent.
+    spent_micro: i64,
+    /// After it: what the customer had free, or what the key had used where a key is asked for. Null in the ledger of all.
+    balance_micro: Option<i64>,
+    /// For people.
+    memo: String,
+}
+
+impl From<StatementRow> for LedgerLine {
+    fn from(row: StatementRow) -> Self {
+        let StatementRow { entry, after } = row;
+        let moved = entry.movement;
+        let (task, request) = match entry.hold {
+            Some(HoldId::Task(id)) => (Some(id.to_string()), None),
+            Some(HoldId::Request(id)) => (None, Some(id.to_string())),
+            None => (None, None),
+        };
+        Self {
+            number: entry.seq,
+            at: entry.at.into(),
+            kind: kind(entry.kind),
+            customer: entry.customer.0,
+            key: entry.key.map(|key| key.0),
+            task,
+            request,
+            available_micro: moved.available.0,
+            held_micro: moved.reserved.0,
+            spent_micro: moved.spent.0,
+            balance_micro: after.map(|after| after.0),
+            memo: entry.memo,
+        }
+    }
+}
+
+fn kind(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Deposit => "deposit",
+        EntryKind::Hold => "hold",
+        EntryKind::Join => "join",
+        EntryKind::Release => "release",
+        EntryKind::Settle => "settle",
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let mut request = request(&call);
+    request.before = call.position()?.map(|text| parse(&text)).transpose()?;
+    let page = call.service.statement(request).await?;
+    let lines: Vec<LedgerLine> = page.rows.into_iter().map(LedgerLine::from).collect();
+    Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+fn parse(text: &str) -> Result<u64, ApiError> {
+    let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
+    text.parse().map_err(|_| wrong().with_param("cursor"))
+}
+
+fn request(call: &Call) -> StatementRequest {
+    let moment = |name| call.query.moment(name).map(|moment| moment.0);
+    let of_path = Some(call.path("customer")).filter(|customer| !customer.is_empty());
+    let customer = of_path.or_else(|| call.query.one("customer"));
+    StatementRequest {
+        customer: customer.map(CustomerId::from),
+        key: call.query.one("key").map(KeyId::from),
+        created: moment("created_after").unwrap_or(UnixMs(0))
+            ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
+        before: None,
+        limit: call.query.limit(),
+    }
+}
+
+const COLUMNS: [&str; 12] = [
+    "number",
+    "at",
+    "kind",
+    "customer",
+    "key",
+    "task",
+    "request",
+    "available_micro",
+    "held_micro",
+    "spent_micro",
+    "balance_micro",
+    "memo",
+];
+
+async fn export(call: Call) -> Outcome {
+    let request = StatementRequest { limit: PIECE, ..request(&call) };
+    csv::check_rows(call.service.statement_rows(request.clone(), csv::MAX_ROWS).await?)?;
+    let service = call.service;
+    Ok(csv::reply(&COLUMNS, move |before| {
+        let (service, request) = (Arc::clone(&service), StatementRequest { before, ..request.clone() });
+        async move {
+            let page = service.statement(request).await?;
+            Ok((page.rows.into_iter().map(LedgerLine::from).map(cells).collect(), page.next))
+        }
+    }))
+}
+
+fn cells(line: LedgerLine) -> Vec<String> {
+    let text = |text: Option<String>| text.unwrap_or_default();
+    let mut cells = vec![line.number.to_string(), line.at.0.to_string(), line.kind.to_owned(), line.customer];
+    cells.extend([text(line.key), text(line.task), text(line.request)]);
+    cells.extend([line.available_micro, line.held_micro, line.spent_micro].map(|amount| amount.to_string()));
+    cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo]);
+    cells
+}

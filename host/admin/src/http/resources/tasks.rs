@@ -1,0 +1,347 @@
+//! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
+
+use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
+use gatehouse_store::AllTasksQuery;
+use gatehouse_tasks::{EntryKind, FieldChange, JournalEntry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::http::call::{Call, Outcome};
+use crate::http::error::{ApiError, Kind};
+use crate::http::reply::Reply;
+use crate::http::request::query::{Form, Parameter, filter, filter_any};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+use crate::service::TaskDetails;
+
+const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
+const FILTERS: [Parameter; 7] = [
+    filter_any("status", Form::OneOf(&STATUSES), "Only tasks in one of these states."),
+    filter_any("key", Form::Text, "Only tasks through one of these keys."),
+    filter_any("family", Form::Text, "Only tasks of one of these families."),
+    filter("customer", Form::Text, "Only this customer's tasks."),
+    filter("model", Form::Text, "Only tasks of this canonical model."),
+    filter("created_after", Form::Moment, "Only tasks accepted from this moment on."),
+    filter("created_before", Form::Moment, "Only tasks accepted before this moment."),
+];
+/// Values of one filter.
+const MAX_VALUES: usize = 20;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/tasks", "listTasks", "Lists tasks of all customers, newest first.", list)
+            .query(&FILTERS)
+            .paged()
+            .returns::<List<TaskLine>>(),
+        Route::get("/tasks/{task}", "getTask", "Shows one task and its ledger rows.", show)
+            .returns::<TaskView>(),
+        Route::post(
+            "/tasks/{task}/cancel",
+            "cancelTask",
+            "Ends a task that its provider has not begun, or can stop; it is refunded.",
+            cancel,
+        )
+        .body::<Cancellation>()
+        .returns::<TaskLine>(),
+    ]
+}
+
+/// A task.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Task")]
+struct TaskLine {
+    /// Its id.
+    id: String,
+    /// The family that admitted it.
+    family: String,
+    /// Canonical model.
+    model: String,
+    /// The surface it came through.
+    surface: String,
+    /// The customer.
+    customer: String,
+    /// The key.
+    key: String,
+    /// "submitted", "pending", "processing", "completed" or "failed".
+    status: &'static str,
+    /// 0 to 100.
+    progress: u8,
+    /// When it was accepted.
+    created: Moment,
+    /// When it ended.
+    finished: Option<Moment>,
+    /// When it is failed at the latest.
+    deadline: Moment,
+    /// What is or was held.
+    held_micro: i64,
+    /// What was spent; null until it ends.
+    cost_micro: Option<i64>,
+    /// Why it failed.
+    failure: Option<FailureLine>,
+}
+
+/// Why a task failed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TaskFailure")]
+struct FailureLine {
+    /// "request", "moderation", "upstream", "timeout", "cancelled" or "internal".
+    kind: &'static str,
+    /// What its client reads.
+    message: String,
+}
+
+/// A task with all that is remembered of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TaskDetails")]
+struct TaskView {
+    #[serde(flatten)]
+    task: TaskLine,
+    /// Counts every durable change.
+    revision: u64,
+    /// The digest of the plugin version that takes its next step, or took its last one.
+    version: String,
+    /// The version of its state.
+    state_version: u32,
+    /// Bytes of its state.
+    state_bytes: usize,
+    /// What happens next.
+    next: NextStep,
+    /// The provider account that works on it.
+    account: Option<AccountLine>,
+    /// Requests that joined it and were not delivered yet.
+    joined: usize,
+    /// What was promised, from most to least specific.
+    price_keys: Vec<String>,
+    /// Units of it.
+    quantity: u32,
+    /// The price of one.
+    unit_price_micro: i64,
+    /// Its copied products.
+    media: Vec<MediaLine>,
+    /// The ledger rows that hold and resolve its money, oldest first. What requests that joined it added is in `held_micro`.
+    entries: Vec<MoneyLine>,
+}
+
+/// What a task waits for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NextStep {
+    /// "run" (its plugin), "call", "sent" (a call whose answer is not on record), "probe", "wait", "publish", "save" or
+    /// "over".
+    phase: &'static str,
+    /// The call's provider.
+    provider: Option<String>,
+    /// The call's method.
+    method: Option<String>,
+    /// When it is woken, or when the call was about to leave.
+    at: Option<Moment>,
+}
+
+/// A provider's account.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TaskAccount")]
+struct AccountLine {
+    /// The provider.
+    provider: String,
+    /// The account's name.
+    account: String,
+}
+
+/// A copied product.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TaskMedia")]
+struct MediaLine {
+    /// Its id.
+    id: String,
+    /// Its type.
+    mime: String,
+    /// Its length.
+    bytes: u64,
+    /// When its link ends.
+    expires: Moment,
+}
+
+/// A ledger row of a task.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TaskMoney")]
+struct MoneyLine {
+    /// The number of the row.
+    number: u64,
+    /// When.
+    at: Moment,
+    /// "hold", "join", "release" or "settle".
+    kind: &'static str,
+    /// The key it counts against.
+    key: Option<String>,
+    /// Change of what is held.
+    held_micro: i64,
+    /// Change of what is spent.
+    spent_micro: i64,
+}
+
+/// Why an operator cancels a task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Cancellation {
+    /// Goes into the audit record. 1 to 500 bytes.
+    reason: String,
+}
+
+impl From<&Task> for TaskLine {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.to_string(),
+            family: task.family.clone(),
+            model: task.model.clone(),
+            surface: task.surface.clone(),
+            customer: task.customer.0.clone(),
+            key: task.key.0.clone(),
+            status: task.status.as_str(),
+            progress: task.progress,
+            created: task.created.into(),
+            finished: task.finished.map(Moment),
+            deadline: task.deadline.into(),
+            held_micro: task.held.0,
+            cost_micro: task.cost.map(|cost| cost.0),
+            failure: task
+                .failure
+                .as_ref()
+                .map(|failure| FailureLine { kind: kind(failure.kind), message: failure.message.clone() }),
+        }
+    }
+}
+
+impl From<TaskDetails> for TaskView {
+    fn from(details: TaskDetails) -> Self {
+        let TaskDetails { task, entries } = details;
+        Self {
+            revision: task.revision,
+            version: task.digest.to_string(),
+            state_version: task.state_version,
+            state_bytes: task.state.len(),
+            next: next(&task.phase),
+            account: task.assignment.as_ref().map(|assigned| AccountLine {
+                provider: assigned.provider.clone(),
+                account: assigned.account.clone(),
+            }),
+            joined: task.joined.len(),
+            price_keys: task.charge.keys.clone(),
+            quantity: task.charge.quantity,
+            unit_price_micro: task.unit_price.0,
+            media: task.media.iter().map(MediaLine::from).collect(),
+            entries: entries.into_iter().map(MoneyLine::from).collect(),
+            task: TaskLine::from(&task),
+        }
+    }
+}
+
+impl From<&Media> for MediaLine {
+    fn from(media: &Media) -> Self {
+        let Media { id, mime, bytes, expires } = media;
+        Self { id: id.to_string(), mime: mime.clone(), bytes: *bytes, expires: (*expires).into() }
+    }
+}
+
+impl From<JournalEntry> for MoneyLine {
+    fn from(entry: JournalEntry) -> Self {
+        Self {
+            number: entry.seq,
+            at: entry.at.into(),
+            kind: match entry.kind {
+                EntryKind::Deposit => "deposit",
+                EntryKind::Hold => "hold",
+                EntryKind::Join => "join",
+                EntryKind::Release => "release",
+                EntryKind::Settle => "settle",
+            },
+            key: entry.key.map(|key| key.0),
+            held_micro: entry.movement.reserved.0,
+            spent_micro: entry.movement.spent.0,
+        }
+    }
+}
+
+fn kind(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Request => "request",
+        FailureKind::Moderation => "moderation",
+        FailureKind::Upstream => "upstream",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Cancelled => "cancelled",
+        FailureKind::Internal => "internal",
+    }
+}
+
+fn next(phase: &Phase) -> NextStep {
+    let (phase, call, at) = match phase {
+        Phase::Run(_) => ("run", None, None),
+        Phase::Call(call) => ("call", Some(call), None),
+        Phase::Sent { call, at } => ("sent", Some(call), Some(*at)),
+        Phase::Probe(_) => ("probe", None, None),
+        Phase::Wait(at) => ("wait", None, Some(*at)),
+        Phase::Publish { .. } => ("publish", None, None),
+        Phase::Save(_) | Phase::SaveFailed(_) => ("save", None, None),
+        Phase::Over => ("over", None, None),
+    };
+    NextStep {
+        phase,
+        provider: call.map(|call| call.provider.clone()),
+        method: call.map(|call| call.method.clone()),
+        at: at.map(Moment),
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let query = query(&call)?;
+    let page = call.service.tasks(query).await?;
+    let lines: Vec<TaskLine> = page.tasks.iter().map(TaskLine::from).collect();
+    Ok(call.list(lines, page.next.map(|id| id.to_string()).as_deref()))
+}
+
+fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
+    let values = |name: &'static str| {
+        let values = call.query.all(name);
+        if values.len() > MAX_VALUES {
+            return Err(ApiError::field(name, format!("{name}: expected at most {MAX_VALUES} values")));
+        }
+        Ok(values)
+    };
+    let moment = |name| call.query.moment(name).map(|moment| moment.0);
+    let after = call.position()?.map(|text| {
+        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
+        text.parse::<TaskId>().map_err(|_| wrong().with_param("cursor"))
+    });
+    Ok(AllTasksQuery {
+        statuses: values("status")?.iter().filter_map(|word| Status::parse(word)).collect(),
+        keys: values("key")?.into_iter().map(KeyId).collect(),
+        families: values("family")?,
+        customer: call.query.one("customer").map(Into::into),
+        model: call.query.one("model").map(str::to_owned),
+        created: moment("created_after").unwrap_or(UnixMs(0))
+            ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
+        after: after.transpose()?,
+        limit: call.query.limit(),
+    })
+}
+
+async fn show(call: Call) -> Outcome {
+    let details = call.service.task(id(&call)?).await?;
+    Ok(Reply::json(&TaskView::from(details)))
+}
+
+async fn cancel(call: Call) -> Outcome {
+    let id = id(&call)?;
+    let Cancellation { reason } = call.json()?;
+    let after = Some(serde_json::Value::from(reason.as_str()).to_string());
+    call.describe(
+        format!("tasks/{id}"),
+        vec![FieldChange { field: "reason".to_owned(), before: None, after }],
+    );
+    let task = call.service.cancel_task(id, &reason).await?;
+    Ok(Reply::json(&TaskLine::from(&task)))
+}
+
+/// Text that is no id is an unknown task.
+fn id(call: &Call) -> Result<TaskId, ApiError> {
+    let text = call.path("task");
+    text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))
+}

@@ -1,0 +1,246 @@
+//! `/usage`: what customers, keys and models used, by hour or day; and the same rows as CSV.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::sync::Arc;
+
+use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_store::{UsagePeriod, UsageRow};
+use gatehouse_tasks::UsageSums;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::call::{Call, Outcome};
+use crate::http::csv;
+use crate::http::error::{ApiError, Kind};
+use crate::http::reply::Reply;
+use crate::http::request::cursor;
+use crate::http::request::query::{Form, Parameter, filter, filter_any};
+use crate::http::route::Route;
+use crate::http::values::Moment;
+use crate::service::{UsageGroup, UsageGroups, UsageRequest, start_of};
+
+const GROUPS: [&str; 5] = ["hour", "day", "customer", "key", "model"];
+const HOUR_MS: u64 = 3_600_000;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+const PARAMETERS: [Parameter; 6] = [
+    filter_any("group_by", Form::OneOf(&GROUPS), "What makes a row; without it there is one row for all."),
+    filter("customer", Form::Text, "Only this customer."),
+    filter("key", Form::Text, "Only this key."),
+    filter_any("model", Form::Text, "Only these canonical models."),
+    filter(
+        "created_after",
+        Form::Moment,
+        "Only what ended from this full hour or day (UTC) on; 30 days before `created_before` without it, or 24 hours where rows are hours.",
+    ),
+    filter(
+        "created_before",
+        Form::Moment,
+        "Only what ended before this full hour or day (UTC); now without it.",
+    ),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/usage", "listUsage", "Sums up usage by any part of it.", list)
+            .query(&PARAMETERS)
+            .paged()
+            .returns::<UsageList>(),
+        Route::get(
+            "/usage.csv",
+            "exportUsage",
+            "Every row of usage as CSV, by customer, key, time and model; grouped by `hour` its rows are hours.",
+            export,
+        )
+        .query(&PARAMETERS)
+        .returns_text(csv::CONTENT_TYPE),
+    ]
+}
+
+/// Sums of usage.
+#[derive(Debug, Serialize, JsonSchema)]
+struct UsageList {
+    /// Newest first, then by customer, key and model.
+    data: Vec<UsageLine>,
+    /// `cursor` of the next page; null after the last one.
+    next: Option<String>,
+    /// Of all rows of the filter, those of other pages included.
+    total: Sums,
+}
+
+/// A row; what it is not grouped by is null.
+#[derive(Debug, Serialize, JsonSchema)]
+struct UsageLine {
+    /// The beginning of the hour or day, UTC.
+    since: Option<Moment>,
+    /// The customer.
+    customer: Option<String>,
+    /// The key.
+    key: Option<String>,
+    /// The canonical model; empty where it is unknown.
+    model: Option<String>,
+    #[serde(flatten)]
+    sums: Sums,
+}
+
+/// Sums of requests that ended.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Sums {
+    /// Those that ended: settlements and releases.
+    requests: u64,
+    /// Those of them that cost nothing and were given back.
+    failures: u64,
+    /// Tokens read, neither from a cache nor into one.
+    input_tokens: u64,
+    /// Tokens written.
+    output_tokens: u64,
+    /// Tokens read from a cache.
+    cached_tokens: u64,
+    /// Tokens read and put into a cache.
+    cache_write_tokens: u64,
+    /// What was spent.
+    spent_micro: i64,
+    /// What failures gave back.
+    refunded_micro: i64,
+}
+
+impl From<UsageSums> for Sums {
+    fn from(sums: UsageSums) -> Self {
+        let UsageSums { requests, failures, input, output, cached, cache_write, settled, refunded } = sums;
+        Self {
+            requests,
+            failures,
+            input_tokens: input,
+            output_tokens: output,
+            cached_tokens: cached,
+            cache_write_tokens: cache_write,
+            spent_micro: settled.0,
+            refunded_micro: refunded.0,
+        }
+    }
+}
+
+impl From<UsageGroup> for UsageLine {
+    fn from(group: UsageGroup) -> Self {
+        Self {
+            since: group.since.map(Moment),
+            customer: group.customer.map(|customer| customer.0),
+            key: group.key.map(|key| key.0),
+            model: group.model,
+            sums: group.sums.into(),
+        }
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let request = request(&call)?;
+    let report = call.service.usage(&request).await?;
+    let after = call.position()?.map(|text| parse(&text)).transpose()?;
+    let later = |group: &UsageGroup| after.as_ref().is_none_or(|after| order(group) > *after);
+    let mut rows: Vec<UsageGroup> = report.rows.into_iter().filter(later).collect();
+    let more = rows.len() > call.query.limit();
+    rows.truncate(call.query.limit());
+    let last = rows.last().filter(|_| more).map(position);
+    let next = last.map(|position| cursor::write(call.operation, &call.query, &position));
+    let data = rows.into_iter().map(UsageLine::from).collect();
+    Ok(Reply::json(&UsageList { data, next, total: report.total.into() }))
+}
+
+/// What rows are sorted by.
+type Order = (Reverse<Option<UnixMs>>, Option<CustomerId>, Option<KeyId>, Option<String>);
+
+fn order(group: &UsageGroup) -> Order {
+    (Reverse(group.since), group.customer.clone(), group.key.clone(), group.model.clone())
+}
+
+fn position(group: &UsageGroup) -> String {
+    serde_json::json!([group.since, group.customer, group.key, group.model]).to_string()
+}
+
+fn parse(text: &str) -> Result<Order, ApiError> {
+    let (since, customer, key, model) = serde_json::from_str(text).map_err(|_| {
+        ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
+    })?;
+    Ok((Reverse(since), customer, key, model))
+}
+
+fn request(call: &Call) -> Result<UsageRequest, ApiError> {
+    let groups = call.query.all("group_by");
+    let by = |name: &str| groups.iter().any(|group| group == name);
+    let period = match (by("hour"), by("day")) {
+        (true, true) => {
+            return Err(ApiError::field("group_by", "group_by: expected either hour or day, not both"));
+        }
+        (true, false) => Some(UsagePeriod::Hour),
+        (false, true) => Some(UsagePeriod::Day),
+        (false, false) => None,
+    };
+    let text = |name| call.query.one(name).map(str::to_owned);
+    Ok(UsageRequest {
+        groups: UsageGroups { period, customer: by("customer"), key: by("key"), model: by("model") },
+        customer: text("customer").map(CustomerId),
+        key: text("key").map(KeyId),
+        models: call.query.all("model"),
+        created: time(call, period),
+    })
+}
+
+/// Half-open; without an end, until the end of the present hour or day.
+fn time(call: &Call, period: Option<UsagePeriod>) -> Range<UnixMs> {
+    let (unit, usual) = match period {
+        Some(UsagePeriod::Hour) => (HOUR_MS, DAY_MS),
+        Some(UsagePeriod::Day) | None => (DAY_MS, 30 * DAY_MS),
+    };
+    let end = call.query.moment("created_before").map(|moment| moment.0);
+    let end = end.unwrap_or_else(|| UnixMs((call.at.0 / unit + 1) * unit));
+    let start = call.query.moment("created_after").map(|moment| moment.0);
+    start.unwrap_or_else(|| UnixMs(end.0.saturating_sub(usual)))..end
+}
+
+const COLUMNS: [&str; 12] = [
+    "since",
+    "customer",
+    "key",
+    "model",
+    "requests",
+    "failures",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "spent_micro",
+    "refunded_micro",
+];
+
+async fn export(call: Call) -> Outcome {
+    let request = request(&call)?;
+    let (mut rows, mut after) = (0_u64, None);
+    loop {
+        let piece = call.service.usage_rows(&request, after).await?;
+        rows = rows.saturating_add(piece.rows.len() as u64);
+        csv::check_rows(rows)?;
+        after = piece.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    let service = call.service;
+    Ok(csv::reply(&COLUMNS, move |after| {
+        let (service, request) = (Arc::clone(&service), request.clone());
+        async move {
+            let piece = service.usage_rows(&request, after).await?;
+            let rows = piece.rows.into_iter().map(|row| cells(piece.unit, row)).collect();
+            Ok((rows, piece.next))
+        }
+    }))
+}
+
+fn cells(unit: UsagePeriod, row: UsageRow) -> Vec<String> {
+    let UsageRow { customer, key, period, model, sums } = row;
+    let UsageSums { requests, failures, input, output, cached, cache_write, settled, refunded } = sums;
+    let mut cells = vec![start_of(unit, period).to_string(), customer.0, key.0, model];
+    cells.extend([requests, failures, input, output, cached, cache_write].map(|count| count.to_string()));
+    cells.extend([settled.0, refunded.0].map(|amount| amount.to_string()));
+    cells
+}

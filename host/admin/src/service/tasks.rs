@@ -1,0 +1,102 @@
+//! Tasks of all customers for operators: listed, inspected with their money and their results, cancelled with a reason.
+
+use gatehouse_driver::{CancelError, MediaFile, MediaRefusal};
+use gatehouse_model::{Task, TaskId, UnixMs};
+use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
+use gatehouse_tasks::{HoldId, JournalEntry};
+
+use super::admin_service::{AdminService, Backend, store_failed};
+use crate::api::error::OperationError;
+
+/// Commands are applied in another order than their moments by this much at most, unless the writer waits for its disk.
+const AROUND_MS: u64 = 1_000;
+/// Ledger rows of its customer around one moment that are looked through for those of a task.
+const LOOKED_THROUGH: usize = 5_000;
+/// The longest reason, in bytes.
+const MAX_REASON: usize = 500;
+
+/// A task and the ledger rows that hold and resolve its money. What requests that joined it added later is in the task's
+/// `held`, not among the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskDetails {
+    /// The record.
+    pub task: Task,
+    /// Oldest first.
+    pub entries: Vec<JournalEntry>,
+}
+
+impl AdminService {
+    /// A page of all customers' tasks, newest first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tasks(&self, query: AllTasksQuery) -> Result<AllTasksPage, OperationError> {
+        self.store.list_all_tasks(query).await.map_err(store_failed)
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`].
+    pub async fn task(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
+        let found = self.store.task(id).map_err(store_failed)?;
+        let task = found.ok_or_else(|| unknown(id))?;
+        let mut entries = Vec::new();
+        for at in [Some(task.created), task.finished].into_iter().flatten() {
+            let of = StatementOf::Customer(task.customer.clone());
+            let created = UnixMs(at.0.saturating_sub(AROUND_MS))..UnixMs(at.0.saturating_add(AROUND_MS));
+            let query = StatementQuery { of, created, before: None, limit: LOOKED_THROUGH };
+            let rows = self.store.statement(query).await.map_err(store_failed)?.rows;
+            entries.extend(rows.into_iter().map(|row| row.entry));
+        }
+        entries.retain(|entry: &JournalEntry| entry.hold == Some(HoldId::Task(id)));
+        entries.sort_by_key(|entry| entry.seq);
+        entries.dedup_by_key(|entry| entry.seq);
+        Ok(TaskDetails { task, entries })
+    }
+
+    /// The bytes of a task's copied result, the first one being 0; `range` is a `Range` header.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] without such a task or result; the inner ones are the media store's.
+    pub async fn task_media(
+        &self,
+        id: TaskId,
+        at: usize,
+        range: Option<&str>,
+    ) -> Result<Result<MediaFile, MediaRefusal>, OperationError> {
+        let Backend::Running { driver, .. } = &self.backend else {
+            return Err(OperationError::Refused("results are shown by a running gateway only".to_owned()));
+        };
+        let found = self.store.task(id).map_err(store_failed)?;
+        let media = found.as_ref().and_then(|task| task.media.get(at));
+        let media = media.ok_or_else(|| OperationError::NotFound(format!("task {id} has no result {at}")))?;
+        Ok(driver.result_file(media, range).await)
+    }
+
+    /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] while its provider works on it, and once it has ended.
+    pub async fn cancel_task(&self, id: TaskId, reason: &str) -> Result<Task, OperationError> {
+        if reason.trim().is_empty() || reason.len() > MAX_REASON {
+            return Err(OperationError::Invalid(format!("reason: expected 1 to {MAX_REASON} bytes of text")));
+        }
+        let Backend::Running { driver, .. } = &self.backend else {
+            return Err(OperationError::Refused("tasks are cancelled by a running gateway only".to_owned()));
+        };
+        let (driver, reason) = (driver.clone(), reason.to_owned());
+        // It runs to its end, even if its client disconnects.
+        let ended = tokio::spawn(async move { driver.cancel_for_operator(id, &reason).await });
+        let ended = ended.await.map_err(|error| OperationError::Failed(error.to_string()))?;
+        ended.map_err(|error| match error {
+            CancelError::NotFound => unknown(id),
+            CancelError::Store(error) => store_failed(error),
+            other => OperationError::Refused(other.to_string()),
+        })
+    }
+}
+
+fn unknown(id: TaskId) -> OperationError {
+    OperationError::NotFound(format!("no task {id}"))
+}

@@ -1,0 +1,224 @@
+//! Usage, ledger and tasks over the API: one sum whatever shows it, files that hold every row, and lists that are bounded.
+
+use gatehouse_model::{Credits, KeyId, RequestId, TaskId, UnixMs, Usage};
+use gatehouse_tasks::Command;
+use gatehouse_tasks::sample::{failed, task};
+use serde_json::{Value, json};
+
+use super::{Api, error};
+
+const HOUR: u64 = 3_600_000;
+
+async fn apply(api: &Api, command: Command) {
+    api.listener.store.execute(command).await.unwrap().unwrap();
+}
+
+/// A customer with two keys and forty text requests over three days, some of which failed. Gives the keys.
+async fn filled(api: &Api) -> Vec<String> {
+    api.customer("acme", 1_000_000).await;
+    let mut keys = Vec::new();
+    for name in ["one", "two"] {
+        let made = api.post("/keys", name, &json!({"customer": "acme", "name": name})).await.json();
+        keys.push(made["key"]["id"].as_str().expect("an id").to_owned());
+    }
+    for number in 0..40_u64 {
+        let at = UnixMs(number * 2 * HOUR + 2_000);
+        let id = RequestId::from_bits((u128::from(at.0) << 80) | u128::from(number));
+        let key = KeyId::from(keys[usize::from(number % 3 == 0)].as_str());
+        let (amount, unit_price, model) = (Credits(500), Credits(1), format!("=m{}", number % 2));
+        let expires = UnixMs(at.0 + HOUR);
+        apply(api, Command::Hold { id, key, amount, unit_price, model, expires, at }).await;
+        let tokens = Usage { input: 10, output: number, cached: 0, cache_write: 0 };
+        let (memo, amount) = ("a \"quoted\", memo".to_owned(), Credits(7 + i64::try_from(number).unwrap()));
+        apply(
+            api,
+            if number % 8 == 7 {
+                Command::Release { id, at }
+            } else {
+                Command::Settle { id, amount, memo, tokens, at }
+            },
+        )
+        .await;
+    }
+    keys
+}
+
+/// The rows of a file by column.
+fn rows(text: &str) -> Vec<Vec<(String, String)>> {
+    let mut lines = text.split("\r\n").filter(|line| !line.is_empty()).map(cells);
+    let header = lines.next().expect("a header");
+    lines.map(|cells| header.iter().cloned().zip(cells).collect()).collect()
+}
+
+/// A reader of its own: RFC 4180, without line breaks in cells.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut quoted, mut before) = (vec![], String::new(), false, ' ');
+    for letter in line.chars() {
+        match letter {
+            '"' if quoted => quoted = false,
+            '"' => {
+                // A quotation mark twice is one.
+                if before == '"' {
+                    cell.push('"');
+                }
+                quoted = true;
+            }
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            other => cell.push(other),
+        }
+        before = letter;
+    }
+    cells.push(cell);
+    cells
+}
+
+fn sum(rows: &[Vec<(String, String)>], column: &str) -> i64 {
+    let value = |row: &Vec<(String, String)>| {
+        let cell = row.iter().find(|(name, _)| name == column).expect("the column");
+        // Whatever begins with a sign is guarded.
+        cell.1.trim_start_matches('\'').parse::<i64>().expect("a number")
+    };
+    rows.iter().map(value).sum()
+}
+
+async fn file(api: &Api, path: &str) -> Vec<Vec<(String, String)>> {
+    let answer = api.send("GET", path, &[("authorization", &api.operator)], "").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/csv; charset=utf-8"), "{path}");
+    rows(&answer.text())
+}
+
+/// All rows of a list, in pages of `limit`, and the last page.
+async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, Value) {
+    let (mut rows, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let join = if path.contains('?') { '&' } else { '?' };
+        let page = api.get(&format!("{path}{join}limit={limit}{cursor}")).await;
+        let data = page["data"].as_array().expect("rows");
+        assert!(data.len() <= limit, "{page}");
+        rows.extend(data.iter().cloned());
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return (rows, page),
+        }
+    }
+}
+
+#[tokio::test]
+async fn reports_files_and_the_ledger_have_one_sum() {
+    let api = Api::start().await;
+    let keys = filled(&api).await;
+    let time = "created_after=1970-01-01T00:00:00Z&created_before=1970-01-05T00:00:00Z";
+    let ledger = file(&api, &format!("/ledger.csv?customer=acme&{time}")).await;
+    let spent = sum(&ledger, "spent_micro");
+    assert_eq!(json!(spent), api.get("/customers/acme").await["spent_micro"]);
+    let balance = ledger[0].iter().find(|(name, _)| name == "balance_micro").expect("a balance");
+    assert_eq!(json!(balance.1.parse::<i64>().unwrap()), api.get("/customers/acme").await["available_micro"]);
+    for group in ["", "&group_by=day", "&group_by=hour&group_by=key", "&group_by=customer&group_by=model"] {
+        for limit in [1, 3, 100] {
+            let (rows, page) = all(&api, &format!("/usage?{time}{group}"), limit).await;
+            let sum: i64 = rows.iter().map(|row| row["spent_micro"].as_i64().expect("an amount")).sum();
+            assert_eq!((sum, &page["total"]["spent_micro"]), (spent, &json!(spent)), "{group}");
+        }
+        let rows = file(&api, &format!("/usage.csv?{time}{group}")).await;
+        assert_eq!((sum(&rows, "spent_micro"), sum(&rows, "requests")), (spent, 40), "{group}");
+        // A formula is none: the name of a model is text.
+        assert!(rows.iter().flatten().any(|(name, cell)| name == "model" && cell == "'=m1"));
+    }
+    let one = api.get(&format!("/usage?{time}&key={}", keys[1])).await;
+    let of_key = file(&api, &format!("/ledger.csv?key={}", keys[1])).await;
+    assert_eq!(one["total"]["spent_micro"], json!(sum(&of_key, "spent_micro")));
+    assert_eq!((&one["total"]["requests"], &one["total"]["failures"]), (&json!(14), &json!(2)));
+    let memo = ledger.iter().flatten().find(|(name, cell)| name == "memo" && cell.contains("memo"));
+    assert_eq!(memo.map(|(_, cell)| cell.as_str()), Some("a \"quoted\", memo"));
+    assert_eq!(api.get("/doctor").await["findings"], json!([]));
+}
+
+#[tokio::test]
+async fn a_ledger_comes_in_pages_with_its_running_balance() {
+    let api = Api::start().await;
+    filled(&api).await;
+    for limit in [7, 100] {
+        let (rows, _) = all(&api, "/customers/acme/ledger", limit).await;
+        assert_eq!(rows.len(), 81);
+        let mut balance = 0;
+        for row in rows.iter().rev() {
+            balance += row["available_micro"].as_i64().expect("an amount");
+            assert_eq!(row["balance_micro"], json!(balance));
+        }
+        assert_eq!(all(&api, "/ledger?customer=acme", limit).await.0, rows);
+        let (whole, _) = all(&api, "/ledger", limit).await;
+        assert_eq!((whole.len(), &whole[0]["balance_micro"]), (81, &Value::Null));
+    }
+    let bearer = [("authorization", api.operator.as_str())];
+    for (path, expected) in [
+        ("/customers/nobody/ledger", (404, "not_found".to_owned(), None)),
+        ("/ledger?key=none", (404, "not_found".to_owned(), None)),
+        ("/ledger?limit=101", (400, "invalid_request".to_owned(), Some("limit".to_owned()))),
+        ("/usage?group_by=week", (400, "invalid_request".to_owned(), Some("group_by".to_owned()))),
+        (
+            "/usage?group_by=day&group_by=hour",
+            (400, "invalid_request".to_owned(), Some("group_by".to_owned())),
+        ),
+        (
+            "/usage?group_by=day&created_after=1970-01-01T01:00:00Z",
+            (400, "invalid_request".to_owned(), Some("created_after".to_owned())),
+        ),
+    ] {
+        assert_eq!(error(&api.send("GET", path, &bearer, "").await), expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
+    let api = Api::start().await;
+    let keys = filled(&api).await;
+    for number in 0..30_u8 {
+        // After the requests: the ledger is in the order of time.
+        let at = UnixMs((100 + u64::from(number)) * HOUR + 5);
+        let id = TaskId::from_bits((u128::from(at.0) << 80) | u128::from(number));
+        let made = gatehouse_model::Task {
+            id,
+            customer: "acme".into(),
+            key: KeyId::from(keys[usize::from(number % 2)].as_str()),
+            ..task(number, 0, 0, 3, at)
+        };
+        apply(&api, Command::Submit { task: Box::new(made), idempotency: None }).await;
+        if number % 3 == 0 {
+            let at = UnixMs(at.0 + 1_000);
+            apply(&api, Command::Finish { id, revision: 0, ending: failed(), audit: None, at }).await;
+        }
+    }
+    for (filter, count) in [
+        ("", 30),
+        ("status=failed", 10),
+        ("status=failed&status=submitted", 30),
+        ("family=sample&status=submitted", 20),
+        ("family=other", 0),
+        ("customer=acme&model=model-1", 15),
+        ("created_before=1970-01-05T14:00:00Z", 10),
+    ] {
+        assert_eq!(all(&api, &format!("/tasks?{filter}"), 7).await.0.len(), count, "{filter}");
+    }
+    assert_eq!(all(&api, &format!("/tasks?key={}&status=failed", keys[0]), 4).await.0.len(), 5);
+    let (listed, _) = all(&api, "/tasks?status=failed", 50).await;
+    let id = listed[0]["id"].as_str().expect("an id");
+    let shown = api.get(&format!("/tasks/{id}")).await;
+    assert_eq!((&shown["status"], &shown["failure"]["message"]), (&json!("failed"), &json!("it broke")));
+    let kinds: Vec<_> =
+        shown["entries"].as_array().expect("rows").iter().map(|row| row["kind"].clone()).collect();
+    assert_eq!(json!(kinds), json!(["hold", "release"]));
+    assert!(!shown.to_string().contains("prompt"));
+    let reason = json!({"reason": "asked to"});
+    for (path, body, status) in [
+        (format!("/tasks/{id}/cancel"), &reason, 409),
+        (format!("/tasks/{id}/cancel"), &json!({"reason": " "}), 400),
+        ("/tasks/none/cancel".to_owned(), &reason, 404),
+        ("/tasks/none".to_owned(), &Value::Null, 404),
+    ] {
+        let method = if body.is_null() { "GET" } else { "POST" };
+        let headers = [("authorization", api.operator.as_str()), ("content-type", "application/json")];
+        let headers = if body.is_null() { &headers[..1] } else { &headers };
+        let text = if body.is_null() { String::new() } else { body.to_string() };
+        assert_eq!(error(&api.send(method, &path, headers, &text).await).0, status, "{path} {body}");
+    }
+}

@@ -1,0 +1,215 @@
+//! Usage and statements on a real store: however they are filtered and grouped, their sums are those of the ledger.
+
+use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, UnixMs, Usage};
+use gatehouse_store::UsagePeriod;
+use gatehouse_tasks::{Command, EntryKind, UsageSums};
+
+use super::{open, service};
+use crate::{
+    AdminService, NewKey, Operation, OperationError, OperationResult, StatementRequest, UsageGroups,
+    UsageRequest,
+};
+
+const HOUR: u64 = 3_600_000;
+const DAY: u64 = 24 * HOUR;
+
+async fn apply(service: &AdminService, command: Command) {
+    service.store.execute(command).await.unwrap().unwrap();
+}
+
+/// Two customers with two keys each, three days of requests of two models, some of which fail. Gives the keys.
+async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
+    let (service, folder) = service();
+    let mut keys = Vec::new();
+    for customer in ["acme", "other"] {
+        service.perform(open(customer)).await.unwrap();
+        let (customer, at) = (CustomerId::from(customer), UnixMs(0));
+        let deposit = Command::Deposit {
+            customer: customer.clone(),
+            amount: Credits(100_000),
+            memo: "=cash".into(),
+            at,
+        };
+        apply(&service, deposit).await;
+        for name in ["one", "two"] {
+            let new = NewKey::unlimited(customer.clone(), name);
+            let made = service.perform(Operation::KeyCreate(new)).await.unwrap();
+            let OperationResult::KeyCreated { key, .. } = made else { panic!("{made:?}") };
+            keys.push(key.id);
+        }
+    }
+    for number in 0..90_u64 {
+        let at = UnixMs(number * DAY / 30 + 1);
+        let (id, key) = (
+            RequestId::from_bits((u128::from(at.0) << 80) | u128::from(number)),
+            &keys[usize::try_from(number % 4).unwrap()],
+        );
+        let model = ["small", "large"][usize::try_from(number / 4 % 2).unwrap()].to_owned();
+        let (amount, unit_price) = (Credits(100), Credits(1));
+        let expires = UnixMs(at.0 + HOUR);
+        apply(&service, Command::Hold { id, key: key.clone(), amount, unit_price, model, expires, at }).await;
+        let tokens = Usage { input: number, output: 1, cached: 2, cache_write: 0 };
+        apply(
+            &service,
+            match number % 9 {
+                0 => Command::Release { id, at },
+                part => Command::Settle {
+                    id,
+                    amount: Credits(i64::try_from(part).unwrap()),
+                    memo: String::new(),
+                    tokens,
+                    at,
+                },
+            },
+        )
+        .await;
+    }
+    (service, folder, keys)
+}
+
+fn request(groups: UsageGroups, created: std::ops::Range<u64>) -> UsageRequest {
+    let created = UnixMs(created.start)..UnixMs(created.end);
+    UsageRequest { groups, customer: None, key: None, models: vec![], created }
+}
+
+/// What the ledger says: requests, failures, settled, refunded.
+async fn ledger(service: &AdminService, request: &UsageRequest) -> (u64, u64, i64, i64) {
+    let statement = StatementRequest {
+        customer: request.customer.clone(),
+        key: request.key.clone(),
+        created: request.created.clone(),
+        before: None,
+        limit: 1000,
+    };
+    let rows = service.statement(statement).await.unwrap().rows;
+    let ends = rows
+        .iter()
+        .map(|row| &row.entry)
+        .filter(|entry| matches!(entry.kind, EntryKind::Settle | EntryKind::Release));
+    ends.fold((0, 0, 0, 0), |sums, entry| {
+        let failed = entry.kind == EntryKind::Release;
+        let back = if failed { entry.movement.available.0 } else { 0 };
+        (sums.0 + 1, sums.1 + u64::from(failed), sums.2 + entry.movement.spent.0, sums.3 + back)
+    })
+}
+
+fn short(sums: &UsageSums) -> (u64, u64, i64, i64) {
+    (sums.requests, sums.failures, sums.settled.0, sums.refunded.0)
+}
+
+/// Report, its rows, the full listing and the ledger: one sum.
+async fn check(service: &AdminService, request: &UsageRequest) -> usize {
+    let report = service.usage(request).await.unwrap();
+    let mut rows = UsageSums::default();
+    report.rows.iter().for_each(|row| rows.add(&row.sums));
+    assert_eq!(rows, report.total, "{request:?}");
+    let (mut listed, mut after) = (UsageSums::default(), None);
+    loop {
+        let piece = service.usage_rows(request, after).await.unwrap();
+        piece.rows.iter().for_each(|row| listed.add(&row.sums));
+        after = piece.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, report.total, "{request:?}");
+    if request.models.is_empty() {
+        assert_eq!(ledger(service, request).await, short(&report.total), "{request:?}");
+    }
+    report.rows.len()
+}
+
+#[tokio::test]
+async fn every_filter_and_grouping_sums_up_to_the_ledger() {
+    let (service, _folder, keys) = filled().await;
+    let bits = |number: u32, bit: u32| number & (1 << bit) != 0;
+    for groups in 0..8 {
+        for period in [None, Some(UsagePeriod::Day), Some(UsagePeriod::Hour)] {
+            let groups = UsageGroups {
+                period,
+                customer: bits(groups, 0),
+                key: bits(groups, 1),
+                model: bits(groups, 2),
+            };
+            for time in [0..3 * DAY, DAY..2 * DAY, 5 * DAY..6 * DAY] {
+                let all = request(groups, time);
+                check(&service, &all).await;
+                check(&service, &UsageRequest { customer: Some("acme".into()), ..all.clone() }).await;
+                check(&service, &UsageRequest { key: Some(keys[1].clone()), ..all.clone() }).await;
+                check(&service, &UsageRequest { models: vec!["large".into()], ..all }).await;
+            }
+        }
+    }
+    let hours = request(UsageGroups::default(), HOUR..5 * HOUR);
+    assert_eq!(check(&service, &hours).await, 1);
+    let by_key = request(UsageGroups { key: true, ..UsageGroups::default() }, 0..3 * DAY);
+    assert_eq!(check(&service, &by_key).await, 4);
+    let both = UsageGroups { period: Some(UsagePeriod::Day), model: true, ..UsageGroups::default() };
+    let report = service.usage(&request(both, 0..3 * DAY)).await.unwrap();
+    assert_eq!(report.rows.len(), 6);
+    assert!(report.rows.is_sorted_by_key(|row| std::cmp::Reverse(row.since)));
+    assert!(report.rows.iter().all(|row| row.customer.is_none() && row.key.is_none()));
+    // A key of another customer has no usage there.
+    let foreign = UsageRequest { customer: Some("other".into()), key: Some(keys[0].clone()), ..by_key };
+    assert_eq!(service.usage(&foreign).await.unwrap().total, UsageSums::default());
+    let result = service.perform(Operation::Doctor).await.unwrap();
+    assert!(matches!(&result, OperationResult::Examined(found) if found.is_clean()), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_time_that_sums_cannot_tell_is_refused() {
+    let (service, _folder, _) = filled().await;
+    let hours = UsageGroups { period: Some(UsagePeriod::Hour), ..UsageGroups::default() };
+    let days = UsageGroups { period: Some(UsagePeriod::Day), ..UsageGroups::default() };
+    for (groups, time, field) in [
+        (UsageGroups::default(), 5..DAY, "created_after"),
+        (UsageGroups::default(), 0..DAY + 7, "created_before"),
+        (hours, 0..HOUR + 1, "created_before"),
+        (days, HOUR..DAY, "created_after"),
+        (days, DAY..DAY, "created_before"),
+    ] {
+        let error = service.usage(&request(groups, time.clone())).await.unwrap_err();
+        let OperationError::Invalid(text) = &error else { panic!("{error:?}") };
+        assert!(text.starts_with(&format!("{field}: expected ")), "{time:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_statement_runs_down_to_the_first_deposit() {
+    let (service, _folder, keys) = filled().await;
+    let all = StatementRequest {
+        customer: Some("acme".into()),
+        key: None,
+        created: UnixMs(0)..UnixMs(u64::MAX),
+        before: None,
+        limit: 7,
+    };
+    let (mut rows, mut before) = (Vec::new(), None);
+    loop {
+        let page = service.statement(StatementRequest { before, ..all.clone() }).await.unwrap();
+        rows.extend(page.rows);
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    let found = service.store.customer(&"acme".into()).unwrap().unwrap();
+    assert_eq!(rows[0].after, Some(found.available));
+    let mut sum = 0;
+    for row in rows.iter().rev() {
+        sum += row.entry.movement.available.0;
+        assert_eq!(row.after, Some(Credits(sum)));
+    }
+    assert_eq!(rows.last().unwrap().entry.kind, EntryKind::Deposit);
+    for (max, counted) in [(u64::from(u32::MAX), rows.len()), (rows.len() as u64, rows.len()), (7, 8)] {
+        assert_eq!(service.statement_rows(all.clone(), max).await.unwrap(), counted as u64);
+    }
+    for (customer, key) in
+        [(Some("nobody"), None), (None, Some("nothing")), (Some("other"), Some(keys[0].0.as_str()))]
+    {
+        let request =
+            StatementRequest { customer: customer.map(Into::into), key: key.map(KeyId::from), ..all.clone() };
+        let error = service.statement(request).await.unwrap_err();
+        assert!(matches!(error, OperationError::NotFound(_)), "{error:?}");
+    }
+}

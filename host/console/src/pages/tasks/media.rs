@@ -1,0 +1,98 @@
+//! Results as they are: other people's bytes, so they get a policy that lets them do nothing, and only kinds that a
+//! browser shows without running anything are shown in a page.
+
+use gatehouse_admin::{MediaFile, MediaRefusal, ResponseBody};
+use gatehouse_model::{Task, TaskId};
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, RANGE,
+};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt as _, StreamBody};
+
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::request::PageRequest;
+
+/// Whatever it is, it runs nothing and loads nothing.
+const POLICY: &str = "sandbox; default-src 'none'";
+
+/// The address of a task's result.
+pub(super) fn address(task: &Task, at: usize) -> String {
+    format!("/admin/media/{}.{at}", task.id)
+}
+
+/// `GET /admin/media/<task>.<n>`, whole or a range of it.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let unknown = || PageError::not_found(format!("no result {:?}", request.id));
+    let (task, at) = request.id.split_once('.').ok_or_else(unknown)?;
+    let (task, at): (TaskId, usize) =
+        (task.parse().map_err(|_| unknown())?, at.parse().map_err(|_| unknown())?);
+    let range = request.headers.get(RANGE).and_then(|range| range.to_str().ok());
+    let file = match pages.service.task_media(task, at, range).await? {
+        Ok(file) => file,
+        Err(MediaRefusal::BadRange(length)) => return Ok(not_in_range(length)),
+        Err(MediaRefusal::Broken) => {
+            return Err(PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "the media store failed"));
+        }
+        Err(refusal) => return Err(PageError::not_found(refusal.to_string())),
+    };
+    Ok(respond(file))
+}
+
+fn respond(file: MediaFile) -> Response<ResponseBody> {
+    let MediaFile { mime, length, range, partial, body, .. } = file;
+    let frames = futures_util::TryStreamExt::map_ok(body, http_body::Frame::data);
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(mime));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    if !is_shown(mime) {
+        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    }
+    if partial {
+        let part = format!("bytes {}-{}/{length}", range.start, range.end.saturating_sub(1));
+        headers.insert(CONTENT_RANGE, HeaderValue::from_str(&part).expect("digits and punctuation"));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    response
+}
+
+/// Pictures, films and sounds; an SVG picture is a document that may have scripts.
+fn is_shown(mime: &str) -> bool {
+    let kind = mime.split('/').next();
+    matches!(kind, Some("image" | "video" | "audio")) && !mime.contains("svg")
+}
+
+fn not_in_range(length: u64) -> Response<ResponseBody> {
+    let mut response = Response::new(gatehouse_admin::whole(""));
+    *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+    let part = HeaderValue::from_str(&format!("bytes */{length}")).expect("digits and punctuation");
+    response.headers_mut().insert(CONTENT_RANGE, part);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_run_is_not_shown() {
+        for (mime, shown) in [
+            ("image/png", true),
+            ("video/mp4", true),
+            ("audio/wav", true),
+            ("image/svg+xml", false),
+            ("text/html", false),
+            ("application/octet-stream", false),
+        ] {
+            assert_eq!(is_shown(mime), shown, "{mime}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Tasks of every customer: the list, one task, its results.
+
+pub(crate) mod list;
+pub(crate) mod media;
+pub(crate) mod one;
+
+use gatehouse_model::{Phase, Status, Task};
+use maud::{Markup, html};
+
+use crate::format::seconds;
+use crate::parts::elements::{Tone, chip};
+
+/// Its state as a shape and a word.
+pub(super) fn state(task: &Task) -> Markup {
+    let tone = match task.status {
+        Status::Submitted | Status::Pending => Tone::Neutral,
+        Status::Processing => Tone::Info,
+        Status::Completed => Tone::Ok,
+        Status::Failed => Tone::Error,
+    };
+    chip(tone, task.status.as_str())
+}
+
+/// How far it is.
+pub(super) fn progress(task: &Task) -> Markup {
+    html! {
+        @if task.status.is_final() { span.muted { "ended" } } @else {
+            svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={ (task.progress) " %" } {
+                rect.track width="100" height="6" rx="2" {}
+                rect.fill width=(task.progress) height="6" rx="2" {}
+            }
+            span.num { (task.progress) " %" }
+        }
+    }
+}
+
+/// What the gateway does next for it.
+pub(super) fn next(task: &Task) -> String {
+    match &task.phase {
+        Phase::Run(_) => "its plugin is asked for the next step".to_owned(),
+        Phase::Call(_) => "a call waits for a permit of its provider's account".to_owned(),
+        Phase::Sent { at, .. } => {
+            format!("a call left at {} UTC; its reply is not on record yet", seconds(*at))
+        }
+        Phase::Probe(_) => "media are looked at".to_owned(),
+        Phase::Wait(until) => format!("its plugin is asked again at {} UTC", seconds(*until)),
+        Phase::Publish { .. } => "an interim result is copied".to_owned(),
+        Phase::Save(_) | Phase::SaveFailed(_) => "its results are copied".to_owned(),
+        Phase::Over => "nothing".to_owned(),
+    }
+}

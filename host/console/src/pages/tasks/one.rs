@@ -1,0 +1,242 @@
+//! One task: how far it is, its result, its money, and its early end.
+
+use std::sync::Arc;
+
+use gatehouse_admin::{OperationError, ResponseBody, TaskDetails};
+use gatehouse_model::{Task, TaskId, UnixMs};
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+
+use super::super::customers;
+use super::{media, next, progress, state};
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::format::{count, credits, digest, moment, span};
+use crate::parts::elements::Confirm;
+use crate::parts::fields::{Field, Problems};
+use crate::parts::live::{self, Fragment};
+use crate::parts::shell::{Shell, redirect};
+use crate::request::PageRequest;
+
+/// Characters of a result that are shown.
+const SHOWN: usize = 64 * 1024;
+
+/// `GET /tasks/<id>`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    page(pages, request, StatusCode::OK, &Problems::default()).await
+}
+
+/// `GET /tasks/<id>/live`: the same again whenever it changes.
+pub(crate) fn follow(
+    pages: &Arc<PageContext>,
+    request: PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let id = id_of(&request)?;
+    let session = request.session.as_ref().map_or(0, |session| session.number);
+    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
+    let (pages, is_operator) = (Arc::clone(pages), request.is_operator());
+    let look = move || {
+        let pages = Arc::clone(&pages);
+        async move {
+            let details = pages.service.task(id).await.ok()?;
+            let html = content(&details, is_operator, pages.service.clock.now());
+            Some(Fragment { html, is_last: details.task.status.is_final() })
+        }
+    };
+    Ok(live::stream(clock, sessions, session, request.end, look))
+}
+
+/// `POST /tasks/<id>/cancel`.
+pub(crate) async fn cancel(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let (id, form) = (id_of(request)?, request.form());
+    let mut problems = Problems::default();
+    match pages.service.cancel_task(id, form.text("reason")).await {
+        Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
+        Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
+            problems.take(&message, &["reason"]);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
+}
+
+fn id_of(request: &PageRequest) -> Result<TaskId, PageError> {
+    request.id.parse().map_err(|error| PageError::not_found(format!("{:?}: {error}", request.id)))
+}
+
+async fn page(
+    pages: &PageContext,
+    request: &PageRequest,
+    status: StatusCode,
+    problems: &Problems,
+) -> Result<Response<ResponseBody>, PageError> {
+    let details = pages.service.task(id_of(request)?).await?;
+    let task = &details.task;
+    let title = format!("Task {}", task.id);
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);
+    let is_live = !task.status.is_final();
+    Ok(shell.page(
+        status,
+        &html! {
+            p.crumbs { a href="/tasks" { "Tasks" } }
+            h1 { code { (task.id) } }
+            (problems.summary())
+            div data-live=[is_live.then(|| format!("/tasks/{}/live", task.id))] {
+                (content(&details, request.is_operator(), request.now))
+            }
+            @if is_live && request.is_operator() { (cancellation(task)) }
+        },
+    ))
+}
+
+/// Everything that changes while the task runs.
+fn content(details: &TaskDetails, is_operator: bool, now: UnixMs) -> Markup {
+    let task = &details.task;
+    html! {
+        div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } }
+        @if let Some(failure) = &task.failure {
+            div.problems { p { strong { (format!("{:?}", failure.kind).to_lowercase()) } ": " (failure.message) } }
+        }
+        div.halves {
+            section aria-labelledby="result" {
+                h2 #result { "Result" }
+                @if is_operator { (result(task)) } @else { p.muted { "Results are for operators." } }
+                h2 { "Money, credits" }
+                (money(details, now))
+            }
+            section aria-labelledby="about" {
+                h2 #about { "About" }
+                (facts(task, now))
+                h2 { "Timeline" }
+                (timeline(details, now))
+            }
+        }
+    }
+}
+
+fn result(task: &Task) -> Markup {
+    let text = serde_json::from_slice::<serde_json::Value>(&task.public)
+        .ok()
+        .and_then(|value| serde_json::to_string_pretty(&value).ok())
+        .unwrap_or_default();
+    let shown: String = text.chars().take(SHOWN).collect();
+    html! {
+        @if task.media.is_empty() && text.is_empty() { p.muted { "There is none yet." } }
+        @for (at, one) in task.media.iter().enumerate() {
+            @let address = media::address(task, at);
+            figure {
+                @match one.mime.split('/').next() {
+                    Some("image") => { img.result src=(address) alt={ "Result " (at + 1) " of task " (task.id) }; }
+                    Some("video") => { video.result controls preload="metadata" src=(address) aria-label={ "Result " (at + 1) } {} }
+                    Some("audio") => { audio controls preload="metadata" src=(address) aria-label={ "Result " (at + 1) } {} }
+                    _ => {}
+                }
+                figcaption.muted { (one.mime) ", " (count(one.bytes)) " bytes " a href=(address) download { "Download" } }
+            }
+        }
+        @if !text.is_empty() {
+            details.recipe { summary { "As JSON" }
+                pre.block tabindex="0" role="region" aria-label="The result as JSON" { code { (shown) } }
+            }
+        }
+    }
+}
+
+fn money(details: &TaskDetails, now: UnixMs) -> Markup {
+    let task = &details.task;
+    html! {
+        dl.figures {
+            div { dt { "Held" } dd { (credits(task.held)) } }
+            div { dt { "Charged" } dd { @if let Some(cost) = task.cost { (credits(cost)) } @else { span.muted { "not yet" } } } }
+        }
+        @if !details.entries.is_empty() {
+            div.scroll role="region" aria-label="Ledger rows of this task" tabindex="0" {
+                table.cards {
+                    caption { "Ledger rows of this task" }
+                    thead { tr { th scope="col" { "Row" } th scope="col" { "When" } th scope="col" { "Kind" }
+                        th.right scope="col" { "Available" } th.right scope="col" { "Held" } th.right scope="col" { "Spent" } } }
+                    tbody { @for entry in &details.entries {
+                        tr {
+                            td.less { (entry.seq) }
+                            td { (moment(entry.at, now)) }
+                            td { (format!("{:?}", entry.kind).to_lowercase()) }
+                            td.right data-label="Available" { (credits(entry.movement.available)) }
+                            td.right data-label="Held" { (credits(entry.movement.reserved)) }
+                            td.right data-label="Spent" { (credits(entry.movement.spent)) }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// What is on record of its way, oldest first.
+fn timeline(details: &TaskDetails, now: UnixMs) -> Markup {
+    let task = &details.task;
+    html! {
+        ol.stages {
+            li { (moment(task.created, now)) " accepted, with a hold of " (credits(task.held)) " credits" }
+            @if !task.joined.is_empty() { li { (task.joined.len()) " joined requests wait for its next step" } }
+            @if let Some(finished) = task.finished {
+                li {
+                    (moment(finished, now)) " " (task.status.as_str()) " after " (span(finished.since(task.created)))
+                    @if let Some(cost) = task.cost { ", charged " (credits(cost)) " credits" }
+                }
+            } @else {
+                li { (next(task)) }
+                li { (moment(task.deadline, now)) " it fails by itself, if it has not ended by then" }
+            }
+        }
+    }
+}
+
+fn facts(task: &Task, now: UnixMs) -> Markup {
+    html! {
+        dl.facts {
+            dt { "Model" } dd { (task.model) " " span.muted { (task.family) } }
+            dt { "Surface" } dd { code { (task.surface) } }
+            dt { "Customer" } dd { a href=(customers::address(&task.customer)) { bdi { (task.customer) } } }
+            dt { "Key" } dd { a href={ "/keys/" (task.key) } { code { "sk-" (task.key) "…" } } }
+            dt { "Created" } dd { (moment(task.created, now)) }
+            @if let Some(finished) = task.finished {
+                dt { "Ended" } dd { (moment(finished, now)) ", after " (span(finished.since(task.created))) }
+            } @else {
+                dt { "Fails by itself" } dd { (moment(task.deadline, now)) }
+            }
+            dt { "Plugin version" } dd { a href={ "/plugins#" (task.family) } { (digest(&task.digest)) } }
+            @if let Some(account) = &task.assignment {
+                dt { "Provider" } dd { (account.provider) ", account " (account.account) }
+            }
+            dt { "State" } dd { "version " (task.state_version) ", " (count(task.state.len() as u64)) " bytes" }
+            dt { "Decisions" } dd { a href={ "/audit?task=" (task.id) } { "Audit lines about it" } }
+        }
+    }
+}
+
+fn cancellation(task: &Task) -> Markup {
+    let reason = Field {
+        name: "reason",
+        label: "Reason",
+        help: "For the audit record.",
+        value: "",
+        required: true,
+        decimal: false,
+    };
+    Confirm {
+        id: "cancel",
+        button: "Cancel task",
+        title: "Cancel this task",
+        consequence: "It fails, and its customer gets everything back. A job that its provider works on can be cancelled \
+                      only where the provider can.",
+        action: &format!("/tasks/{}/cancel", task.id),
+        danger: true,
+    }
+    .with(&reason.show(&Problems::default()))
+}

@@ -1,0 +1,66 @@
+//! The schemas of balance and usage. Amounts are credits, beside the exact number of millionths.
+
+use serde_json::{Map, Value, json};
+
+/// The components of the endpoints about money.
+pub(super) fn money() -> Value {
+    let count = || json!({"type": "integer", "minimum": 0});
+    let mut sums = json!({
+        "requests": count(), "failures": count(), "input_tokens": count(), "output_tokens": count(),
+        "cached_tokens": count(), "cache_write_tokens": count(),
+    });
+    amount(&mut sums, "cost", "Paid.");
+    amount(&mut sums, "refunded", "Held for requests that failed, and given back.");
+    let mut row = json!({
+        "day": {"type": "string", "format": "date"},
+        "key": {"type": "string", "description": "The id of a key."},
+        "model": {"type": "string"},
+    });
+    join(&mut row, &sums);
+    let mut balance = json!({"key": {"$ref": "#/components/schemas/KeyBalance"}});
+    amount(&mut balance, "available", "What new requests may cost.");
+    amount(&mut balance, "held", "Set aside for requests that go on.");
+    amount(&mut balance, "spent", "Paid so far.");
+    let mut key = json!({"id": {"type": "string"}, "name": {"type": "string"}});
+    amount(&mut key, "used", "Paid and held by this key, and by those it was rotated from.");
+    for (name, help) in [("quota", "Null without one."), ("remaining", "Of the quota; null without one.")] {
+        key[name] = json!({"type": ["number", "null"], "description": help});
+        key[format!("{name}_micro")] = json!({"type": ["integer", "null"]});
+    }
+    json!({
+        "BalanceResponse": {
+            "type": "object", "required": ["code", "data"],
+            "properties": {"code": {"const": 200}, "data": object(&balance)},
+        },
+        "KeyBalance": object(&key),
+        "UsagePage": {
+            "type": "object", "required": ["code", "data", "total", "has_more", "next"],
+            "properties": {
+                "code": {"const": 200},
+                "data": {"type": "array", "items": {"$ref": "#/components/schemas/UsageRow"}},
+                "total": object(&sums),
+                "has_more": {"type": "boolean"},
+                "next": {"type": ["string", "null"], "description": "`after` of the next page."},
+            },
+        },
+        "UsageRow": object(&row),
+    })
+}
+
+fn amount(properties: &mut Value, name: &str, help: &str) {
+    properties[name] = json!({"type": "number", "description": format!("{help} Credits.")});
+    properties[format!("{name}_micro")] =
+        json!({"type": "integer", "description": "Millionths of a credit."});
+}
+
+fn join(all: &mut Value, more: &Value) {
+    if let (Some(all), Some(more)) = (all.as_object_mut(), more.as_object()) {
+        all.extend(more.clone());
+    }
+}
+
+/// An object that always has all of these.
+fn object(properties: &Value) -> Value {
+    let names: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+    json!({"type": "object", "required": names, "properties": properties})
+}

@@ -1,0 +1,86 @@
+//! What callers may read of their money: the balance of their customer, the state of their key, and sums of usage.
+
+use std::ops::Range;
+
+use gatehouse_model::{Credits, Key, KeyId};
+use gatehouse_store::{StoreError, UsagePeriod, UsagePosition, UsageQuery, UsageRows, UsageScope};
+
+use crate::driver::Driver;
+
+/// A customer's balance and what a key of it may still spend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Funds {
+    /// Free.
+    pub available: Credits,
+    /// Held for what is under way.
+    pub reserved: Credits,
+    /// Settled so far.
+    pub spent: Credits,
+    /// The caller's key as it is now.
+    pub key: Key,
+}
+
+/// Which days of usage to read: of one key, or of each key of the caller's customer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageFilter {
+    /// Days since the epoch, UTC.
+    pub days: Range<u32>,
+    /// Only this key. Another customer's key is as unknown as one that never existed.
+    pub key: Option<KeyId>,
+    /// Only what comes after this position.
+    pub after: Option<UsagePosition>,
+    /// At most so many rows are read, looking up a key included.
+    pub max_rows: usize,
+}
+
+impl Driver {
+    /// The balance of the caller's customer and the caller's key. `None` once one of them is gone.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
+        let store = &self.state.store;
+        let (customer, key) = (store.customer(&key.customer)?, store.key(&key.id)?);
+        Ok(customer.zip(key).map(|(customer, key)| Funds {
+            available: customer.available,
+            reserved: customer.reserved,
+            spent: customer.spent,
+            key,
+        }))
+    }
+
+    /// Sums by key, day and model, in this order.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
+        let scope = match filter.key {
+            Some(only) => UsageScope::Key(key.customer.clone(), only),
+            None => UsageScope::EachKey(Some(key.customer.clone())),
+        };
+        self.sums(scope, filter.days, filter.after, filter.max_rows).await
+    }
+
+    /// Sums by day and model, of one key or of all keys of the caller's customer together.
+    ///
+    /// # Errors
+    /// A failed store.
+    pub async fn usage_in_all(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
+        let scope = match filter.key {
+            Some(only) => UsageScope::Key(key.customer.clone(), only),
+            None => UsageScope::Customer(key.customer.clone()),
+        };
+        self.sums(scope, filter.days, None, filter.max_rows).await
+    }
+
+    async fn sums(
+        &self,
+        scope: UsageScope,
+        range: Range<u32>,
+        after: Option<UsagePosition>,
+        max_rows: usize,
+    ) -> Result<UsageRows, StoreError> {
+        let period = UsagePeriod::Day;
+        self.state.store.usage(UsageQuery { scope, period, range, after, max_rows }).await
+    }
+}

@@ -1,0 +1,82 @@
+//! The balance and the usage endpoints: their shapes, pages and refusals.
+
+use std::sync::atomic::Ordering;
+
+use gatehouse_model::Credits;
+use serde_json::{Value, json};
+
+use crate::tests::{TestEdge, ask};
+
+#[tokio::test]
+async fn a_balance_says_what_the_key_may_spend() {
+    let edge = TestEdge::plain().await;
+    let mut key = json!({"id": edge.backend.keys.lock().unwrap()[0].id, "name": "test",
+        "quota": null, "quota_micro": null, "used": 0, "used_micro": 0, "remaining": null, "remaining_micro": null});
+    let data = |key: &Value| {
+        json!({"code": 200, "data": {"available": 4.5, "available_micro": 4_500_000, "held": 1e-6, "held_micro": 1,
+            "spent": 0, "spent_micro": 0, "key": key}})
+    };
+    assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
+    edge.backend.change_key(|key| {
+        key.quota = Some(Credits(2_000_000));
+        key.used = Credits(250_000);
+    });
+    for (field, micro) in [("quota", 2_000_000), ("used", 250_000), ("remaining", 1_750_000)] {
+        key[format!("{field}_micro")] = json!(micro);
+    }
+    (key["quota"], key["used"], key["remaining"]) = (json!(2), json!(0.25), json!(1.75));
+    assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
+}
+
+#[tokio::test]
+async fn usage_comes_in_pages_with_the_sum_of_all() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.keys.lock().unwrap()[0].id.clone();
+    let sums = |requests: u64| {
+        let micro = 125_000 * requests;
+        let cost = if micro % 1_000_000 == 0 { json!(micro / 1_000_000) } else { json!(micro as f64 / 1e6) };
+        json!({"requests": requests, "failures": 0, "input_tokens": 0, "output_tokens": requests / 2 * 7,
+            "cached_tokens": 0, "cache_write_tokens": 0, "cost": cost, "cost_micro": micro,
+            "refunded": 0, "refunded_micro": 0})
+    };
+    let (mut days, mut after) = (Vec::new(), String::new());
+    for page in 0..3 {
+        let path = format!("/v1/usage?from=2026-11-01&to=2026-11-06&limit=2{after}");
+        let reply = ask(&edge, edge.get(&path, "")).await.json();
+        assert_eq!((&reply["code"], &reply["total"]), (&json!(200), &sums(10)));
+        assert_eq!(reply["has_more"], json!(page < 2));
+        days.extend(reply["data"].as_array().unwrap().clone());
+        after = format!("&after={}", reply["next"].as_str().unwrap_or_default());
+    }
+    let expected: Vec<Value> = (1..6)
+        .map(|day| {
+            let mut row = sums(2);
+            row["day"] = json!(format!("2026-11-0{day}"));
+            row["key"] = json!(id);
+            // The scripted sums take their models in turn.
+            row["model"] = json!(["lm-1", "ctx-pro"][day % 2]);
+            row
+        })
+        .collect();
+    assert_eq!(days, expected);
+    let one =
+        ask(&edge, edge.get("/v1/usage?from=2026-11-01&to=2026-11-06&model=lm-1&key=other", "")).await.json();
+    assert_eq!((one["data"].as_array().unwrap().len(), &one["total"]), (2, &sums(4)));
+    assert_eq!((&one["data"][0]["key"], &one["next"]), (&json!("other"), &Value::Null));
+}
+
+#[tokio::test]
+async fn wrong_requests_are_refused_in_the_envelope() {
+    let edge = TestEdge::plain().await;
+    let reply = ask(&edge, edge.get("/v1/usage?from=2020-01-01&to=2026-01-01", "")).await;
+    let error = &reply.json()["error"];
+    assert_eq!(
+        (reply.status, &error["param"], &error["type"]),
+        (400, &json!("from"), &json!("invalid_request_error"))
+    );
+    edge.backend.broken.store(true, Ordering::SeqCst);
+    for path in ["/v1/usage", "/v1/balance"] {
+        let reply = ask(&edge, edge.get(path, "")).await;
+        assert_eq!((reply.status, &reply.json()["error"]["type"]), (500, &json!("server_error")), "{path}");
+    }
+}

@@ -1,0 +1,303 @@
+//! Pages of all customers' tasks, newest first: by time, status, key, family and customer, together in any way.
+//!
+//! Each filter is a list of ids in the order of time, or a few of them. A page goes down all its filters at once: the newest
+//! id below the present one that every filter has is the next task. Where filters have little in common that takes long, so
+//! a page ends after twice its length at the latest, with the tasks it found and where the next page begins. Runs on a
+//! blocking thread, a few at a time. Never writes.
+
+use std::ops::Range;
+
+use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
+use redb::{ReadOnlyTable, ReadTransaction, TableError};
+
+use crate::error::StoreError;
+use crate::layout::{self, Day, IndexKey, Row};
+use crate::listing::page::{TaskQuery, lists_of};
+use crate::listing::task_index::{ALL, BY_FAMILY, BY_KEY, BY_STATUS};
+use crate::store::Store;
+use crate::tables::task_in;
+
+/// Which tasks to list. Values of one filter are alternatives; an empty filter lets all pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllTasksQuery {
+    /// In one of these states.
+    pub statuses: Vec<Status>,
+    /// Through one of these keys.
+    pub keys: Vec<KeyId>,
+    /// Of one of these families.
+    pub families: Vec<String>,
+    /// Of this customer.
+    pub customer: Option<CustomerId>,
+    /// Of this canonical model.
+    pub model: Option<String>,
+    /// Created in this time.
+    pub created: Range<UnixMs>,
+    /// Only tasks older than this one.
+    pub after: Option<TaskId>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl Default for AllTasksQuery {
+    fn default() -> Self {
+        Self {
+            statuses: Vec::new(),
+            keys: Vec::new(),
+            families: Vec::new(),
+            customer: None,
+            model: None,
+            created: UnixMs(0)..UnixMs(u64::MAX),
+            after: None,
+            limit: 0,
+        }
+    }
+}
+
+/// A page of tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllTasksPage {
+    /// Newest first. May be fewer than the limit although `next` is there.
+    pub tasks: Vec<Task>,
+    /// Where the next page begins ([`AllTasksQuery::after`]); `None` where this is the last one.
+    pub next: Option<TaskId>,
+    /// Rows of indexes that were looked up.
+    pub rows_read: usize,
+    /// Tasks that were read, those left out included.
+    pub tasks_read: usize,
+}
+
+impl Store {
+    /// A page of all customers' tasks. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_all_tasks(&self, query: AllTasksQuery) -> Result<AllTasksPage, StoreError> {
+        let store = self.clone();
+        self.off_worker(move || store.read(|txn| page(txn, &query))).await
+    }
+}
+
+/// Bits of the first id of that moment.
+fn first_id(at: UnixMs) -> u128 {
+    const TIME_BITS: u64 = (1 << 48) - 1;
+    u128::from(at.0.min(TIME_BITS)) << 80
+}
+
+fn page(txn: &ReadTransaction, query: &AllTasksQuery) -> Result<AllTasksPage, StoreError> {
+    let mut page = AllTasksPage::default();
+    let oldest = first_id(query.created.start);
+    let until = match query.created.end {
+        UnixMs(u64::MAX) => u128::MAX,
+        end => first_id(end),
+    };
+    let mut before = query.after.map_or(until, |after| after.bits().min(until));
+    let newest_day = TaskId::from_bits(before).timestamp().day();
+    let oldest_day = query.created.start.day();
+    let mut days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::task_index_day(&table)).collect();
+    days.retain(|day| (oldest_day..=newest_day).contains(day));
+    days.sort_unstable_by(|a, b| b.cmp(a));
+    // Looking a day up is not what a page is limited by; what it then goes through is.
+    let mut limit = query.limit.saturating_mul(2);
+    for day in days {
+        let known = page.rows_read;
+        let mut filters = Filters::open(txn, day, query, &mut page.rows_read)?;
+        limit += page.rows_read - known + filters.lists();
+        while let Some(id) = filters.newest_below(before, limit, &mut page.rows_read)? {
+            let id = match id {
+                Next::Task(id) if id < oldest => return Ok(page),
+                Next::Task(id) => id,
+                Next::Limit(position) => {
+                    page.next = Some(TaskId::from_bits(position));
+                    return Ok(page);
+                }
+            };
+            if page.tasks.len() == query.limit || page.tasks_read > query.limit.saturating_mul(2) {
+                page.next = Some(TaskId::from_bits(before));
+                return Ok(page);
+            }
+            before = id;
+            page.tasks_read += 1;
+            page.tasks.extend(task_in(txn, TaskId::from_bits(id))?.filter(|task| query.shows(task)));
+        }
+    }
+    Ok(page)
+}
+
+impl AllTasksQuery {
+    /// What no list decides.
+    fn shows(&self, task: &Task) -> bool {
+        self.model.as_ref().is_none_or(|model| task.model == *model)
+    }
+}
+
+/// What [`Filters::newest_below`] found.
+enum Next {
+    /// A task that every filter lets pass.
+    Task(u128),
+    /// Too much was read. All tasks from here on were looked at.
+    Limit(u128),
+}
+
+/// The filters of a query on one day.
+struct Filters(Vec<Filter>);
+
+impl Filters {
+    fn open(
+        txn: &ReadTransaction,
+        day: u32,
+        query: &AllTasksQuery,
+        rows_read: &mut usize,
+    ) -> Result<Self, StoreError> {
+        let index = || txn.open_table(Day::new(day).task_index());
+        let mut filters = Vec::new();
+        let mut add = |list: &str, values: Vec<String>| -> Result<(), StoreError> {
+            if !values.is_empty() {
+                let lists = values.into_iter().map(|value| List::new(ALL, list, &value)).collect();
+                filters.push(Filter::Index { index: index()?, lists });
+            }
+            Ok(())
+        };
+        if query.customer.is_none() {
+            add(BY_STATUS, query.statuses.iter().map(|status| status.as_str().to_owned()).collect())?;
+        }
+        add(BY_KEY, query.keys.iter().map(|key| key.0.clone()).collect())?;
+        add(BY_FAMILY, query.families.clone())?;
+        if let Some(customer) = &query.customer {
+            let index = index()?;
+            let of = TaskQuery { model: query.model.clone(), ..TaskQuery::default() };
+            let mut lists = lists_of(&index, &customer.0, &of, rows_read)?;
+            let statuses: Vec<&str> = query.statuses.iter().map(|status| status.as_str()).collect();
+            lists.retain(|(status, _)| statuses.is_empty() || statuses.contains(&status.as_str()));
+            let lists =
+                lists.into_iter().map(|(status, model)| List::new(&customer.0, &status, &model)).collect();
+            filters.push(Filter::Index { index, lists });
+        }
+        if filters.is_empty() {
+            let history = match txn.open_table(Day::new(day).history()) {
+                Ok(history) => Some(history),
+                Err(TableError::TableDoesNotExist(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+            let tables = std::iter::once(txn.open_table(layout::LIVE)?).chain(history);
+            let start = first_id(UnixMs(u64::from(day) * 86_400_000));
+            filters.push(Filter::Tasks {
+                start,
+                tables: tables.map(|table| (table, Newest::Unknown)).collect(),
+            });
+        }
+        Ok(Self(filters))
+    }
+
+    fn lists(&self) -> usize {
+        let lists = self.0.iter().map(|filter| match filter {
+            Filter::Index { lists, .. } => lists.len(),
+            Filter::Tasks { tables, .. } => tables.len(),
+        });
+        lists.sum()
+    }
+
+    /// The newest id below that one which every filter has.
+    fn newest_below(
+        &mut self,
+        mut before: u128,
+        limit: usize,
+        rows_read: &mut usize,
+    ) -> Result<Option<Next>, StoreError> {
+        loop {
+            let (mut newest, mut oldest) = (0, u128::MAX);
+            for filter in &mut self.0 {
+                let Some(id) = filter.newest_below(before, rows_read)? else { return Ok(None) };
+                (newest, oldest) = (newest.max(id), oldest.min(id));
+            }
+            if newest == oldest {
+                return Ok(Some(Next::Task(oldest)));
+            }
+            // Nothing above the oldest of them is in all filters.
+            before = oldest + 1;
+            if *rows_read >= limit {
+                return Ok(Some(Next::Limit(before)));
+            }
+        }
+    }
+}
+
+/// One filter: the lists of ids of its values, merged.
+enum Filter {
+    Index {
+        index: ReadOnlyTable<IndexKey, ()>,
+        lists: Vec<List>,
+    },
+    /// No filter at all.
+    Tasks {
+        start: u128,
+        tables: Vec<(ReadOnlyTable<u128, Row>, Newest)>,
+    },
+}
+
+/// A list of the index.
+struct List {
+    prefix: (String, String, String),
+    newest: Newest,
+}
+
+impl List {
+    fn new(customer: &str, list: &str, value: &str) -> Self {
+        Self { prefix: (customer.to_owned(), list.to_owned(), value.to_owned()), newest: Newest::Unknown }
+    }
+}
+
+/// The newest id of a list below the present position.
+#[derive(Clone, Copy)]
+enum Newest {
+    Unknown,
+    Id(u128),
+    None,
+}
+
+impl Newest {
+    fn is_below(self, before: u128) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Id(id) => id < before,
+            Self::None => true,
+        }
+    }
+
+    fn id(self) -> Option<u128> {
+        match self {
+            Self::Id(id) => Some(id),
+            Self::Unknown | Self::None => None,
+        }
+    }
+}
+
+impl Filter {
+    fn newest_below(&mut self, before: u128, rows_read: &mut usize) -> Result<Option<u128>, StoreError> {
+        let mut newest = None;
+        match self {
+            Self::Index { index, lists } => {
+                for list in lists {
+                    if !list.newest.is_below(before) {
+                        let (a, b, c) = &list.prefix;
+                        let (a, b, c) = (a.as_str(), b.as_str(), c.as_str());
+                        let row = index.range((a, b, c, 0)..(a, b, c, before))?.next_back().transpose()?;
+                        list.newest = row.map_or(Newest::None, |(key, _)| Newest::Id(key.value().3));
+                        *rows_read += 1;
+                    }
+                    newest = newest.max(list.newest.id());
+                }
+            }
+            Self::Tasks { start, tables } => {
+                for (table, known) in tables {
+                    if !known.is_below(before) {
+                        let row = table.range(*start..before.max(*start))?.next_back().transpose()?;
+                        *known = row.map_or(Newest::None, |(id, _)| Newest::Id(id.value()));
+                        *rows_read += 1;
+                    }
+                    newest = newest.max(known.id());
+                }
+            }
+        }
+        Ok(newest)
+    }
+}

@@ -1,0 +1,74 @@
+//! Compares the index of the ledger with the ledger, for the doctor: each row is listed once for its customer and once for
+//! its key, with the balance that the rows so far sum up to.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use gatehouse_tasks::{Examination, JournalEntry};
+use redb::{ReadTransaction, ReadableTable as _};
+
+use crate::error::StoreError;
+use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS};
+use crate::row::decode;
+use crate::statement::write::Listed;
+
+/// The ledger as the index must list it. Sums of hashes stand for the lists: the doctor holds no ledger in memory.
+#[derive(Default)]
+pub(crate) struct StatementCheck(BTreeMap<(&'static str, String), Expected>);
+
+#[derive(Default)]
+struct Expected {
+    balance: i64,
+    entries: u64,
+    hashes: u64,
+}
+
+impl StatementCheck {
+    /// The next row of the ledger.
+    pub(crate) fn entry(&mut self, entry: &JournalEntry) {
+        let moved = entry.movement;
+        self.add((CUSTOMER_ROWS, &entry.customer.0), entry.seq, moved.available.0);
+        if let Some(key) = &entry.key {
+            self.add((KEY_ROWS, &key.0), entry.seq, moved.reserved.0.wrapping_add(moved.spent.0));
+        }
+    }
+
+    fn add(&mut self, (kind, owner): (&'static str, &str), seq: u64, change: i64) {
+        let expected = self.0.entry((kind, owner.to_owned())).or_default();
+        // A ledger whose sums do not fit is found elsewhere.
+        expected.balance = expected.balance.wrapping_add(change);
+        expected.entries += 1;
+        expected.hashes = expected.hashes.wrapping_add(hash(seq, expected.balance));
+    }
+
+    /// Once every row was seen: what the index lists.
+    pub(crate) fn rest(
+        mut self,
+        txn: &ReadTransaction,
+        examination: &mut Examination,
+    ) -> Result<(), StoreError> {
+        for row in txn.open_table(layout::LEDGER_INDEX)?.iter()? {
+            let (key, row) = row?;
+            let (kind, owner, _) = key.value();
+            let kind = if kind == KEY_ROWS { KEY_ROWS } else { CUSTOMER_ROWS };
+            let left = self.0.entry((kind, owner.to_owned())).or_default();
+            for (seq, after) in decode::<Listed>("ledger-index", row.value())? {
+                left.entries = left.entries.wrapping_sub(1);
+                left.hashes = left.hashes.wrapping_sub(hash(seq, after.0));
+            }
+        }
+        let wrong = self.0.into_iter().filter(|(_, left)| (left.entries, left.hashes) != (0, 0));
+        wrong.for_each(|((kind, owner), _)| {
+            examination.look_up(format!(
+                "statement of {kind} {owner}: the index does not list its ledger rows as they are"
+            ));
+        });
+        Ok(())
+    }
+}
+
+fn hash(seq: u64, balance: i64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (seq, balance).hash(&mut hasher);
+    hasher.finish()
+}

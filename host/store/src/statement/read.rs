@@ -1,0 +1,196 @@
+//! Pages of a statement, newest first. A page reads the index of its customer or key backwards from where it begins; a
+//! moment is found by halving the ledger, whose rows are in the order of time. Runs on a blocking thread, a few at a time.
+
+use std::ops::Range;
+
+use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_tasks::JournalEntry;
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
+
+use crate::error::StoreError;
+use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS, Row};
+use crate::row::decode;
+use crate::statement::write::Listed;
+use crate::store::Store;
+use crate::tables::find;
+
+/// Whose statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatementOf {
+    /// Every row of the ledger, without balances.
+    All,
+    /// A customer's, with what it had free.
+    Customer(CustomerId),
+    /// A key's, with what it had used.
+    Key(KeyId),
+}
+
+/// Which rows to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementQuery {
+    /// Whose.
+    pub of: StatementOf,
+    /// Only rows of that time.
+    pub created: Range<UnixMs>,
+    /// Only rows before this one.
+    pub before: Option<u64>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// A row of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatementRow {
+    /// The row of the ledger.
+    pub entry: JournalEntry,
+    /// What the customer had free, or the key had used, after it.
+    pub after: Option<Credits>,
+}
+
+/// A page of a statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatementPage {
+    /// Newest first.
+    pub rows: Vec<StatementRow>,
+    /// Where the next page begins ([`StatementQuery::before`]); `None` where this is the last one.
+    pub next: Option<u64>,
+    /// Rows of the index and of the ledger that were read.
+    pub rows_read: usize,
+}
+
+impl Store {
+    /// A page of a statement. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn statement(&self, query: StatementQuery) -> Result<StatementPage, StoreError> {
+        let store = self.clone();
+        self.off_worker(move || store.read(|txn| page(txn, &query))).await
+    }
+
+    /// How many rows a statement has, its limit left out; no more than `max` are counted. Reads the index alone, on a
+    /// blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn count_statement(&self, query: StatementQuery, max: usize) -> Result<usize, StoreError> {
+        let (store, query) = (self.clone(), StatementQuery { limit: max, ..query });
+        let count = move |txn: &ReadTransaction| {
+            let ledger = txn.open_table(layout::LEDGER)?;
+            let mut page = StatementPage::default();
+            Ok(shown(txn, &ledger, &query, &mut page)?.len().min(max))
+        };
+        self.off_worker(move || store.read(count)).await
+    }
+
+    /// A customer's last ledger rows, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn journal_of(&self, customer: &CustomerId, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
+        let (of, created) = (StatementOf::Customer(customer.clone()), UnixMs(0)..UnixMs(u64::MAX));
+        let query = StatementQuery { of, created, before: None, limit };
+        Ok(self.read(|txn| page(txn, &query))?.rows.into_iter().map(|row| row.entry).collect())
+    }
+}
+
+type Ledger = ReadOnlyTable<u64, Row>;
+
+fn page(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, StoreError> {
+    let mut page = StatementPage::default();
+    let ledger = txn.open_table(layout::LEDGER)?;
+    if query.limit == 0 {
+        return Ok(page);
+    }
+    for (seq, after) in shown(txn, &ledger, query, &mut page)? {
+        if page.rows.len() == query.limit {
+            page.next = page.rows.last().map(|row| row.entry.seq);
+            break;
+        }
+        page.rows_read += 1;
+        let entry = find("ledger", &ledger, seq)?;
+        let entry = entry.ok_or_else(|| StoreError::failed(format_args!("ledger row {seq} is missing")))?;
+        page.rows.push(StatementRow { entry, after });
+    }
+    Ok(page)
+}
+
+/// Numbers of the rows to show, one more than the limit where there are more.
+fn shown(
+    txn: &ReadTransaction,
+    ledger: &Ledger,
+    query: &StatementQuery,
+    page: &mut StatementPage,
+) -> Result<Vec<(u64, Option<Credits>)>, StoreError> {
+    let end = match query.created.end {
+        UnixMs(u64::MAX) => u64::MAX,
+        end => first_since(ledger, end, &mut page.rows_read)?,
+    };
+    let start = match query.created.start {
+        UnixMs(0) => 0,
+        start => first_since(ledger, start, &mut page.rows_read)?,
+    };
+    let span = start..query.before.map_or(end, |before| before.min(end));
+    if span.is_empty() {
+        return Ok(Vec::new());
+    }
+    match &query.of {
+        StatementOf::All => whole(ledger, span, query.limit, &mut page.rows_read),
+        StatementOf::Customer(customer) => listed(txn, (CUSTOMER_ROWS, &customer.0), span, query.limit, page),
+        StatementOf::Key(key) => listed(txn, (KEY_ROWS, &key.0), span, query.limit, page),
+    }
+}
+
+/// Numbers of the last rows of the ledger, one more than the limit.
+fn whole(
+    ledger: &Ledger,
+    span: Range<u64>,
+    limit: usize,
+    rows_read: &mut usize,
+) -> Result<Vec<(u64, Option<Credits>)>, StoreError> {
+    let mut shown = Vec::new();
+    for row in ledger.range(span)?.rev().take(limit.saturating_add(1)) {
+        *rows_read += 1;
+        shown.push((row?.0.value(), None));
+    }
+    Ok(shown)
+}
+
+/// The same of a customer or key.
+fn listed(
+    txn: &ReadTransaction,
+    (kind, owner): (&str, &str),
+    span: Range<u64>,
+    limit: usize,
+    page: &mut StatementPage,
+) -> Result<Vec<(u64, Option<Credits>)>, StoreError> {
+    let index = txn.open_table(layout::LEDGER_INDEX)?;
+    let mut shown = Vec::new();
+    for row in index.range((kind, owner, 0)..(kind, owner, span.end))?.rev() {
+        page.rows_read += 1;
+        let entries: Listed = decode("ledger-index", row?.1.value())?;
+        for (seq, after) in entries.into_iter().rev().filter(|(seq, _)| *seq < span.end) {
+            if seq < span.start || shown.len() > limit {
+                return Ok(shown);
+            }
+            shown.push((seq, Some(after)));
+        }
+    }
+    Ok(shown)
+}
+
+/// The number of the first row that is not before that moment.
+fn first_since(ledger: &Ledger, moment: UnixMs, rows_read: &mut usize) -> Result<u64, StoreError> {
+    let (mut low, mut high) = (0, ledger.last()?.map_or(0, |(seq, _)| seq.value().saturating_add(1)));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        *rows_read += 1;
+        let entry: Option<JournalEntry> = find("ledger", ledger, middle)?;
+        if entry.is_some_and(|entry| entry.at < moment) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}

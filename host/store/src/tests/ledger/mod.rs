@@ -1,0 +1,4 @@
+//! What is kept beside the ledger: its index by customer and key, and the sums of usage.
+
+mod statements;
+mod usage;

@@ -1,0 +1,165 @@
+//! Statements: every row once, newest first, with the balance after it; a page reads little more than it shows.
+
+use std::time::Duration;
+
+use gatehouse_model::{Credits, UnixMs};
+use gatehouse_tasks::sample::{START, customer_id, key_id, task};
+use gatehouse_tasks::{Command, JournalEntry};
+use redb::ReadableTable as _;
+
+use crate::layout;
+use crate::row::encode;
+use crate::statement::write::Listed;
+use crate::store::Store;
+use crate::tests::{begin, memory_store, minute};
+use crate::writer::commit;
+use crate::{StatementOf, StatementPage, StatementQuery, StatementRow};
+
+const TASKS: u64 = 700;
+
+fn moment(number: u64) -> UnixMs {
+    START.plus(Duration::from_secs(60 * number))
+}
+
+/// Free tasks of three keys and two customers in turn, a minute apart, in commits of several lengths.
+async fn filled() -> Store {
+    let store = memory_store();
+    begin(&store).await;
+    let submit = |number: u64| {
+        let key = u8::try_from(number % 3).unwrap();
+        let id = minute(number, u128::from(number));
+        let made = task(0, key, key / 2, i64::from(number < 20), moment(number));
+        Command::Submit { task: Box::new(gatehouse_model::Task { id, ..made }), idempotency: None }
+    };
+    let (mut first, mut length) = (0, 1);
+    while first < TASKS {
+        let commands = (first..(first + length).min(TASKS)).map(submit).collect();
+        assert!(commit(&store.database().unwrap(), commands).unwrap().iter().all(Result::is_ok));
+        (first, length) = (first + length, (length * 3) % 290 + 1);
+    }
+    store
+}
+
+fn query(of: StatementOf) -> StatementQuery {
+    StatementQuery { of, created: UnixMs(0)..UnixMs(u64::MAX), before: None, limit: 100 }
+}
+
+async fn pages(store: &Store, query: StatementQuery) -> Vec<StatementRow> {
+    let (mut rows, mut before) = (Vec::new(), query.before);
+    loop {
+        let page = store.statement(StatementQuery { before, ..query.clone() }).await.unwrap();
+        // The index has one row for a commit, the halving of the ledger takes ten steps at each end.
+        assert!(page.rows_read <= 2 * query.limit + 2 + 2 * 10, "{} rows", page.rows_read);
+        rows.extend(page.rows);
+        before = page.next;
+        if before.is_none() {
+            return rows;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_row_comes_once_with_its_balance() {
+    let store = filled().await;
+    let all: Vec<JournalEntry> =
+        pages(&store, query(StatementOf::All)).await.into_iter().map(|row| row.entry).collect();
+    assert_eq!(all.len() as u64, TASKS + 2);
+    assert!(all.is_sorted_by(|a, b| a.seq > b.seq));
+    for limit in [1, 7, 64, 65, 100] {
+        for customer in [customer_id(0), customer_id(1)] {
+            let query = StatementQuery { limit, ..query(StatementOf::Customer(customer.clone())) };
+            let mut rows = pages(&store, query).await;
+            let own = all.iter().filter(|entry| entry.customer == customer);
+            assert!(rows.iter().map(|row| &row.entry).eq(own));
+            rows.reverse();
+            let mut free = 0;
+            for row in rows {
+                free += row.entry.movement.available.0;
+                assert_eq!(row.after, Some(Credits(free)));
+            }
+        }
+        for key in [0, 1, 2].map(key_id) {
+            let mut rows =
+                pages(&store, StatementQuery { limit, ..query(StatementOf::Key(key.clone())) }).await;
+            assert!(
+                rows.iter()
+                    .map(|row| &row.entry)
+                    .eq(all.iter().filter(|entry| entry.key == Some(key.clone())))
+            );
+            rows.reverse();
+            let mut used = 0;
+            for row in rows {
+                used += row.entry.movement.used().unwrap().0;
+                assert_eq!(row.after, Some(Credits(used)));
+            }
+        }
+    }
+    let count = async |of, max| store.count_statement(query(of), max).await.unwrap();
+    assert_eq!(count(StatementOf::All, 10_000).await as u64, TASKS + 2);
+    assert_eq!(count(StatementOf::All, 10).await, 10);
+    assert_eq!(count(StatementOf::Key(key_id(2)), 10_000).await as u64, TASKS / 3);
+    let none = store.statement(query(StatementOf::Key("key9".into()))).await.unwrap();
+    assert_eq!((none.rows, none.next), (vec![], None));
+}
+
+#[tokio::test]
+async fn a_time_is_half_open_and_found_by_halving() {
+    let store = filled().await;
+    for (from, until) in [(0, 1), (100, 200), (699, 10_000), (300, 300), (500, 400), (800, 900)] {
+        let created = moment(from)..moment(until);
+        for of in [StatementOf::All, StatementOf::Customer(customer_id(0)), StatementOf::Key(key_id(1))] {
+            let own = |number: &u64| match of {
+                StatementOf::All => true,
+                StatementOf::Customer(_) => number % 3 != 2,
+                StatementOf::Key(_) => number % 3 == 1,
+            };
+            let expected: Vec<UnixMs> = (from..until.min(TASKS)).rev().filter(own).map(moment).collect();
+            let rows = pages(&store, StatementQuery { created: created.clone(), ..query(of.clone()) }).await;
+            let mut found: Vec<UnixMs> = rows.iter().map(|row| row.entry.at).collect();
+            // The deposits of the beginning.
+            found.truncate(found.len() - rows.iter().filter(|row| row.entry.hold.is_none()).count());
+            assert_eq!(found, expected, "{of:?} {from} {until}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_shown_for_nothing() {
+    let store = memory_store();
+    let page = store.statement(query(StatementOf::All)).await.unwrap();
+    assert_eq!(page, StatementPage::default());
+    let time = StatementQuery { created: moment(1)..moment(2), ..query(StatementOf::All) };
+    assert_eq!(store.statement(time).await.unwrap(), StatementPage::default());
+}
+
+#[tokio::test]
+async fn an_index_that_is_not_the_ledgers_is_found() {
+    for kind in ["customer", "key"] {
+        for change in 0..3 {
+            let store = filled().await;
+            let database = store.database().unwrap();
+            let txn = database.begin_write().unwrap();
+            let owner = if kind == "key" { "key1" } else { "customer-1" };
+            {
+                let mut index = txn.open_table(layout::LEDGER_INDEX).unwrap();
+                let row = index.range((kind, owner, 0)..).unwrap().next().unwrap().unwrap();
+                let first = row.0.value().2;
+                let mut listed: Listed = crate::row::decode("ledger-index", row.1.value()).unwrap();
+                drop(row);
+                match change {
+                    0 => listed[0].1.0 += 1,
+                    1 => drop(listed.remove(0)),
+                    _ => listed.push(listed[0]),
+                }
+                index
+                    .insert((kind, owner, first), encode("ledger-index", &listed).unwrap().as_slice())
+                    .unwrap();
+            }
+            txn.commit().unwrap();
+            drop(database);
+            let finding =
+                format!("statement of {kind} {owner}: the index does not list its ledger rows as they are");
+            assert_eq!(store.examine().unwrap().findings, [finding], "{change}");
+        }
+    }
+}
