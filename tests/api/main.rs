@@ -5,15 +5,14 @@
 
 mod context;
 mod context_faults;
+mod customers;
 mod errors;
 mod faults;
 mod https_files;
 mod imagine;
 mod imagine_faults;
 mod keys;
-mod limits;
 mod media;
-mod money;
 mod providers;
 mod tasks;
 

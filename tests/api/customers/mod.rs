@@ -1,0 +1,4 @@
+//! What a customer may use, has, and has used.
+
+mod limits;
+mod money;
