@@ -152,6 +152,7 @@ impl StreamRunner {
                 }
             }
             Ok(CompletionResponse::Whole(body)) => error = Some(format!("a whole answer: {body:?}")),
+            Ok(CompletionResponse::DryRun(found)) => error = Some(format!("a dry run: {found:?}")),
             Err(refused) => error = Some(format!("no stream: {refused}")),
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;
