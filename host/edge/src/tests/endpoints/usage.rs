@@ -34,7 +34,8 @@ async fn usage_comes_in_pages_with_the_sum_of_all() {
     let id = edge.backend.keys.lock().unwrap()[0].id.clone();
     let sums = |requests: u64| {
         let micro = 125_000 * requests;
-        let cost = if micro % 1_000_000 == 0 { json!(micro / 1_000_000) } else { json!(micro as f64 / 1e6) };
+        let whole = micro.is_multiple_of(1_000_000);
+        let cost = if whole { json!(micro / 1_000_000) } else { json!(micro as f64 / 1e6) };
         json!({"requests": requests, "failures": 0, "input_tokens": 0, "output_tokens": requests / 2 * 7,
             "cached_tokens": 0, "cache_write_tokens": 0, "cost": cost, "cost_micro": micro,
             "refunded": 0, "refunded_micro": 0})
