@@ -19,7 +19,7 @@ fn id(number: u64) -> TaskId {
 /// A free task: its key by thirds, its family by sevenths, its model by halves.
 fn made(number: u64, id: TaskId) -> Task {
     let key = u8::try_from(number % 3).unwrap();
-    let family = if number % 7 == 0 { "rare" } else { "usual" }.to_owned();
+    let family = if number.is_multiple_of(7) { "rare" } else { "usual" }.to_owned();
     let model = format!("model-{}", number % 2);
     Task { id, family, model, ..task(0, key, key / 2, 0, id.timestamp()) }
 }
