@@ -123,6 +123,27 @@ fn one_customer_alone_gets_every_permit_and_among_several_not_the_reserve() {
     assert_eq!(all.len(), 16);
 }
 
+/// The first in order may not have what is in reserve; the next one, who uses less, may.
+#[test]
+fn who_is_denied_the_reserve_is_in_nobodys_way() {
+    let upstream = account("concurrency = 6\nreserve = 2", "[fairness.weights]\nheavy = 10\n");
+    upstream.expect_several_customers();
+    let granted = Granted::default();
+    for name in ["heavy", "heavy", "heavy", "light", "c", "d"] {
+        assert!(granted.ask(&upstream, name).is_none(), "{name}");
+    }
+    let waiting = ["heavy", "light"].map(|name| granted.ask(&upstream, name));
+    drop(granted.take(4));
+    assert_eq!(
+        granted.names(),
+        ["heavy", "heavy", "heavy", "light", "d"],
+        "one is left, and each of them has one"
+    );
+    drop(granted.take(4));
+    assert_eq!(granted.names(), ["heavy", "heavy", "heavy", "light", "light"]);
+    drop(waiting);
+}
+
 #[tokio::test]
 async fn a_wait_ends_with_a_permit_or_with_its_time() {
     let clock = TestClock::at(0);
