@@ -149,9 +149,11 @@ pub(super) async fn usage(
         days: asked.days.clone(),
         key: asked.key.clone(),
         after: asked.after.clone().map(|after| UsagePosition { customer: key.customer.clone(), ..after }),
-        max_rows: MAX_ROWS,
+        // To look up a key counts as a row; those of other models are passed over.
+        max_rows: if asked.model.is_some() { MAX_ROWS } else { 2 * (asked.limit + 1) },
     };
-    let all = context.backend.usage_in_all(key, UsageFilter { after: None, ..filter.clone() });
+    let all = UsageFilter { after: None, max_rows: MAX_ROWS, ..filter.clone() };
+    let all = context.backend.usage_in_all(key, all);
     let all = all.await.map_err(store_refusal)?;
     if all.next.is_some() {
         return Err(Refusal::field(
