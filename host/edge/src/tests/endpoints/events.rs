@@ -4,7 +4,7 @@ use gatehouse_harness::{Connection, Response};
 use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::{Value, json};
 
-use crate::tests::support::backend;
+use crate::tests::support::samples;
 use crate::tests::{TestEdge, ask, secs};
 
 /// The end of a chunked body.
@@ -66,7 +66,7 @@ async fn every_change_that_a_client_sees_is_an_event_and_the_last_one_ends_it() 
     let (number, name, data) = event(&mut client).await;
     assert_eq!((number, name.as_str(), &data["progress"]), (6, "progress", &json!(40)));
     edge.backend.put(1, |task| {
-        backend::complete(task);
+        samples::complete(task);
         task.revision = 7;
     });
     let (number, name, data) = event(&mut client).await;
@@ -90,7 +90,7 @@ async fn a_client_goes_on_where_it_was() {
     // It has the present state: the next event is a later one.
     let mut client = opened(&edge, id, "Last-Event-ID: 3\r\n").await;
     edge.backend.put(1, |task| {
-        backend::fail(task, FailureKind::Moderation, "no");
+        samples::fail(task, FailureKind::Moderation, "no");
         task.revision = 4;
     });
     let (number, name, data) = event(&mut client).await;
@@ -130,7 +130,7 @@ async fn a_customer_has_so_many_streams() {
     assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
     assert_eq!(event(&mut second).await.1, "status");
     edge.backend.put(1, |task| {
-        backend::complete(task);
+        samples::complete(task);
         task.revision = 2;
     });
     // One that ends makes room, and a 204 needs none.

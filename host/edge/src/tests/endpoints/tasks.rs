@@ -3,7 +3,7 @@
 use gatehouse_model::{FailureKind, Status, TaskId};
 use serde_json::json;
 
-use crate::tests::support::backend;
+use crate::tests::support::samples;
 use crate::tests::{TestEdge, ask};
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_task_is_read_in_every_state() {
     let data = json!({"id": text, "status": "submitted", "progress": 0, "created": 1_800_000_000,
         "model": "ctx-pro", "estimated_time": 13});
     assert_eq!(read(id).await.json(), json!({"code": 200, "data": data}));
-    edge.backend.put(1, backend::complete);
+    edge.backend.put(1, samples::complete);
     let links = [format!("https://api.example.com/v1/media/{text}")];
     let data = json!({"id": text, "status": "completed", "progress": 100,
         "result": {"images": [{"url": links}]}, "created": 1_800_000_000, "completed": 1_800_000_007,
@@ -29,7 +29,7 @@ async fn a_task_is_read_in_every_state() {
         (FailureKind::Cancelled, "cancelled"),
         (FailureKind::Internal, "server_error"),
     ] {
-        let id = edge.backend.put(2, |task| backend::fail(task, kind, "because"));
+        let id = edge.backend.put(2, |task| samples::fail(task, kind, "because"));
         let data = read(id).await.json()["data"].clone();
         assert_eq!(data["error"], json!({"type": word, "code": "task_failed", "message": "because"}));
         assert_eq!((&data["cost"], data.get("result")), (&json!(0), None));
@@ -52,7 +52,7 @@ async fn a_task_that_waits_for_its_provider_says_how_long_where_that_is_known() 
 #[tokio::test]
 async fn links_start_with_the_host_of_the_request() {
     let edge = TestEdge::plain().await;
-    let id = edge.backend.put(1, backend::complete);
+    let id = edge.backend.put(1, samples::complete);
     let reply = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await;
     let link = reply.json()["data"]["result"]["images"][0]["url"][0].clone();
     assert_eq!(link, format!("http://gate.test/v1/media/{id}"));
@@ -96,7 +96,7 @@ async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
     let shown = |task: &mut gatehouse_model::Task| task.public = b"{}".to_vec();
     let running = edge.backend.put(1, shown);
     let failed = edge.backend.put(2, |task| {
-        backend::fail(task, FailureKind::Upstream, "half");
+        samples::fail(task, FailureKind::Upstream, "half");
         shown(task);
     });
     for (id, status) in [(running, "submitted"), (failed, "failed")] {
@@ -112,7 +112,7 @@ async fn a_long_poll_ends_with_the_task() {
     let id = edge.backend.put(1, |_| {});
     let mut client = edge.connect().await;
     client.send(edge.get(&format!("/v1/tasks/{id}"), "Prefer: wait=600\r\n")).await;
-    edge.backend.put(1, backend::complete);
+    edge.backend.put(1, samples::complete);
     let reply = client.read().await.unwrap();
     assert_eq!(reply.header("preference-applied"), "wait=60");
     assert_eq!(reply.json()["data"]["status"], "completed");
@@ -121,7 +121,7 @@ async fn a_long_poll_ends_with_the_task() {
 #[tokio::test]
 async fn tasks_are_listed_and_filtered() {
     let edge = TestEdge::plain().await;
-    let (first, second) = (edge.backend.put(1, |_| {}), edge.backend.put(2, backend::complete));
+    let (first, second) = (edge.backend.put(1, |_| {}), edge.backend.put(2, samples::complete));
     let page = ask(&edge, edge.get("/v1/tasks", "")).await.json();
     assert_eq!((&page["code"], &page["has_more"]), (&json!(200), &json!(false)));
     assert_eq!(

@@ -135,7 +135,7 @@ async fn one_key_has_a_bounded_number_of_requests() {
     }
     assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
     assert_eq!(refused.json()["error"]["type"], "rate_limit_error");
-    edge.backend.put(1, crate::tests::support::backend::complete);
+    edge.backend.put(1, crate::tests::support::samples::complete);
     assert_eq!(waiting.read().await.unwrap().status, 200);
     assert_eq!(other.ask(edge.get("/v1/models", "")).await.status, 200);
 }

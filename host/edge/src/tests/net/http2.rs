@@ -97,7 +97,7 @@ async fn http1_is_served_without_an_offer_of_http2() {
 #[tokio::test]
 async fn links_of_a_secure_listener_are_secure() {
     let (edge, certificate) = secure().await;
-    let id = edge.backend.put(1, crate::tests::support::backend::complete);
+    let id = edge.backend.put(1, crate::tests::support::samples::complete);
     let stream = shake(&edge, &certificate, &[]).await;
     let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);

@@ -52,7 +52,7 @@ async fn a_connection_without_requests_is_closed_and_one_with_a_request_is_not()
         edge.clock.advance(secs(75));
     }
     assert!(idle.closes().await);
-    edge.backend.put(1, crate::tests::support::backend::complete);
+    edge.backend.put(1, crate::tests::support::samples::complete);
     assert_eq!(waiting.read().await.unwrap().status, 200);
 }
 

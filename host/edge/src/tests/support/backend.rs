@@ -8,17 +8,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, DryRunCharge, FamilyListing,
-    FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt,
-    StoreError, SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter,
-    UsageRow, UsageRows, UsageSums, ViewError, ViewRequest,
+    CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing, FollowedTask,
+    Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt, StoreError,
+    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
+    UsageRows, UsageSums, ViewError, ViewRequest,
 };
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Phase, Sse,
-    Status, Task, TaskFailure, TaskId, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
+    TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
+
+use super::samples::{dry_run, fail, refusal, task};
 
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
@@ -80,109 +82,6 @@ impl ScriptedBackend {
             return Err(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() });
         }
         Ok(value)
-    }
-}
-
-/// A task that has just been accepted.
-fn task(id: TaskId) -> Task {
-    let created = UnixMs(1_800_000_000_250);
-    Task {
-        id,
-        revision: 1,
-        customer: CustomerId::from("payer"),
-        key: KeyId::from("key"),
-        family: "context-image".to_owned(),
-        digest: Digest::default(),
-        state_version: 1,
-        state: vec![],
-        seed: 0,
-        model: "ctx-pro".to_owned(),
-        surface: "images.generate".to_owned(),
-        status: Status::Submitted,
-        progress: 0,
-        created,
-        deadline: created.plus(Duration::from_secs(1800)),
-        finished: None,
-        expected_ms: Some(12_500),
-        brief: Bytes::new(),
-        joined: vec![],
-        joined_held: Credits::ZERO,
-        phase: Phase::Over,
-        assignment: None,
-        blobs: vec![],
-        charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
-        unit_price: Credits(4_500_000),
-        held: Credits(4_500_000),
-        cost: None,
-        public: vec![],
-        private: vec![],
-        media: vec![],
-        failure: None,
-    }
-}
-
-/// Completes a task.
-pub(crate) fn complete(task: &mut Task) {
-    task.status = Status::Completed;
-    task.progress = 100;
-    task.cost = Some(Credits(4_500_000));
-    task.finished = Some(task.created.plus(Duration::from_millis(7_100)));
-    task.public = b"{}".to_vec();
-}
-
-/// Fails a task.
-pub(crate) fn fail(task: &mut Task, kind: FailureKind, message: &str) {
-    task.status = Status::Failed;
-    task.cost = Some(Credits::ZERO);
-    task.finished = Some(task.created.plus(Duration::from_secs(1)));
-    task.failure = Some(TaskFailure { kind, message: message.to_owned() });
-}
-
-/// A dry run of so many units at 1.5 credits each.
-fn dry_run(unit: ChargeUnit, quantity: u64, at_most: bool) -> DryRun {
-    let charge = DryRunCharge {
-        keys: vec!["ctx-pro@4k".to_owned(), "ctx-pro".to_owned()],
-        key: "ctx-pro".to_owned(),
-        unit,
-        quantity,
-        unit_price: Credits(1_500_000),
-        sum: Credits(4_500_000),
-    };
-    let failure = TaskFailure { kind: FailureKind::Request, message: "no picture".to_owned() };
-    let failure = (!at_most).then_some(failure);
-    let (model, sum) = ("ctx-pro".to_owned(), Credits(4_500_000));
-    DryRun { model, charges: vec![charge], sum, at_most, expected_ms: Some(7_100), failure }
-}
-
-/// The error named by a body's `refuse` field.
-fn refusal(word: &str) -> SubmitError {
-    let credits = Credits(4_500_000);
-    match word {
-        "field" => SubmitError::Invalid {
-            field: Some("n".to_owned()),
-            message: "n: expected a number, not \"2\"".to_owned(),
-        },
-        "body" => SubmitError::Invalid { field: None, message: "expected a JSON object".to_owned() },
-        "model" => SubmitError::UnknownModel("unknown".to_owned()),
-        "model-limit" => SubmitError::ModelForbidden("ctx-max".to_owned()),
-        "response" => SubmitError::UnknownResponse("resp_2".to_owned()),
-        "item" => SubmitError::UnknownItem("rs_2".to_owned()),
-        "missing" => SubmitError::NotFound("unknown video".to_owned()),
-        "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
-        "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
-        "quota" => SubmitError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
-        "conflict" => SubmitError::IdempotencyConflict,
-        "key" => SubmitError::KeyGone,
-        "busy" => SubmitError::Busy,
-        "drain" => SubmitError::Draining,
-        "disk" => SubmitError::DiskFull("media"),
-        "store-full" => SubmitError::Store(StoreError::NoRoom),
-        "store-busy" => SubmitError::Store(StoreError::Busy),
-        "store-closed" => SubmitError::Store(StoreError::Closed),
-        "store" => {
-            SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })
-        }
-        _ => SubmitError::Internal("the plugin returned sk-secret".to_owned()),
     }
 }
 
