@@ -14,6 +14,7 @@ mod keys;
 mod limits;
 mod media;
 mod providers;
+mod steps;
 mod tasks;
 
 use std::time::Duration;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, Hold, HoldId, IdempotencyRecord, JournalEntry, LedgerHead,
-    LedgerStorage, NameRecord, ResponseRecord, ResponseTotals,
+    LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, StepRow,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -70,6 +70,14 @@ impl<'txn> Batch<'txn> {
             admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
         })
+    }
+
+    fn drop_steps_before(&self, day: u32) -> Result<(), StoreError> {
+        let days = self.txn.list_tables()?.filter_map(|table| layout::steps_day(&table));
+        for old in days.filter(|old| *old < day).collect::<Vec<_>>() {
+            self.txn.delete_table(Day::new(old).steps())?;
+        }
+        Ok(())
     }
 }
 
@@ -137,10 +145,16 @@ impl LedgerStorage for Batch<'_> {
         self.days.insert(day);
         keep(&mut self.txn.open_table(Day::new(day).history())?, task.id.bits(), task)
     }
+    fn put_steps(&mut self, row: &StepRow) -> Result<(), StoreError> {
+        let day = Day::new(row.task.timestamp().day());
+        let position = (row.task.bits(), StepRow::position(row.revision));
+        keep(&mut self.txn.open_table(day.steps())?, position, row)
+    }
     fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
         let kept = self.days.split_off(&day);
         let dropped = std::mem::replace(&mut self.days, kept);
         self.task_index.drop_before(day)?;
+        self.drop_steps_before(day)?;
         for old in &dropped {
             self.txn.delete_table(Day::new(*old).history())?;
         }

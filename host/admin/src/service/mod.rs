@@ -12,6 +12,7 @@ mod keys;
 mod live_states;
 mod plugins;
 mod providers;
+mod steps;
 
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};

@@ -11,6 +11,7 @@ use crate::driver::Driver;
 use crate::errors::CancelError;
 use crate::state::DriverState;
 use crate::step::run_context::RunContext;
+use crate::step::step_log::StepLog;
 
 /// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
 const TRIES: usize = 8;
@@ -39,6 +40,9 @@ impl Driver {
                 audit: None,
                 at: state.now(),
             };
+            let mut log = StepLog::after(state.live.take_quiet(id));
+            log.decision(state.now(), "cancelled by the client");
+            let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };

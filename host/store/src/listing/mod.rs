@@ -2,4 +2,5 @@
 
 mod kept_responses;
 pub(crate) mod page;
+mod steps;
 pub(crate) mod task_index;

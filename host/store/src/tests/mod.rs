@@ -13,6 +13,7 @@ mod old_rows;
 mod responses;
 mod same;
 mod schema;
+mod steps;
 mod task_index;
 mod workload;
 

@@ -7,6 +7,7 @@ mod key_policy;
 mod keys;
 mod plugins;
 mod providers;
+mod steps;
 mod system;
 
 use super::route::Route;
@@ -17,6 +18,7 @@ pub(crate) fn routes() -> Vec<Route> {
         customers::routes(),
         keys::routes(),
         providers::routes(),
+        steps::routes(),
         plugins::routes(),
         audit::routes(),
         system::routes(),
