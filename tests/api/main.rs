@@ -14,6 +14,7 @@ mod imagine_faults;
 mod keys;
 mod media;
 mod providers;
+mod steps;
 mod tasks;
 
 use std::time::Duration;

@@ -11,7 +11,7 @@ use crate::{ROUTE, TestGateway, request};
 const ACCOUNT: &str = "/admin/v1/providers/bfl/accounts/main";
 
 /// A request of the admin API with a token of that role.
-async fn admin(gateway: &TestGateway, role: &str, method: &str, path: &str) -> Response {
+pub(crate) async fn admin(gateway: &TestGateway, role: &str, method: &str, path: &str) -> Response {
     let file = match role {
         "operator" => "data/admin.json",
         _ => "data/admin-viewer.json",

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
-    LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, UsageKey, UsageSums,
+    LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, StepRow, UsageKey, UsageSums,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
+use crate::listing::steps::StepTables;
 use crate::listing::task_index::TaskIndex;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
@@ -33,6 +34,7 @@ pub(crate) struct Batch<'txn> {
     key_digests: Table<'txn, DigestKey, &'static str>,
     live: Rows<'txn, u128>,
     task_index: TaskIndex<'txn>,
+    steps: StepTables<'txn>,
     holds: Rows<'txn, HoldKey>,
     hold_expiry: Table<'txn, (u64, HoldKey), ()>,
     names: Rows<'txn, (&'static str, &'static str)>,
@@ -62,6 +64,7 @@ impl<'txn> Batch<'txn> {
             key_digests: txn.open_table(layout::KEY_DIGESTS)?,
             live: txn.open_table(layout::LIVE)?,
             task_index: TaskIndex::new(txn),
+            steps: StepTables::new(txn),
             holds: txn.open_table(layout::HOLDS)?,
             hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
             names: txn.open_table(layout::NAMES)?,
@@ -150,10 +153,17 @@ impl LedgerStorage for Batch<'_> {
         self.days.insert(day);
         keep(&mut self.txn.open_table(Day::new(day).history())?, task.id.bits(), task)
     }
+    fn step_rows(&mut self, day: u32) -> Result<u64, StoreError> {
+        self.steps.rows(day)
+    }
+    fn put_steps(&mut self, row: &StepRow) -> Result<(), StoreError> {
+        self.steps.put(row)
+    }
     fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
         let kept = self.days.split_off(&day);
         let dropped = std::mem::replace(&mut self.days, kept);
         self.task_index.drop_before(day)?;
+        self.steps.drop_before(day)?;
         for old in &dropped {
             self.txn.delete_table(Day::new(*old).history())?;
         }

@@ -104,6 +104,7 @@ pub(crate) const RESPONSE_TOTALS: TableDefinition<'_, &str, (u64, u64)> =
 const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";
 const USAGE_HOURS_PREFIX: &str = "usage-hours-";
+const STEPS_PREFIX: &str = "steps-";
 /// Schema 1 only.
 const OWNERS_PREFIX: &str = "owners-";
 
@@ -112,16 +113,26 @@ const OWNERS_PREFIX: &str = "owners-";
 pub(crate) struct Day {
     history: String,
     task_index: String,
+    steps: String,
 }
 
 impl Day {
     pub(crate) fn new(day: u32) -> Self {
-        Self { history: format!("{HISTORY_PREFIX}{day}"), task_index: format!("{TASK_INDEX_PREFIX}{day}") }
+        Self {
+            history: format!("{HISTORY_PREFIX}{day}"),
+            task_index: format!("{TASK_INDEX_PREFIX}{day}"),
+            steps: format!("{STEPS_PREFIX}{day}"),
+        }
     }
 
     /// Ended tasks by id.
     pub(crate) fn history(&self) -> TableDefinition<'_, u128, Row> {
         TableDefinition::new(&self.history)
+    }
+
+    /// The logs of all tasks, live ones too, by id and position.
+    pub(crate) fn steps(&self) -> TableDefinition<'_, (u128, u64), Row> {
+        TableDefinition::new(&self.steps)
     }
 
     /// All tasks, live ones too. A row moves when the status of its task changes.
@@ -157,6 +168,11 @@ impl UsageHours {
 /// The day whose hours of usage that table holds.
 pub(crate) fn usage_hours_day(table: &impl TableHandle) -> Option<u32> {
     table.name().strip_prefix(USAGE_HOURS_PREFIX)?.parse().ok()
+}
+
+/// The day whose tasks' logs that table holds.
+pub(crate) fn steps_day(table: &impl TableHandle) -> Option<u32> {
+    table.name().strip_prefix(STEPS_PREFIX)?.parse().ok()
 }
 
 /// Whether schema 2 has no such table any more.

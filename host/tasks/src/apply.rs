@@ -13,6 +13,7 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::commands::{funds, keys};
 use crate::responses::rules as responses;
+use crate::steps::rules as steps;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::{advance, finish, join, submit, sweep};
 
@@ -57,6 +58,16 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             join::join(storage, parent, *request, idempotency, at)
         }
         Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
+        Command::Logged { change, steps, at } => match *change {
+            change @ (Command::Advance { .. } | Command::Finish { .. }) => {
+                let applied = rule(storage, change)?;
+                steps::keep(storage, applied, steps, at)
+            }
+            _ => {
+                let problem = "expected the progress or the end of a task";
+                Err(Stop::Rejected(Rejection::malformed("change", problem)))
+            }
+        },
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
         Command::Release { id, at } => {
             funds::resolve(storage, id, None, (String::new(), Usage::default()), at)

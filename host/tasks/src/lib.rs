@@ -12,6 +12,7 @@ mod ledger;
 mod responses;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
+mod steps;
 mod storage;
 mod task;
 mod usage;
@@ -29,6 +30,10 @@ pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
 pub use responses::record::{ResponseLimits, ResponseRecord, ResponseTotals};
+pub use steps::record::{
+    ExchangeRecord, MAX_EXCERPTS_OF_A_ROW, MAX_STEP_ROWS, MAX_STEP_ROWS_OF_A_DAY, MAX_STEPS_OF_A_ROW,
+    StepKind, StepRecord, StepRow,
+};
 pub use storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord};
 pub use storage::memory::MemoryLedgerStorage;
 pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};

@@ -109,6 +109,11 @@ pub enum Operation {
         #[serde(default)]
         role: Role,
     },
+    /// Shows what a task did, with its exchanges with providers; leaves a line in the audit record.
+    TaskSteps {
+        /// The task.
+        task: TaskId,
+    },
     /// Lists providers with their accounts' health; of a running gateway.
     ProviderList,
     /// Keeps new work away from an account of a provider; what is in flight goes on.

@@ -8,6 +8,7 @@ use std::fmt;
 use gatehouse_model::{
     ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, Limits, TaskId, UnixMs,
 };
+use gatehouse_tasks::StepRow;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,11 @@ pub enum OperationResult {
     Reloaded(ReloadView),
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
+    /// What a task did, oldest first.
+    Steps {
+        /// What led to each of its commits.
+        rows: Vec<StepRow>,
+    },
     /// Providers by name.
     Providers {
         /// The providers.

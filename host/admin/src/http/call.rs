@@ -82,6 +82,14 @@ impl Call {
         self.trail.describe(object.into(), changes);
     }
 
+    /// Writes the line of a read that shows a client's own words.
+    pub(crate) async fn note_read(&self, object: String) -> Result<(), ApiError> {
+        let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
+        let audit = Box::new(line(sender, self.operation, object, 200, "", Vec::new()));
+        let command = Command::Administer { change: None, audit, idempotency: None, at: self.at };
+        self.service.administer(command).await?.map(drop).map_err(|rejection| rejected(rejection).into())
+    }
+
     /// Makes a change, its line in the audit record and the memory of the idempotency key durable in one commit. `object`
     /// is what it is about, as a path such as `keys/4f9a`; `made` names what a repetition of the request answers with.
     pub(crate) async fn commit(

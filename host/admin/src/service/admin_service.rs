@@ -89,6 +89,7 @@ impl AdminService {
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
             }
+            Operation::TaskSteps { task } => self.read_steps(task).await,
             Operation::ProviderList => self.list_providers(),
             Operation::ProviderDrain { provider, account } => {
                 self.switch_account(&provider, &account, true).await

@@ -13,6 +13,7 @@ mod live_states;
 mod money;
 mod plugins;
 mod providers;
+mod steps;
 mod tasks;
 
 pub(crate) use admin_service::rejected;

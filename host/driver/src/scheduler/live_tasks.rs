@@ -12,6 +12,7 @@ use gatehouse_upstream::{AccountPermit, Permits, QueueEstimate, Waiting};
 use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
+use crate::step::step_log::QuietSteps;
 
 /// The live tasks of this process.
 #[derive(Default)]
@@ -44,6 +45,8 @@ struct TaskResources {
     granted: Option<Permits>,
     /// Steps its plugin has taken in this process.
     steps: u32,
+    /// What it did that no commit has taken along.
+    quiet: QuietSteps,
     /// The version that could not read the task's state; it is not asked again.
     unread_by: Option<Digest>,
 }
@@ -87,6 +90,19 @@ impl LiveTasks {
             resources.steps = resources.steps.saturating_add(1);
             resources.steps
         })
+    }
+
+    /// Takes what is counted of the task's steps without a commit.
+    pub(crate) fn take_quiet(&self, task: TaskId) -> QuietSteps {
+        let mut state = self.lock();
+        state.resources.get_mut(&task).map(|own| std::mem::take(&mut own.quiet)).unwrap_or_default()
+    }
+
+    /// Keeps what is counted of the task's steps without a commit.
+    pub(crate) fn keep_quiet(&self, task: TaskId, quiet: QuietSteps) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.quiet = quiet;
+        }
     }
 
     /// Whether that version has failed to read the task's state before.

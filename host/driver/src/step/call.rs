@@ -32,9 +32,11 @@ impl DriverState {
         run: &mut RunContext,
         call: Call,
     ) -> Result<StepOutcome, StoreError> {
+        let began = self.now();
         match self.call_with_others(run, &call).await {
             SharedAnswer::Reply { reply, not_before } => {
                 let event = self.as_read(reply, &call, &mut run.task).await;
+                run.log.exchange((began, self.now()), "", &call, &event);
                 run.not_before = not_before;
                 run.task.phase = Phase::Run(event);
                 return Ok(StepOutcome::Continue);
@@ -69,7 +71,9 @@ impl DriverState {
         }
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
+        let began = self.now();
         let event = self.send(&permit, &call, &mut run.task).await;
+        run.log.exchange((began, self.now()), permit.account(), &call, &event);
         if let Event::Reply(reply) = &event {
             run.not_before = self.not_before(reply);
         }
@@ -165,6 +169,7 @@ impl DriverState {
     async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs) -> Result<StepOutcome, StoreError> {
         run.task.status = run.task.status.max(Status::Pending);
         let due = due.min(run.task.deadline);
+        run.log.wait(self.now(), due, "permit");
         if call.replay == Replay::Safe {
             // The plugin asks for it again when the time comes; the durable phase still leads here.
             return Ok(StepOutcome::Until(due));
@@ -249,6 +254,7 @@ impl DriverState {
             verdict.as_str(),
         );
         tracing::warn!(task = %run.task.id, audit, "call outcome unknown after a restart");
+        run.log.decision(self.now(), &audit);
         match verdict {
             AfterCrash::Resend => {
                 run.task.phase = Phase::Call(call);

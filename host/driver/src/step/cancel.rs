@@ -11,6 +11,7 @@ use crate::driver::Driver;
 use crate::errors::CancelError;
 use crate::state::DriverState;
 use crate::step::run_context::RunContext;
+use crate::step::step_log::StepLog;
 
 /// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
 const TRIES: usize = 8;
@@ -49,6 +50,7 @@ impl Driver {
             };
             found.ok_or(CancelError::NotFound)
         };
+        let quiet = state.live.take_quiet(id);
         for _ in 0..TRIES {
             let task = find()?;
             if task.status.is_final() {
@@ -65,6 +67,9 @@ impl Driver {
                 audit: audit.clone(),
                 at: state.now(),
             };
+            let mut log = StepLog::after(quiet);
+            log.decision(state.now(), audit.as_deref().unwrap_or(message));
+            let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
@@ -98,16 +103,20 @@ impl DriverState {
         else {
             return Ok(false);
         };
+        let (began, event) = (self.now(), Event::Cancel(Cause::Client));
+        let mut log = StepLog::default();
         let step = self
             .plugins
-            .advance(&version, self.context(task, &version), task.state.clone(), Event::Cancel(Cause::Client))
-            .await;
+            .advance(&version, self.context(task, &version), task.state.clone(), event)
+            .await
+            .inspect(|step| log.plugin((began, self.now()), version.digest(), "cancel", step));
         match step.map(|step| (step.next, step.state)) {
             // The plugin does not know of a crash.
             Ok((Action::Fail(_), _)) => Ok(!is_perhaps_sent(&task.phase)),
             Ok((Action::Call(call), state)) => {
                 // The family can stop its provider: that call becomes the task's next one.
                 let mut run = RunContext::new(task.clone(), None);
+                run.log = log;
                 run.task.state = state;
                 run.task.phase = Phase::Call(call);
                 if self.commit(&mut run, None).await?.is_none() {

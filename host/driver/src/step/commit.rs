@@ -35,6 +35,7 @@ impl DriverState {
             change: Box::new(change(run, audit)),
             at: self.now(),
         };
+        let command = run.log.logged(command, self.now());
         match self.store.execute_when_free(command, durability).await? {
             Ok(Applied::Task(durable)) => {
                 // What has joined meanwhile is the record's to say.
@@ -66,6 +67,7 @@ impl DriverState {
             change: Box::new(Change { deliver: true, ..change(run, None) }),
             at: self.now(),
         };
+        let command = run.log.logged(command, self.now());
         match self.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(Applied::Task(durable)) => {
                 run.task.clone_from(&durable);
@@ -90,6 +92,7 @@ impl DriverState {
         };
         let command =
             Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
+        let command = run.log.logged(command, self.now());
         match self.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(applied) => {
                 tracing::info!(task = %task.id, model = task.model, status = status.as_str(), reason, "task ended");

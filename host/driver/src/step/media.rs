@@ -29,6 +29,7 @@ impl DriverState {
         probes: Vec<Probe>,
     ) -> Result<StepOutcome, StoreError> {
         run.step_permit = None;
+        let began = self.now();
         let owner = self.media.blobs_of(run.task.blobs.iter().copied());
         let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner)));
         let found = tokio::select! {
@@ -43,6 +44,7 @@ impl DriverState {
                 return Ok(StepOutcome::Until(self.now().plus(STORE_PAUSE)));
             }
         };
+        run.log.probe((began, self.now()), found.len());
         let mut findings = Vec::with_capacity(found.len());
         for Probed { finding, kept } in found {
             findings.push(finding);
@@ -121,7 +123,7 @@ impl DriverState {
         products: &[Product],
         sources: &mut ResultSources,
     ) -> Result<Result<Vec<Media>, StepOutcome>, StoreError> {
-        let mut media = Vec::with_capacity(products.len());
+        let (mut media, began) = (Vec::with_capacity(products.len()), self.now());
         for product in products {
             let copy = tokio::select! {
                 biased;
@@ -136,6 +138,9 @@ impl DriverState {
                     return self.commit_then(run, StepOutcome::Continue).await.map(Err);
                 }
             }
+        }
+        if !media.is_empty() {
+            run.log.copy((began, self.now()), &media);
         }
         Ok(Ok(media))
     }

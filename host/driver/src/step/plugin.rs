@@ -13,6 +13,7 @@ use gatehouse_tasks::{Ending, ResultRecord};
 use crate::state::DriverState;
 use crate::step::run::BUSY_PAUSE;
 use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::step_log::event_word;
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;
@@ -32,20 +33,23 @@ impl DriverState {
         if self.exceeds_step_limit(run) {
             return self.fail_internally(run, "the model's plugin made no progress on this task").await;
         }
-        let context = self.context(&run.task, &version);
+        let (context, word) = (self.context(&run.task, &version), event_word(&event));
         let event = with_brief(event, &run.task);
+        let began = self.now();
         match self
             .plugins
             .advance_with_fallback(&version, before, context, run.task.state.clone(), event)
             .await
         {
             Ok(ServedBy { by, answer: step }) => {
+                run.log.plugin((began, self.now()), by.digest(), word, &step);
                 self.adopt_version(run, by);
                 self.take_step(run, step).await
             }
             Err(PluginFault::Busy) => Ok(StepOutcome::Until(self.now().plus(BUSY_PAUSE))),
             Err(fault) => {
                 tracing::error!(task = %run.task.id, family = run.task.family, %fault, "plugin fault");
+                run.log.fault((began, self.now()), version.digest(), word, &fault.to_string());
                 self.fail_internally(run, "the model's plugin failed on this task").await
             }
         }
@@ -113,6 +117,7 @@ impl DriverState {
             Action::Wait(until) => {
                 let due = until.max(run.not_before.unwrap_or(until)).max(self.now().plus(MIN_WAIT));
                 let due = self.with_jitter(due).min(run.task.deadline);
+                run.log.wait(self.now(), due, "plugin");
                 run.task.phase = Phase::Wait(due);
                 self.commit_then(run, StepOutcome::Until(due)).await
             }

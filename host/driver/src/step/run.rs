@@ -10,6 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::state::DriverState;
 use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::step_log::StepLog;
 
 /// How long a step waits when the plugin threads are all busy.
 pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);
@@ -39,10 +40,14 @@ impl DriverState {
         }
         let mut run = RunContext::new(task, self.live.account_permit(id));
         run.step_permit = Some(permit);
+        run.log = StepLog::after(self.live.take_quiet(id));
         loop {
             match self.run_phase(&mut run).await? {
                 StepOutcome::Continue => {}
-                outcome => return Ok(outcome),
+                outcome => {
+                    self.live.keep_quiet(id, run.log.into_quiet());
+                    return Ok(outcome);
+                }
             }
         }
     }

@@ -6,6 +6,8 @@ use gatehouse_model::{Task, UnixMs};
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::step::step_log::StepLog;
+
 /// A task in progress: as the store has it, and as it is becoming.
 pub(super) struct RunContext {
     pub(super) durable: Task,
@@ -17,11 +19,21 @@ pub(super) struct RunContext {
     pub(super) step_permit: Option<OwnedSemaphorePermit>,
     /// Steps its plugin has taken in this run.
     pub(super) steps: u32,
+    /// What was done since the last commit.
+    pub(super) log: StepLog,
 }
 
 impl RunContext {
     pub(super) fn new(task: Task, account_permit: Option<Arc<AccountPermit>>) -> Self {
-        Self { durable: task.clone(), task, account_permit, not_before: None, step_permit: None, steps: 0 }
+        Self {
+            durable: task.clone(),
+            task,
+            account_permit,
+            not_before: None,
+            step_permit: None,
+            steps: 0,
+            log: StepLog::default(),
+        }
     }
 }
 

@@ -36,6 +36,7 @@ impl DriverState {
             let told = if stop.is_some() { "is told to stop; " } else { "" };
             format!("out of time: {provider}/{account} {told}what it may still do is the operator's cost")
         });
+        run.log.decision(self.now(), audit.as_deref().unwrap_or("out of time"));
         let (task, account) = (run.durable.clone(), run.account_permit.clone());
         let outcome = self.finish(run, Ending::failed(timed_out()), audit).await?;
         if let (StepOutcome::Ended, Some(call)) = (&outcome, stop) {

@@ -58,7 +58,8 @@ async fn a_low_disk_takes_no_new_task_and_serves_the_others() {
         let answer = |_: &Received| reply(200, &[], "{}");
         let test = PuppetTest::on_disks(answer, &["main"], watched).await;
         let free = &disks.iter().find(|(name, _)| *name == low).expect("one of them").1;
-        let steps = json!([{"wait": 1000}, {"done": {}}]);
+        // Not as long as a pause of the watch: the test would take the one for the other.
+        let steps = json!([{"wait": 1500}, {"done": {}}]);
         let before = submit(&test, &steps, Some("first")).await.expect("a receipt").task;
 
         // After the next look at the disks.

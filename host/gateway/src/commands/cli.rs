@@ -63,6 +63,14 @@ pub(crate) enum Command {
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
+    /// Show what a task did: its plugin's steps and its exchanges with providers; leaves a line in the audit record
+    #[command(after_help = "Example:\n  gatehouse steps task_01jz3k8m4n5p6q7r8s9t0v1w2x --json")]
+    Steps {
+        /// The task
+        task: TaskId,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// List the providers of a running gateway with the health of their accounts
     Providers(OutputArgs),
     /// Keep new work away from an account of a provider, or let it come again
@@ -316,6 +324,8 @@ mod tests {
             ("gatehouse console link", true),
             ("gatehouse console link --role viewer --json", true),
             ("gatehouse console link --role root", false),
+            ("gatehouse steps task_01ARZ3NDEKTSV4RRFFQ69G5FAV --json", true),
+            ("gatehouse steps 5", false),
             ("gatehouse providers --json", true),
             ("gatehouse provider drain bfl main", true),
             ("gatehouse provider resume bfl main --json", true),

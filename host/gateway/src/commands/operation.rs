@@ -26,6 +26,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
         }
+        Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
             Ok((Operation::ProviderDrain { provider, account }, output))

@@ -10,6 +10,7 @@ use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::responses::record::{ResponseLimits, ResponseRecord};
+use crate::steps::record::StepRecord;
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +140,15 @@ pub enum Command {
         /// What its customer may keep.
         limits: ResponseLimits,
     },
+    /// A change of a task with the steps that led to it: they are kept in its log, if the change is made.
+    Logged {
+        /// What changes: [`Command::Advance`] or [`Command::Finish`].
+        change: Box<Command>,
+        /// Oldest first.
+        steps: Vec<StepRecord>,
+        /// When.
+        at: UnixMs,
+    },
     /// Opens a customer with nothing in it.
     #[serde(rename = "OpenAccount")]
     AddCustomer {
@@ -227,6 +237,7 @@ impl Command {
         match self {
             Self::Advance { id, .. } | Self::Finish { id, .. } => Some(*id),
             Self::Join { parent, .. } => Some(*parent),
+            Self::Logged { change, .. } => change.task(),
             Self::Submit { task, .. } => Some(task.id),
             _ => None,
         }

@@ -12,6 +12,7 @@ use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
+use crate::steps::record::StepRow;
 use crate::usage::sums::{UsageKey, UsageSums};
 
 /// What is remembered of a submission that came with an idempotency key.
@@ -92,7 +93,11 @@ pub trait LedgerStorage {
     fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Moves a task from the live ones into the history of the day of its creation.
     fn put_finished(&mut self, task: &Task) -> Result<(), Self::Error>;
-    /// Drops the history of all days before `day`; how many days that were.
+    /// Rows of the logs of all tasks created on that day.
+    fn step_rows(&mut self, day: u32) -> Result<u64, Self::Error>;
+    /// Keeps a row of a task's log at its [`StepRow::position`], instead of one that is there.
+    fn put_steps(&mut self, row: &StepRow) -> Result<(), Self::Error>;
+    /// Drops the history of all days before `day`, with the logs of their tasks; how many days that were.
     fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
 
     /// The customer that owns a name.

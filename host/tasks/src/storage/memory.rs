@@ -10,6 +10,7 @@ use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
+use crate::steps::record::StepRow;
 use crate::storage::ledger_storage::{
     AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord,
 };
@@ -22,6 +23,8 @@ pub struct MemoryLedgerStorage {
     keys: BTreeMap<KeyId, Key>,
     live: BTreeMap<TaskId, Task>,
     history: BTreeMap<u32, BTreeMap<TaskId, Task>>,
+    steps: BTreeMap<(u32, TaskId, u64), StepRow>,
+    step_rows_before: u64,
     holds: BTreeMap<HoldId, Hold>,
     hold_expiry: BTreeSet<(UnixMs, HoldId)>,
     idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
@@ -55,6 +58,19 @@ impl MemoryLedgerStorage {
     /// All ended tasks still in history, by creation.
     pub fn finished_tasks(&self) -> impl Iterator<Item = &Task> {
         self.history.values().flat_map(BTreeMap::values)
+    }
+
+    /// Counts so many more rows in the logs of every day: for tests of their bound.
+    pub fn count_step_rows(&mut self, rows: u64) {
+        self.step_rows_before = rows;
+    }
+
+    /// The rows of a task's log, oldest first.
+    #[must_use]
+    pub fn steps(&self, task: TaskId) -> Vec<&StepRow> {
+        let mut rows: Vec<&StepRow> = self.steps.values().filter(|row| row.task == task).collect();
+        rows.sort_by_key(|row| row.revision);
+        rows
     }
 
     /// All open holds.
@@ -173,7 +189,16 @@ impl LedgerStorage for MemoryLedgerStorage {
         self.history.entry(task.id.timestamp().day()).or_default().insert(task.id, task.clone());
         Ok(())
     }
+    fn step_rows(&mut self, day: u32) -> Result<u64, Infallible> {
+        Ok(self.steps.keys().filter(|(of, ..)| *of == day).count() as u64 + self.step_rows_before)
+    }
+    fn put_steps(&mut self, row: &StepRow) -> Result<(), Infallible> {
+        let day = row.task.timestamp().day();
+        self.steps.insert((day, row.task, StepRow::position(row.revision)), row.clone());
+        Ok(())
+    }
     fn drop_history(&mut self, day: u32) -> Result<u32, Infallible> {
+        self.steps.retain(|(of, ..), _| *of >= day);
         let kept = self.history.split_off(&day);
         let dropped = std::mem::replace(&mut self.history, kept);
         Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))

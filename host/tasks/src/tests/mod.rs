@@ -10,6 +10,7 @@ mod keys;
 mod names;
 mod oracle;
 mod responses;
+mod steps;
 mod sweeps;
 mod tasks;
 mod usage;

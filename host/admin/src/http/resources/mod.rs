@@ -9,6 +9,7 @@ mod ledger;
 mod plugins;
 mod prices;
 mod providers;
+mod steps;
 mod system;
 mod tasks;
 mod usage;
@@ -25,6 +26,7 @@ pub(crate) fn routes() -> Vec<Route> {
         tasks::routes(),
         prices::routes(),
         providers::routes(),
+        steps::routes(),
         plugins::routes(),
         audit::routes(),
         system::routes(),

@@ -4,6 +4,7 @@ mod configuration;
 mod key;
 mod provider;
 mod result;
+mod steps;
 mod table;
 
 pub(crate) use result::{json, stages, text};

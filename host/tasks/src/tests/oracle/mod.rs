@@ -98,6 +98,8 @@ impl Oracle {
                 self.join(*parent, request, idempotency.as_ref(), *at)
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
+            // The log moves no money.
+            Command::Logged { change, .. } => self.accept(change),
             Command::Hold { id, key, model, amount, expires, at, .. } => {
                 let id = HoldId::Request(*id);
                 expires > at

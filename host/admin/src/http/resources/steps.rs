@@ -1,0 +1,197 @@
+//! `/tasks/{task}/steps`: what a task did, with its exchanges with providers. It shows clients' words, so it is for
+//! operators, and each read leaves a line in the audit record.
+
+use gatehouse_model::TaskId;
+use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::call::{Call, Outcome};
+use crate::http::error::{ApiError, Kind};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get(
+            "/tasks/{task}/steps",
+            "listTaskSteps",
+            "Lists what a task did, oldest first; a row for each of its commits.",
+            list,
+        )
+        .paged()
+        .for_operators()
+        .returns::<List<TaskSteps>>(),
+    ]
+}
+
+/// What led to one commit of a task.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TaskSteps {
+    /// The task's revision since then.
+    revision: u64,
+    /// When it was sent to the store.
+    at: Moment,
+    /// Oldest first.
+    steps: Vec<TaskStep>,
+    /// Older steps of this row that had no room.
+    left_out: u64,
+}
+
+/// One step.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TaskStep {
+    /// When it began.
+    at: Moment,
+    /// How long it took.
+    took_ms: u64,
+    /// What was done.
+    #[serde(flatten)]
+    what: TaskStepKind,
+}
+
+/// What a step did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum TaskStepKind {
+    /// The plugin was told an event.
+    Plugin {
+        /// The digest of the version that was asked.
+        version: String,
+        /// "start", "joined", "reply", "outage", "probed", "timer", "cancel" or "lost".
+        event: String,
+        /// What it wants next: "call", "probe", "wait", "done" or "fail"; "fault" where it gave no answer.
+        verdict: String,
+        /// 0 to 100, as it said.
+        progress: u8,
+        /// Bytes of its state.
+        state_bytes: u64,
+        /// Its fault.
+        fault: Option<String>,
+    },
+    /// A provider was called. Credentials and the values of queries are left out.
+    Exchange {
+        /// The provider.
+        provider: String,
+        /// The account; empty where the call was made with those of other tasks.
+        account: String,
+        /// The method.
+        method: String,
+        /// Path or URL.
+        url: String,
+        /// The status of the answer.
+        status: Option<u16>,
+        /// Why there was no answer: "unreachable", "timeout", "broken", "too_large" or "refused".
+        outage: Option<String>,
+        /// Bytes of the request's body as the plugin wrote it; files that it names are not counted.
+        sent_bytes: u64,
+        /// Bytes of the answer's body as the plugin gets it.
+        received_bytes: u64,
+        /// The beginning of the request's body; empty where the row had no room for it.
+        request: String,
+        /// The beginning of the answer's body; likewise.
+        reply: String,
+    },
+    /// Media were looked at.
+    Probe {
+        /// How many.
+        media: u64,
+    },
+    /// Results were copied.
+    Copy {
+        /// How many.
+        media: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// The task waits from here on.
+    Wait {
+        /// Until when at the latest.
+        until: Moment,
+        /// "plugin", or "permit" of a provider's account.
+        reason: String,
+    },
+    /// The gateway decided something.
+    Decision {
+        /// What and why.
+        text: String,
+    },
+    /// Steps that changed nothing.
+    Quiet {
+        /// How many.
+        steps: u64,
+        /// When the last of them began.
+        last: Moment,
+    },
+}
+
+impl From<StepRow> for TaskSteps {
+    fn from(row: StepRow) -> Self {
+        let StepRow { task: _, revision, at, steps, left_out } = row;
+        Self { revision, at: at.into(), steps: steps.into_iter().map(TaskStep::from).collect(), left_out }
+    }
+}
+
+impl From<StepRecord> for TaskStep {
+    fn from(record: StepRecord) -> Self {
+        let StepRecord { at, took_ms, what } = record;
+        Self { at: at.into(), took_ms, what: what.into() }
+    }
+}
+
+impl From<StepKind> for TaskStepKind {
+    fn from(kind: StepKind) -> Self {
+        match kind {
+            StepKind::Plugin { digest, event, verdict, progress, state_bytes, fault } => {
+                Self::Plugin { version: digest.to_string(), event, verdict, progress, state_bytes, fault }
+            }
+            StepKind::Exchange(exchange) => {
+                let ExchangeRecord {
+                    provider,
+                    account,
+                    method,
+                    url,
+                    status,
+                    outage,
+                    sent_bytes,
+                    received_bytes,
+                    request,
+                    reply,
+                } = *exchange;
+                Self::Exchange {
+                    provider,
+                    account,
+                    method,
+                    url,
+                    status,
+                    outage,
+                    sent_bytes,
+                    received_bytes,
+                    request,
+                    reply,
+                }
+            }
+            StepKind::Probe { media } => Self::Probe { media },
+            StepKind::Copy { media, bytes } => Self::Copy { media, bytes },
+            StepKind::Wait { until, reason } => Self::Wait { until: until.into(), reason },
+            StepKind::Decision { text } => Self::Decision { text },
+            StepKind::Quiet { steps, last } => Self::Quiet { steps, last: last.into() },
+        }
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let text = call.path("task");
+    let task: TaskId = text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))?;
+    let after = call.position()?.map(|text| {
+        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
+        text.parse::<u64>().map_err(|_| wrong().with_param("cursor"))
+    });
+    let after = after.transpose()?;
+    let rows = call.service.steps(task).await?;
+    call.note_read(format!("tasks/{task}/steps")).await?;
+    let mut rest = rows.into_iter().filter(|row| after.is_none_or(|after| row.revision > after));
+    let page: Vec<TaskSteps> = rest.by_ref().take(call.query.limit()).map(TaskSteps::from).collect();
+    let next = page.last().map(|row| row.revision.to_string()).filter(|_| rest.next().is_some());
+    Ok(call.list(page, next.as_deref()))
+}

@@ -1,0 +1,181 @@
+//! The log of a run: what each phase did, until the next commit takes it along.
+//!
+//! Never costs a commit of its own: what a run did that was not worth one is counted for the next. An exchange is
+//! noted as it is (`exchange`) and written out only for a commit: most polls have none.
+
+use std::collections::VecDeque;
+
+use gatehouse_model::{Action, Call, Digest, Event, Media, Step, UnixMs};
+use gatehouse_tasks::{Command, StepKind, StepRecord};
+
+use crate::step::excerpt::excerpt;
+use crate::step::exchange::NotedExchange;
+
+/// Steps that are held until a commit; beyond it the oldest are only counted.
+const MAX_HELD: usize = 64;
+
+/// Steps of a run that no commit has taken yet.
+#[derive(Debug, Default)]
+pub(super) struct StepLog {
+    steps: VecDeque<NotedStep>,
+    /// Those before them.
+    quiet: QuietSteps,
+}
+
+#[derive(Debug)]
+struct NotedStep {
+    at: UnixMs,
+    took_ms: u64,
+    what: Noted,
+}
+
+#[derive(Debug)]
+enum Noted {
+    Kind(StepKind),
+    Exchange(Box<NotedExchange>),
+}
+
+/// Steps that changed nothing worth a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QuietSteps {
+    count: u64,
+    first: UnixMs,
+    last: UnixMs,
+}
+
+impl QuietSteps {
+    fn add(&mut self, at: UnixMs) {
+        if self.count == 0 {
+            self.first = at;
+        }
+        (self.count, self.last) = (self.count + 1, at);
+    }
+}
+
+impl StepLog {
+    /// Goes on from the steps of earlier runs.
+    pub(super) fn after(quiet: QuietSteps) -> Self {
+        Self { steps: VecDeque::new(), quiet }
+    }
+
+    /// What is left at the end of a run, as numbers only.
+    pub(super) fn into_quiet(self) -> QuietSteps {
+        let mut quiet = self.quiet;
+        self.steps.iter().for_each(|step| quiet.add(step.at));
+        quiet
+    }
+
+    fn add(&mut self, at: UnixMs, now: UnixMs, what: StepKind) {
+        self.note(at, now, Noted::Kind(what));
+    }
+
+    fn note(&mut self, at: UnixMs, now: UnixMs, what: Noted) {
+        if self.steps.len() >= MAX_HELD
+            && let Some(oldest) = self.steps.pop_front()
+        {
+            self.quiet.add(oldest.at);
+        }
+        let took_ms = u64::try_from(now.since(at).as_millis()).unwrap_or(u64::MAX);
+        self.steps.push_back(NotedStep { at, took_ms, what });
+    }
+
+    /// The plugin was told an event and answered.
+    pub(super) fn plugin(&mut self, (at, now): (UnixMs, UnixMs), digest: Digest, event: &str, step: &Step) {
+        let what = StepKind::Plugin {
+            digest,
+            event: event.to_owned(),
+            verdict: verdict(&step.next).to_owned(),
+            progress: step.progress.min(100),
+            state_bytes: step.state.len() as u64,
+            fault: None,
+        };
+        self.add(at, now, what);
+    }
+
+    /// The plugin was told an event and failed.
+    pub(super) fn fault(&mut self, (at, now): (UnixMs, UnixMs), digest: Digest, event: &str, fault: &str) {
+        let what = StepKind::Plugin {
+            digest,
+            event: event.to_owned(),
+            verdict: "fault".to_owned(),
+            progress: 0,
+            state_bytes: 0,
+            fault: Some(excerpt(fault.as_bytes(), fault.len() as u64)),
+        };
+        self.add(at, now, what);
+    }
+
+    /// A provider was called through that account; `event` is what the plugin is told of it.
+    pub(super) fn exchange(
+        &mut self,
+        (at, now): (UnixMs, UnixMs),
+        account: &str,
+        call: &Call,
+        event: &Event,
+    ) {
+        self.note(at, now, Noted::Exchange(Box::new(NotedExchange::of(account, call, event))));
+    }
+
+    /// Media were looked at.
+    pub(super) fn probe(&mut self, (at, now): (UnixMs, UnixMs), media: usize) {
+        self.add(at, now, StepKind::Probe { media: media as u64 });
+    }
+
+    /// Results were copied.
+    pub(super) fn copy(&mut self, (at, now): (UnixMs, UnixMs), media: &[Media]) {
+        let bytes = media.iter().map(|one| one.bytes).sum();
+        self.add(at, now, StepKind::Copy { media: media.len() as u64, bytes });
+    }
+
+    /// The task waits.
+    pub(super) fn wait(&mut self, now: UnixMs, until: UnixMs, reason: &str) {
+        self.add(now, now, StepKind::Wait { until, reason: reason.to_owned() });
+    }
+
+    /// The host decided.
+    pub(super) fn decision(&mut self, now: UnixMs, text: &str) {
+        self.add(now, now, StepKind::Decision { text: text.to_owned() });
+    }
+
+    /// The change with the steps that led to it.
+    pub(super) fn logged(&mut self, change: Command, at: UnixMs) -> Command {
+        let quiet = std::mem::take(&mut self.quiet);
+        let mut steps = Vec::with_capacity(self.steps.len() + 1);
+        if quiet.count > 0 {
+            let what = StepKind::Quiet { steps: quiet.count, last: quiet.last };
+            steps.push(StepRecord { at: quiet.first, took_ms: 0, what });
+        }
+        steps.extend(self.steps.drain(..).map(|NotedStep { at, took_ms, what }| {
+            let what = match what {
+                Noted::Kind(kind) => kind,
+                Noted::Exchange(exchange) => StepKind::Exchange(Box::new(exchange.record())),
+            };
+            StepRecord { at, took_ms, what }
+        }));
+        if steps.is_empty() { change } else { Command::Logged { change: Box::new(change), steps, at } }
+    }
+}
+
+/// The word of an event.
+pub(super) const fn event_word(event: &Event) -> &'static str {
+    match event {
+        Event::Start(_) => "start",
+        Event::Joined(_) => "joined",
+        Event::Reply(_) => "reply",
+        Event::Outage(_) => "outage",
+        Event::Probed(_) => "probed",
+        Event::Timer => "timer",
+        Event::Cancel(_) => "cancel",
+        Event::Lost { .. } => "lost",
+    }
+}
+
+const fn verdict(next: &Action) -> &'static str {
+    match next {
+        Action::Call(_) => "call",
+        Action::Probe(_) => "probe",
+        Action::Wait(_) => "wait",
+        Action::Done(_) => "done",
+        Action::Fail(_) => "fail",
+    }
+}
