@@ -12,7 +12,7 @@ use gatehouse_upstream::{AccountPermit, Permits, QueueEstimate, Waiting};
 use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
-use crate::step::step_log::QuietSteps;
+use crate::step::log::step_log::QuietSteps;
 
 /// The live tasks of this process.
 #[derive(Default)]

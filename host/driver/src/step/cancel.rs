@@ -10,8 +10,8 @@ use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 use crate::driver::Driver;
 use crate::errors::CancelError;
 use crate::state::DriverState;
+use crate::step::log::step_log::StepLog;
 use crate::step::run_context::RunContext;
-use crate::step::step_log::StepLog;
 
 /// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
 const TRIES: usize = 8;

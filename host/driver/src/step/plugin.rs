@@ -11,9 +11,9 @@ use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
+use crate::step::log::step_log::event_word;
 use crate::step::run::BUSY_PAUSE;
 use crate::step::run_context::{RunContext, StepOutcome};
-use crate::step::step_log::event_word;
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;

@@ -9,8 +9,8 @@ use gatehouse_tasks::{Ending, is_overdue};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::state::DriverState;
+use crate::step::log::step_log::StepLog;
 use crate::step::run_context::{RunContext, StepOutcome};
-use crate::step::step_log::StepLog;
 
 /// How long a step waits when the plugin threads are all busy.
 pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);

@@ -6,7 +6,7 @@ use gatehouse_model::{Task, UnixMs};
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::step::step_log::StepLog;
+use crate::step::log::step_log::StepLog;
 
 /// A task in progress: as the store has it, and as it is becoming.
 pub(super) struct RunContext {

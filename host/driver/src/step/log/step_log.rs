@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 use gatehouse_model::{Action, Call, Digest, Event, Media, Step, UnixMs};
 use gatehouse_tasks::{Command, StepKind, StepRecord};
 
-use crate::step::excerpt::excerpt;
-use crate::step::exchange::NotedExchange;
+use crate::step::log::excerpt::excerpt;
+use crate::step::log::exchange::NotedExchange;
 
 /// Steps that are held until a commit; beyond it the oldest are only counted.
 const MAX_HELD: usize = 64;
 
 /// Steps of a run that no commit has taken yet.
 #[derive(Debug, Default)]
-pub(super) struct StepLog {
+pub(in crate::step) struct StepLog {
     steps: VecDeque<NotedStep>,
     /// Those before them.
     quiet: QuietSteps,
@@ -54,12 +54,12 @@ impl QuietSteps {
 
 impl StepLog {
     /// Goes on from the steps of earlier runs.
-    pub(super) fn after(quiet: QuietSteps) -> Self {
+    pub(in crate::step) fn after(quiet: QuietSteps) -> Self {
         Self { steps: VecDeque::new(), quiet }
     }
 
     /// What is left at the end of a run, as numbers only.
-    pub(super) fn into_quiet(self) -> QuietSteps {
+    pub(in crate::step) fn into_quiet(self) -> QuietSteps {
         let mut quiet = self.quiet;
         self.steps.iter().for_each(|step| quiet.add(step.at));
         quiet
@@ -80,7 +80,13 @@ impl StepLog {
     }
 
     /// The plugin was told an event and answered.
-    pub(super) fn plugin(&mut self, (at, now): (UnixMs, UnixMs), digest: Digest, event: &str, step: &Step) {
+    pub(in crate::step) fn plugin(
+        &mut self,
+        (at, now): (UnixMs, UnixMs),
+        digest: Digest,
+        event: &str,
+        step: &Step,
+    ) {
         let what = StepKind::Plugin {
             digest,
             event: event.to_owned(),
@@ -93,7 +99,13 @@ impl StepLog {
     }
 
     /// The plugin was told an event and failed.
-    pub(super) fn fault(&mut self, (at, now): (UnixMs, UnixMs), digest: Digest, event: &str, fault: &str) {
+    pub(in crate::step) fn fault(
+        &mut self,
+        (at, now): (UnixMs, UnixMs),
+        digest: Digest,
+        event: &str,
+        fault: &str,
+    ) {
         let what = StepKind::Plugin {
             digest,
             event: event.to_owned(),
@@ -106,7 +118,7 @@ impl StepLog {
     }
 
     /// A provider was called through that account; `event` is what the plugin is told of it.
-    pub(super) fn exchange(
+    pub(in crate::step) fn exchange(
         &mut self,
         (at, now): (UnixMs, UnixMs),
         account: &str,
@@ -117,28 +129,28 @@ impl StepLog {
     }
 
     /// Media were looked at.
-    pub(super) fn probe(&mut self, (at, now): (UnixMs, UnixMs), media: usize) {
+    pub(in crate::step) fn probe(&mut self, (at, now): (UnixMs, UnixMs), media: usize) {
         self.add(at, now, StepKind::Probe { media: media as u64 });
     }
 
     /// Results were copied.
-    pub(super) fn copy(&mut self, (at, now): (UnixMs, UnixMs), media: &[Media]) {
+    pub(in crate::step) fn copy(&mut self, (at, now): (UnixMs, UnixMs), media: &[Media]) {
         let bytes = media.iter().map(|one| one.bytes).sum();
         self.add(at, now, StepKind::Copy { media: media.len() as u64, bytes });
     }
 
     /// The task waits.
-    pub(super) fn wait(&mut self, now: UnixMs, until: UnixMs, reason: &str) {
+    pub(in crate::step) fn wait(&mut self, now: UnixMs, until: UnixMs, reason: &str) {
         self.add(now, now, StepKind::Wait { until, reason: reason.to_owned() });
     }
 
     /// The host decided.
-    pub(super) fn decision(&mut self, now: UnixMs, text: &str) {
+    pub(in crate::step) fn decision(&mut self, now: UnixMs, text: &str) {
         self.add(now, now, StepKind::Decision { text: text.to_owned() });
     }
 
     /// The change with the steps that led to it.
-    pub(super) fn logged(&mut self, change: Command, at: UnixMs) -> Command {
+    pub(in crate::step) fn logged(&mut self, change: Command, at: UnixMs) -> Command {
         let quiet = std::mem::take(&mut self.quiet);
         let mut steps = Vec::with_capacity(self.steps.len() + 1);
         if quiet.count > 0 {
@@ -157,7 +169,7 @@ impl StepLog {
 }
 
 /// The word of an event.
-pub(super) const fn event_word(event: &Event) -> &'static str {
+pub(in crate::step) const fn event_word(event: &Event) -> &'static str {
     match event {
         Event::Start(_) => "start",
         Event::Joined(_) => "joined",

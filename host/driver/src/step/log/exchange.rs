@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gatehouse_model::{Body, Call, Event, Outage, Part, Payload, Target};
 use gatehouse_tasks::ExchangeRecord;
 
-use crate::step::excerpt::{LOOKED_AT, excerpt, without_query_values};
+use crate::step::log::excerpt::{LOOKED_AT, excerpt, without_query_values};
 
 /// Bodies up to this are shared until they are written out; of larger ones the beginning is copied.
 const SHARED_UP_TO: usize = 64 * 1024;
