@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, HoldKey, Row};
-use crate::listing::steps::StepTables;
+use crate::listing::step_tables::StepTables;
 use crate::listing::task_index::TaskIndex;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};

@@ -3,5 +3,6 @@
 pub(crate) mod all_tasks;
 mod kept_responses;
 pub(crate) mod page;
-pub(crate) mod steps;
+pub(crate) mod step_tables;
+mod steps;
 pub(crate) mod task_index;
