@@ -26,6 +26,15 @@ fn a_task_is_followed_to_its_picture() {
             image.decode().then(() => done(image.naturalWidth > 0), () => done(false));";
         assert_eq!(tab.run_async(shown).await, json!(true));
         tab.see("settle").await;
+        // Its steps, what was sent and what came back.
+        tab.see("bytes of state").await;
+        tab.press("Request and reply").await;
+        tab.see("a lighthouse at dawn").await;
+        tab.press("time").await;
+        tab.find("ol.timeline svg.span").await;
+        tab.goto(&format!("/tasks/{id}")).await;
+        tab.press("Audit lines about it").await;
+        tab.see("There are no lines.").await;
 
         tab.goto("/usage?range=24h").await;
         // The chart and the table say the same.

@@ -29,7 +29,9 @@ pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{AllTasksPage, AllTasksQuery, KeyQuery, KeyState, RowPage, UsagePeriod};
-pub use gatehouse_tasks::UsageSums;
+pub use gatehouse_tasks::{
+    EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, UsageSums,
+};
 pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
 pub use server::{
     Access, AdminServer, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, Probes, ResponseBody,

@@ -12,12 +12,26 @@ impl AdminService {
     /// The operation of a command: the log, and the line of the read in the audit record, because it shows a client's words.
     pub(super) async fn read_steps(&self, task: TaskId) -> Result<OperationResult, OperationError> {
         let rows = self.steps(task).await?;
+        self.note_steps_read(task, "command".to_owned(), String::new()).await?;
+        Ok(OperationResult::Steps { rows })
+    }
+
+    /// Writes the line of a read of the log into the audit record, because it shows a client's words.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn note_steps_read(
+        &self,
+        task: TaskId,
+        who: String,
+        address: String,
+    ) -> Result<(), OperationError> {
         let at = self.clock.now();
         let audit = AuditedRequest {
             id: RequestId::new(at, self.seed.as_ref()),
-            who: "command".to_owned(),
+            who,
             role: Role::Operator.to_string(),
-            address: String::new(),
+            address,
             operation: "listTaskSteps".to_owned(),
             object: format!("tasks/{task}/steps"),
             status: 200,
@@ -25,8 +39,7 @@ impl AdminService {
             changes: Vec::new(),
         };
         let command = Command::Administer { change: None, audit: Box::new(audit), idempotency: None, at };
-        self.administer(command).await?.map_err(rejected)?;
-        Ok(OperationResult::Steps { rows })
+        self.administer(command).await?.map(drop).map_err(rejected)
     }
 
     /// What a task did, oldest first: a row for each of its commits, at most

@@ -3,6 +3,7 @@
 pub(crate) mod list;
 pub(crate) mod media;
 pub(crate) mod one;
+mod timeline;
 
 use gatehouse_model::{Phase, Status, Task};
 use maud::{Markup, html};

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use gatehouse_admin::{OperationError, ResponseBody, TaskDetails};
+use gatehouse_admin::{OperationError, ResponseBody, StepRow, TaskDetails};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
 use super::super::customers;
-use super::{media, next, progress, state};
+use super::timeline::{self, Scale};
+use super::{media, progress, state};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, digest, moment, span};
@@ -38,11 +39,13 @@ pub(crate) fn follow(
     let session = request.session.as_ref().map_or(0, |session| session.number);
     let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
     let (pages, is_operator) = (Arc::clone(pages), request.is_operator());
+    let scale = Scale::named(request.query.text("scale"));
     let look = move || {
         let pages = Arc::clone(&pages);
         async move {
             let details = pages.service.task(id).await.ok()?;
-            let html = content(&details, is_operator, pages.service.clock.now());
+            let steps = if is_operator { Some(pages.service.steps(id).await.ok()?) } else { None };
+            let html = content(&details, steps.as_deref(), scale, pages.service.clock.now());
             Some(Fragment { html, is_last: details.task.status.is_final() })
         }
     };
@@ -76,7 +79,21 @@ async fn page(
     status: StatusCode,
     problems: &Problems,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let details = pages.service.task(id_of(request)?).await?;
+    let id = id_of(request)?;
+    let details = pages.service.task(id).await?;
+    let steps = match &request.session {
+        Some(session) if request.is_operator() => {
+            // The page shows clients' words. One line stands for the page and for what it follows; without the line
+            // they are not shown.
+            let (who, address) = (format!("session {}", session.number), request.address.to_string());
+            match pages.service.note_steps_read(id, who, address).await {
+                Ok(()) => Some(pages.service.steps(id).await?),
+                Err(_) => None,
+            }
+        }
+        _ => None,
+    };
+    let scale = Scale::named(request.query.text("scale"));
     let task = &details.task;
     let title = format!("Task {}", task.id);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);
@@ -87,8 +104,8 @@ async fn page(
             p.crumbs { a href="/tasks" { "Tasks" } }
             h1 { code { (task.id) } }
             (problems.summary())
-            div data-live=[is_live.then(|| format!("/tasks/{}/live", task.id))] {
-                (content(&details, request.is_operator(), request.now))
+            div data-live=[is_live.then(|| format!("/tasks/{}/live?scale={}", task.id, scale.as_str()))] {
+                (content(&details, steps.as_deref(), scale, request.now))
             }
             @if is_live && request.is_operator() { (cancellation(task)) }
         },
@@ -96,7 +113,7 @@ async fn page(
 }
 
 /// Everything that changes while the task runs.
-fn content(details: &TaskDetails, is_operator: bool, now: UnixMs) -> Markup {
+fn content(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: UnixMs) -> Markup {
     let task = &details.task;
     html! {
         div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } }
@@ -106,15 +123,15 @@ fn content(details: &TaskDetails, is_operator: bool, now: UnixMs) -> Markup {
         div.halves {
             section aria-labelledby="result" {
                 h2 #result { "Result" }
-                @if is_operator { (result(task)) } @else { p.muted { "Results are for operators." } }
+                @if steps.is_some() { (result(task)) } @else { p.muted { "Results are for operators." } }
                 h2 { "Money, credits" }
                 (money(details, now))
             }
             section aria-labelledby="about" {
                 h2 #about { "About" }
                 (facts(task, now))
-                h2 { "Timeline" }
-                (timeline(details, now))
+                h2 #timeline { "Timeline" }
+                (timeline::show(details, steps, scale, now))
             }
         }
     }
@@ -172,26 +189,6 @@ fn money(details: &TaskDetails, now: UnixMs) -> Markup {
                         }
                     } }
                 }
-            }
-        }
-    }
-}
-
-/// What is on record of its way, oldest first.
-fn timeline(details: &TaskDetails, now: UnixMs) -> Markup {
-    let task = &details.task;
-    html! {
-        ol.stages {
-            li { (moment(task.created, now)) " accepted, with a hold of " (credits(task.held)) " credits" }
-            @if !task.joined.is_empty() { li { (task.joined.len()) " joined requests wait for its next step" } }
-            @if let Some(finished) = task.finished {
-                li {
-                    (moment(finished, now)) " " (task.status.as_str()) " after " (span(finished.since(task.created)))
-                    @if let Some(cost) = task.cost { ", charged " (credits(cost)) " credits" }
-                }
-            } @else {
-                li { (next(task)) }
-                li { (moment(task.deadline, now)) " it fails by itself, if it has not ended by then" }
             }
         }
     }

@@ -1,0 +1,397 @@
+//! The timeline of a task: its steps, calls, waits, money and decisions in the order of time. The rows are those of the
+//! admin API; what a client or a provider wrote is for operators.
+
+use gatehouse_admin::{EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails};
+use gatehouse_model::{Credits, Task, UnixMs};
+use maud::{Markup, html};
+
+use super::next;
+use crate::format::{count, credits, moment, seconds, span};
+use crate::parts::elements::{Tone, chip};
+
+/// Rows of a page: the first ones, and the newest.
+const FIRST: usize = 20;
+const NEWEST: usize = 130;
+/// Bytes of bodies on a page; beyond it a call is told without them, oldest last.
+const BODIES: usize = 64 * 1024;
+
+/// How the rows are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// Equal blocks: a step of 40 ms is seen beside a wait of 30 s.
+    #[default]
+    Sequence,
+    /// A bar for each row, as long as it took.
+    Time,
+}
+
+impl Scale {
+    pub(super) fn named(word: &str) -> Self {
+        if word == "time" { Self::Time } else { Self::Sequence }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sequence => "sequence",
+            Self::Time => "time",
+        }
+    }
+}
+
+/// One row.
+struct Event<'e> {
+    at: UnixMs,
+    took_ms: u64,
+    what: What<'e>,
+}
+
+enum What<'e> {
+    Accepted,
+    Money(&'e JournalEntry),
+    Step(&'e StepKind),
+    LeftOut(u64),
+    Ended,
+}
+
+/// The timeline, oldest first. `steps` is missing for those who may not read clients' words.
+pub(super) fn show(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: UnixMs) -> Markup {
+    let task = &details.task;
+    let mut events = events(details, steps.unwrap_or_default());
+    let left_out = events.len().saturating_sub(FIRST + NEWEST);
+    if left_out > 0 {
+        let at = events[FIRST].at;
+        let hidden = Event { at, took_ms: 0, what: What::LeftOut(left_out as u64) };
+        events.splice(FIRST..FIRST + left_out, [hidden]);
+    }
+    let frame = Frame::of(task, &events, now);
+    let with_bodies = bodies_from(&events);
+    html! {
+        (scales(task, scale))
+        ol.timeline {
+            @for (at, event) in events.iter().enumerate() {
+                li {
+                    (row(event, task, at >= with_bodies, now))
+                    @if scale == Scale::Time { (frame.bar(event)) }
+                }
+            }
+            @if !task.status.is_final() {
+                @if !task.joined.is_empty() { li { (task.joined.len()) " joined requests wait for its next step" } }
+                li { (chip(Tone::Neutral, "next")) " " (next(task)) }
+                li { (chip(Tone::Neutral, "limit")) " it fails by itself " (moment(task.deadline, now)) ", if it has not ended by then" }
+            }
+        }
+        @if steps.is_none() { p.muted { "Steps and calls are for operators, and shown once the read is on record." } }
+        (sum(details))
+    }
+}
+
+fn scales(task: &Task, scale: Scale) -> Markup {
+    html! {
+        p.muted {
+            "Scale: "
+            @for one in [Scale::Sequence, Scale::Time] {
+                a href={ "/tasks/" (task.id) "?scale=" (one.as_str()) "#timeline" } aria-current=[(one == scale).then_some("true")] { (one.as_str()) }
+                " "
+            }
+        }
+    }
+}
+
+/// All rows in the order of time; what led to one commit stays in its order.
+fn events<'e>(details: &'e TaskDetails, steps: &'e [StepRow]) -> Vec<Event<'e>> {
+    let task = &details.task;
+    let instant = |at, what| Event { at, took_ms: 0, what };
+    let mut events = vec![instant(task.created, What::Accepted)];
+    let opening = details.entries.iter().filter(|entry| entry.kind == EntryKind::Hold);
+    events.extend(opening.map(|entry| instant(entry.at, What::Money(entry))));
+    for row in steps {
+        if row.left_out > 0 {
+            events
+                .push(instant(row.steps.first().map_or(row.at, |step| step.at), What::LeftOut(row.left_out)));
+        }
+        events.extend(row.steps.iter().map(|StepRecord { at, took_ms, what }| Event {
+            at: *at,
+            took_ms: *took_ms,
+            what: What::Step(what),
+        }));
+    }
+    let others = details.entries.iter().filter(|entry| entry.kind != EntryKind::Hold);
+    events.extend(others.map(|entry| instant(entry.at, What::Money(entry))));
+    events.extend(task.finished.map(|at| instant(at, What::Ended)));
+    // Steps are in their order already; the sort is stable.
+    events.sort_by_key(|event| event.at);
+    events
+}
+
+/// From which row on bodies are shown.
+fn bodies_from(events: &[Event<'_>]) -> usize {
+    let mut room = BODIES;
+    for (at, event) in events.iter().enumerate().rev() {
+        let What::Step(StepKind::Exchange(exchange)) = &event.what else { continue };
+        match room.checked_sub(exchange.request.len() + exchange.reply.len()) {
+            Some(rest) => room = rest,
+            None => return at + 1,
+        }
+    }
+    0
+}
+
+fn row(event: &Event<'_>, task: &Task, with_bodies: bool, now: UnixMs) -> Markup {
+    let (tone, word, text) = match &event.what {
+        What::Accepted => (Tone::Neutral, "accepted", html! { "through " code { (task.surface) } }),
+        What::Money(entry) => (Tone::Neutral, "money", money(entry)),
+        What::Step(step) => step_of(step, with_bodies),
+        What::LeftOut(rows) => (
+            Tone::Neutral,
+            "left out",
+            html! { (count(*rows)) " rows; all that is kept: " code { "gatehouse steps " (task.id) } },
+        ),
+        What::Ended => (
+            if task.failure.is_some() { Tone::Error } else { Tone::Ok },
+            task.status.as_str(),
+            html! { "after " (span(event.at.since(task.created))) },
+        ),
+    };
+    html! {
+        (chip(tone, word)) " " (text)
+        span.muted.num { " " (moment(event.at, now)) @if event.took_ms > 0 { ", took " (ms(event.took_ms)) } }
+    }
+}
+
+fn money(entry: &JournalEntry) -> Markup {
+    let word = format!("{:?}", entry.kind).to_lowercase();
+    let amount = match entry.kind {
+        EntryKind::Hold | EntryKind::Join => entry.movement.reserved,
+        EntryKind::Settle => entry.movement.spent,
+        EntryKind::Release | EntryKind::Deposit => entry.movement.available,
+    };
+    html! { (word) " " (credits(amount)) span.muted { " ledger row " (entry.seq) } }
+}
+
+fn step_of(step: &StepKind, with_bodies: bool) -> (Tone, &'static str, Markup) {
+    match step {
+        StepKind::Plugin { digest, event, verdict, progress, state_bytes, fault } => (
+            if fault.is_some() { Tone::Error } else { Tone::Info },
+            "step",
+            html! {
+                (event) " → " strong { (verdict) } ", " (progress) " %, " (count(*state_bytes)) " bytes of state "
+                span.muted { "plugin " code { (digest.short()) } }
+                @if let Some(fault) = fault { p.note { (fault) } }
+            },
+        ),
+        StepKind::Exchange(exchange) => {
+            let is_fine = exchange.status.is_some_and(|status| status < 400);
+            (if is_fine { Tone::Ok } else { Tone::Error }, "call", call(exchange, with_bodies))
+        }
+        StepKind::Probe { media } => (Tone::Info, "probe", html! { (count(*media)) " media" }),
+        StepKind::Copy { media, bytes } => {
+            (Tone::Info, "copy", html! { (count(*media)) " results, " (count(*bytes)) " bytes" })
+        }
+        StepKind::Wait { until, reason } => {
+            let why = if reason == "permit" {
+                "for a permit of the provider's account"
+            } else {
+                "as its plugin asked"
+            };
+            (Tone::Neutral, "wait", html! { (why) ", until " (seconds(*until)) " UTC" })
+        }
+        StepKind::Decision { text } if text.starts_with("ambiguous") => {
+            (Tone::Error, "ambiguous", html! { (text) })
+        }
+        StepKind::Decision { text } => (Tone::Warn, "decision", html! { (text) }),
+        StepKind::Quiet { steps, last } => (
+            Tone::Neutral,
+            "quiet",
+            html! { (count(*steps)) " steps that changed nothing, the last at " (seconds(*last)) " UTC" },
+        ),
+    }
+}
+
+fn call(exchange: &ExchangeRecord, with_bodies: bool) -> Markup {
+    let ExchangeRecord { provider, account, method, url, status, outage, sent_bytes, received_bytes, .. } =
+        exchange;
+    let has_bodies = with_bodies && !(exchange.request.is_empty() && exchange.reply.is_empty());
+    html! {
+        (method) " " code { (url) } " "
+        @match (status, outage) {
+            (Some(status), _) => strong { (status) },
+            (None, Some(outage)) => strong { "no reply: " (outage) },
+            (None, None) => strong { "no reply" },
+        }
+        span.muted {
+            " [account " (provider) "/" @if account.is_empty() { "shared with other tasks" } @else { (account) } "] "
+            (count(*sent_bytes)) " bytes sent, " (count(*received_bytes)) " received"
+        }
+        @if has_bodies {
+            details {
+                summary { "Request and reply" }
+                @for (name, text) in [("Request", &exchange.request), ("Reply", &exchange.reply)] {
+                    @if !text.is_empty() {
+                        p.muted { (name) }
+                        pre.block tabindex="0" { code { (text) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the task cost, as the ledger says.
+fn sum(details: &TaskDetails) -> Markup {
+    let spent = details
+        .entries
+        .iter()
+        .fold(Credits::ZERO, |sum, entry| sum.checked_add(entry.movement.spent).unwrap_or(sum));
+    html! {
+        p { strong { "Sum: " } (credits(spent)) " credits spent"
+            @if details.task.finished.is_none() { ", " (credits(details.task.held)) " held" } "."
+        }
+    }
+}
+
+fn ms(ms: u64) -> String {
+    span(std::time::Duration::from_millis(ms))
+}
+
+/// The time that the bars stand for.
+struct Frame {
+    start: UnixMs,
+    length: u64,
+}
+
+impl Frame {
+    fn of(task: &Task, events: &[Event<'_>], now: UnixMs) -> Self {
+        let last = events.iter().map(|event| event.at.0.saturating_add(event.took_ms)).max();
+        let end = task.finished.unwrap_or(now).0.max(last.unwrap_or(0));
+        Self { start: task.created, length: end.saturating_sub(task.created.0).max(1) }
+    }
+
+    /// In thousandths of the frame: where a row begins, and how long it is; never too short to be seen.
+    fn place(&self, event: &Event<'_>) -> (u64, u64) {
+        let share = |ms: u64| {
+            u64::try_from(u128::from(ms) * 1000 / u128::from(self.length)).unwrap_or(1000).min(1000)
+        };
+        let until = match &event.what {
+            What::Step(StepKind::Wait { until, .. }) => until.0.saturating_sub(event.at.0),
+            What::Step(StepKind::Quiet { last, .. }) => last.0.saturating_sub(event.at.0),
+            _ => event.took_ms,
+        };
+        let from = share(event.at.0.saturating_sub(self.start.0)).min(995);
+        (from, share(until).clamp(5, 1000 - from))
+    }
+
+    fn bar(&self, event: &Event<'_>) -> Markup {
+        let (from, length) = self.place(event);
+        html! {
+            svg.span viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true" {
+                rect.track width="1000" height="6" {}
+                rect.fill x=(from) width=(length) height="6" {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::Digest;
+    use gatehouse_tasks::sample::{START, task};
+
+    use super::*;
+
+    fn exchange(reply: &str) -> StepKind {
+        StepKind::Exchange(Box::new(ExchangeRecord {
+            provider: "bfl".to_owned(),
+            account: "main".to_owned(),
+            method: "POST".to_owned(),
+            url: "/v1/flux?id=…".to_owned(),
+            status: Some(200),
+            outage: None,
+            sent_bytes: 5,
+            received_bytes: 7,
+            request: "{\"prompt\":\"<b>\"}".to_owned(),
+            reply: reply.to_owned(),
+        }))
+    }
+
+    fn rows(kinds: Vec<StepKind>) -> Vec<StepRow> {
+        let steps = kinds.into_iter().enumerate().map(|(number, what)| StepRecord {
+            at: UnixMs(START.0 + number as u64),
+            took_ms: 40,
+            what,
+        });
+        let task = task(1, 0, 0, 5, START);
+        vec![StepRow { task: task.id, revision: 1, at: START, steps: steps.collect(), left_out: 2 }]
+    }
+
+    fn shown(kinds: Vec<StepKind>, scale: Scale) -> String {
+        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
+        show(&details, Some(&rows(kinds)), scale, UnixMs(START.0 + 1000)).into_string()
+    }
+
+    #[test]
+    fn every_kind_has_a_row_in_the_order_of_time() {
+        let digest = Digest::of(b"v");
+        let kinds = vec![
+            StepKind::Plugin {
+                digest,
+                event: "start".to_owned(),
+                verdict: "call".to_owned(),
+                progress: 7,
+                state_bytes: 12,
+                fault: None,
+            },
+            exchange("{}"),
+            StepKind::Wait { until: UnixMs(START.0 + 500), reason: "permit".to_owned() },
+            StepKind::Decision { text: "ambiguous POST to bfl".to_owned() },
+            StepKind::Quiet { steps: 3, last: UnixMs(START.0 + 9) },
+        ];
+        let text = shown(kinds, Scale::Sequence);
+        let expected = [
+            "accepted",
+            "start → <strong>call</strong>, 7 %, 12 bytes",
+            "POST <code>/v1/flux?id=…</code> <strong>200</strong>",
+            "[account bfl/main] 5 bytes sent, 7 received",
+            "&lt;b&gt;",
+            "for a permit",
+            "ambiguous POST to bfl",
+            "3 steps that changed nothing",
+            "Sum: ",
+        ];
+        let mut from = 0;
+        for part in expected {
+            let at = text[from..].find(part).unwrap_or_else(|| panic!("{part} after {from} in {text}"));
+            from += at;
+        }
+        assert!(text.contains("2 rows") && !text.contains("<svg"), "{text}");
+    }
+
+    #[test]
+    fn the_time_scale_has_bars_within_their_frame() {
+        let text = shown(vec![exchange("{}")], Scale::Time);
+        assert!(text.contains("<rect class=\"fill\" x=\"0\" width=\"40\""), "{text}");
+        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
+        let rows = rows(vec![exchange("{}")]);
+        let events = events(&details, &rows);
+        let frame = Frame { start: START, length: 1 };
+        for event in &events {
+            let (from, length) = frame.place(event);
+            assert!(from + length <= 1000 && length >= 5, "{from} {length}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_bounded() {
+        let text = shown((0..400).map(|_| exchange(&"x".repeat(2000))).collect(), Scale::Sequence);
+        assert!(text.contains("gatehouse steps task_"), "{text}");
+        assert!(text.matches("<li>").count() <= FIRST + NEWEST + 3, "{}", text.matches("<li>").count());
+        assert!(text.matches("xxxx").count() * 4 <= BODIES);
+        assert!(text.contains("<details>"));
+    }
+
+    #[test]
+    fn those_who_may_not_read_it_are_told() {
+        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
+        let text = show(&details, None, Scale::Sequence, START).into_string();
+        assert!(text.contains("for operators, and") && !text.contains("POST"), "{text}");
+    }
+}
