@@ -13,6 +13,7 @@ mod imagine;
 mod imagine_faults;
 mod keys;
 mod media;
+mod prices;
 mod providers;
 mod tasks;
 

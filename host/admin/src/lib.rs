@@ -20,9 +20,10 @@ mod token;
 
 pub use api::{
     AccountErrorView, AccountHealth, AuditNote, BreakerView, Component, DefaultEffect, DefaultView,
-    EffectiveView, Examination, FamilyDefaultsFile, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey,
-    Operation, OperationError, OperationResult, PluginState, PluginView, ProviderAccountView, ProviderView,
-    ReloadView, Revealed, StageVerdict, StageView, WaitingView,
+    EffectiveView, Examination, FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch,
+    LoginLinkView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView,
+    PreviewCharge, PreviewUnit, PriceBookView, PricePreview, ProviderAccountView, ProviderView, ReloadView,
+    Revealed, StageVerdict, StageView, TokenPrice, UnitPrice, WaitingView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
@@ -36,8 +37,9 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
-    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    AdminService, Backend, Configuration, Pending, PublicApi, PublicRefusal, StagedDefaults,
+    StatementRequest, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece, UsageReport,
+    UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

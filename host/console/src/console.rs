@@ -12,7 +12,9 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
-use crate::pages::{audit, customers, failure, home, keys, login, plugins, providers, system, tasks, usage};
+use crate::pages::{
+    audit, customers, failure, home, keys, login, plugins, prices, providers, system, tasks, usage,
+};
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
 use crate::routes::{self, Found, Page};
@@ -119,6 +121,8 @@ impl PageContext {
             Page::Plugins => plugins::list::show(self, &request).await,
             Page::ProviderDrain => providers::drain(self, &request).await,
             Page::ProviderResume => providers::resume(self, &request).await,
+            Page::PricePreview => prices::preview(self, &request).await,
+            Page::Prices => prices::show(self, &request).await,
             Page::Providers => providers::show(self, &request).await,
             Page::SessionEnd => system::end_session(self, &request),
             Page::SessionEndAll => Ok(system::end_all_sessions(self)),

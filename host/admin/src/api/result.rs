@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use super::price::{PriceBookView, PricePreview};
 use super::provider::{ProviderAccountView, ProviderView};
 use crate::http::access::caller::Role;
 
@@ -64,6 +65,10 @@ pub enum OperationResult {
     Reloaded(ReloadView),
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
+    /// The prices in effect.
+    PriceBook(PriceBookView),
+    /// What a request would cost.
+    PricePreview(PricePreview),
     /// Providers by name.
     Providers {
         /// The providers.

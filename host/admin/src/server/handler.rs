@@ -270,7 +270,7 @@ impl Handler {
 
 fn refuse(error: &OperationError) -> Response<ResponseBody> {
     let status = match error {
-        OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
+        OperationError::Invalid(_) | OperationError::InvalidField { .. } => StatusCode::BAD_REQUEST,
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
         OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,

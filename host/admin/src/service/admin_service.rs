@@ -1,6 +1,6 @@
 //! An open store, its plugins, and the dispatch of operations.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
@@ -14,6 +14,7 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
 use crate::service::configuration::Configuration;
+use crate::service::public_api::PublicApi;
 
 /// What operations work on.
 pub struct AdminService {
@@ -29,6 +30,8 @@ pub struct AdminService {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub seed: Arc<dyn Seed>,
+    /// The public API, once its listeners are open.
+    pub public: OnceLock<Arc<dyn PublicApi>>,
 }
 
 /// What runs beside the store.
@@ -88,6 +91,10 @@ impl AdminService {
             // The listener answers it; without one there is nothing to log in to.
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
+            }
+            Operation::PriceBook => self.prices().map(OperationResult::PriceBook),
+            Operation::PricePreview { target, body, customer } => {
+                self.preview_price(target, &body, customer).await.map(OperationResult::PricePreview)
             }
             Operation::ProviderList => self.list_providers(),
             Operation::ProviderDrain { provider, account } => {

@@ -13,6 +13,7 @@ mod live_states;
 mod money;
 mod plugins;
 mod providers;
+mod public_api;
 mod tasks;
 
 pub(crate) use admin_service::rejected;
@@ -22,4 +23,5 @@ pub(crate) use customers::{check_amount, check_customer_id};
 pub use live_states::StoredStates;
 pub use money::{StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};
 pub(crate) use providers::{changes as account_changes, object as account_object};
+pub use public_api::{Pending, PublicApi, PublicRefusal};
 pub use tasks::TaskDetails;

@@ -7,6 +7,7 @@ pub(crate) mod home;
 pub(crate) mod keys;
 pub(crate) mod login;
 pub(crate) mod plugins;
+pub(crate) mod prices;
 pub(crate) mod providers;
 mod recipes;
 pub(crate) mod system;

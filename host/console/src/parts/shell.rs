@@ -15,6 +15,7 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/customers", "Customers", "c"),
     ("/tasks", "Tasks", "t"),
     ("/usage", "Usage", "u"),
+    ("/prices", "Prices", "b"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
     ("/audit", "Audit", "a"),

@@ -8,6 +8,7 @@ mod health;
 mod jobs;
 mod media;
 mod models;
+mod price;
 mod responses;
 mod task_view;
 mod tasks;
@@ -23,6 +24,8 @@ use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::response::ResponseBody;
 use crate::http::routes::Endpoint;
+
+pub(crate) use price::price;
 
 /// Calls the endpoint of the request's route. `key` is absent on routes that need none.
 pub(crate) async fn respond(

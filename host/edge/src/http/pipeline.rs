@@ -143,13 +143,19 @@ impl Pipeline {
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let key = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now)?;
+        self.admit(&key, record)?;
+        Ok(key)
+    }
+
+    /// Counts a request of that key, until its response has left.
+    pub(super) fn admit(&self, key: &Key, record: &mut AccessRecord) -> Result<(), Refusal> {
         record.key = Some(key.id.clone());
         record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
-            let max = context.config.limits.requests_per_key;
+            let max = self.context.config.limits.requests_per_key;
             let message = format!("this API key has {max} requests under way, the most it may have at once");
             Refusal::new(Kind::RateLimited, message)
         })?);
-        Ok(key)
+        Ok(())
     }
 
     fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {
@@ -174,13 +180,8 @@ impl Pipeline {
         if parts.method == Method::HEAD {
             remove_body(response);
         }
-        let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
+        identify(response, id);
         let headers = response.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        // The same id under the names OpenAI and Anthropic clients read.
-        for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
-            headers.insert(name, id.clone());
-        }
         if !reusable {
             peer.observed.flags.linger();
         }
@@ -191,6 +192,17 @@ impl Pipeline {
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+    }
+}
+
+/// The id of the request, and what keeps a browser from guessing types.
+pub(super) fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
+    let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The same id under the names OpenAI and Anthropic clients read.
+    for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
+        headers.insert(name, id.clone());
     }
 }
 

@@ -156,6 +156,7 @@ impl ScriptedBackend {
             version: format!("1.0.{version}"),
             digest: Digest::of(&version.to_le_bytes()),
             views: false,
+            price_keys: vec!["ctx-pro".to_owned()],
             surfaces: vec![surface],
         }]
     }

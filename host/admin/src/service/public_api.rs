@@ -1,0 +1,74 @@
+//! The public API as an operator uses it without a listener between: prices of requests, and requests as a key. The gateway
+//! that opens the public listeners implements this; the rules and errors are theirs.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_driver::DryRun;
+use gatehouse_model::{CustomerId, Key};
+use http::{Request, Response};
+
+use super::admin_service::AdminService;
+use crate::api::error::OperationError;
+use crate::http::AdminBody;
+
+/// An answer that is being made.
+pub type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The public API of this process.
+pub trait PublicApi: Send + Sync {
+    /// What a request would cost: `target` is the path of its endpoint or its surface. Makes nothing.
+    fn price(
+        &self,
+        target: String,
+        body: Bytes,
+        customer: Option<CustomerId>,
+    ) -> Pending<Result<DryRun, PublicRefusal>>;
+
+    /// Answers a request as that key, which is charged.
+    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<AdminBody>>;
+
+    /// The POST endpoints: surface and path, in the order of the table of routes.
+    fn endpoints(&self) -> Vec<(&'static str, &'static str)>;
+}
+
+/// A refusal as the public API says it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PublicRefusal {
+    /// HTTP status.
+    pub status: u16,
+    /// The wrong field.
+    pub param: Option<String>,
+    /// For people.
+    pub message: String,
+}
+
+impl From<PublicRefusal> for OperationError {
+    fn from(refusal: PublicRefusal) -> Self {
+        let PublicRefusal { status, param, message } = refusal;
+        match status {
+            503 => Self::Busy(message),
+            500.. => Self::Failed(message),
+            _ => Self::InvalidField { field: param.unwrap_or_default(), message },
+        }
+    }
+}
+
+impl AdminService {
+    /// The public API, once its listeners are open.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] before, and without a running gateway.
+    pub fn public_api(&self) -> Result<&Arc<dyn PublicApi>, OperationError> {
+        let none = || OperationError::Refused("only a running gateway has a public API; start it".to_owned());
+        self.public.get().ok_or_else(none)
+    }
+
+    /// Serves requests by `public` from now on; the first one given stays.
+    pub fn connect(&self, public: Arc<dyn PublicApi>) {
+        drop(self.public.set(public));
+    }
+}
