@@ -22,7 +22,7 @@ pub use api::{
     AccountErrorView, AccountHealth, AuditNote, BreakerView, Component, DefaultEffect, DefaultView,
     EffectiveView, Examination, FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch,
     LoginLinkView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView,
-    PreviewCharge, PreviewUnit, PriceBookView, PricePreview, ProviderAccountView, ProviderView, ReloadView,
+    PreviewCharge, PreviewUnit, PricePreview, PricesView, ProviderAccountView, ProviderView, ReloadView,
     Revealed, StageVerdict, StageView, TokenPrice, UnitPrice, WaitingView,
 };
 pub use client::{ClientError, perform};

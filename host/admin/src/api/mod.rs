@@ -14,9 +14,7 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};
-pub use price::{
-    FamilyPrices, PreviewCharge, PreviewUnit, PriceBookView, PricePreview, TokenPrice, UnitPrice,
-};
+pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };

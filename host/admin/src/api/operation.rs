@@ -110,7 +110,7 @@ pub enum Operation {
         role: Role,
     },
     /// Shows the prices in effect; of a running gateway.
-    PriceBook,
+    Prices,
     /// What a request would cost. Makes nothing, and needs no key and no money.
     PricePreview {
         /// The path of its endpoint, or the operation.

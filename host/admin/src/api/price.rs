@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// All prices of the configuration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PriceBook")]
-pub struct PriceBookView {
+pub struct PricesView {
     /// A digest of all prices.
     pub version: String,
     /// By price key. A request is charged by the most specific of its keys that has a price.

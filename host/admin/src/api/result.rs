@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
-use super::price::{PriceBookView, PricePreview};
+use super::price::{PricePreview, PricesView};
 use super::provider::{ProviderAccountView, ProviderView};
 use crate::http::access::caller::Role;
 
@@ -66,7 +66,7 @@ pub enum OperationResult {
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
     /// The prices in effect.
-    PriceBook(PriceBookView),
+    Prices(PricesView),
     /// What a request would cost.
     PricePreview(PricePreview),
     /// Providers by name.

@@ -92,7 +92,7 @@ impl AdminService {
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
             }
-            Operation::PriceBook => self.prices().map(OperationResult::PriceBook),
+            Operation::Prices => self.prices().map(OperationResult::Prices),
             Operation::PricePreview { target, body, customer } => {
                 self.preview_price(target, &body, customer).await.map(OperationResult::PricePreview)
             }

@@ -1,7 +1,7 @@
 //! Prices: the book in effect by family, what lacks a price, and what one request would cost.
 
 use gatehouse_admin::{
-    FamilyPrices, OperationError, PriceBookView, PricePreview, ResponseBody, TokenPrice, UnitPrice,
+    FamilyPrices, OperationError, PricePreview, PricesView, ResponseBody, TokenPrice, UnitPrice,
 };
 use gatehouse_model::{Credits, CustomerId};
 use http::{Response, StatusCode};
@@ -98,7 +98,7 @@ fn page(
 }
 
 /// What cannot be charged for, above everything else.
-fn lacking(book: &PriceBookView) -> Markup {
+fn lacking(book: &PricesView) -> Markup {
     html! {
         @if book.families.iter().any(|family| !family.missing.is_empty()) {
             div.problems role="alert" {
@@ -217,7 +217,7 @@ fn models(name: &str, rows: &[&TokenPrice]) -> Markup {
 }
 
 /// Prices that nothing charges by: a family that is gone, or a slip of the pen.
-fn unused(book: &PriceBookView) -> Markup {
+fn unused(book: &PricesView) -> Markup {
     html! {
         @if !book.unused.is_empty() {
             h2 { "Unused" }

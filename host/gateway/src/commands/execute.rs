@@ -99,7 +99,7 @@ pub(crate) async fn execute(
         match operation {
             Operation::Reload => return Err(ExecuteError::NotRunning(root.display().to_string())),
             Operation::ConsoleLink { .. } => return Err(ExecuteError::NoConsole(root.display().to_string())),
-            Operation::PriceBook | Operation::PricePreview { .. } => {
+            Operation::Prices | Operation::PricePreview { .. } => {
                 return Err(ExecuteError::NoPrices(root.display().to_string()));
             }
             Operation::ProviderList | Operation::ProviderDrain { .. } | Operation::ProviderResume { .. } => {

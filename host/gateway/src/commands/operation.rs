@@ -28,7 +28,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
         }
-        Command::Prices(PricesCommand::Show(output)) => Ok((Operation::PriceBook, output)),
+        Command::Prices(PricesCommand::Show(output)) => Ok((Operation::Prices, output)),
         Command::Prices(PricesCommand::Preview { target, body, customer, output }) => {
             let (body, customer) = (read_body(&body)?, customer.map(CustomerId));
             Ok((Operation::PricePreview { target, body, customer }, output))

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::api::price::{PriceBookView, PricePreview};
+use crate::api::price::{PricePreview, PricesView};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -16,7 +16,7 @@ use crate::http::route::Route;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/price-books/active", "getActivePrices", "Shows the prices in effect.", show)
-            .returns::<PriceBookView>()
+            .returns::<PricesView>()
             .tagged(),
         Route::post(
             "/price-books/preview",

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
-use crate::api::price::{FamilyPrices, PriceBookView, PricePreview, TokenPrice, UnitPrice};
+use crate::api::price::{FamilyPrices, PricePreview, PricesView, TokenPrice, UnitPrice};
 
 /// What stands between a price key and a more specific one.
 const MORE_SPECIFIC: [char; 2] = ['-', '@'];
@@ -17,7 +17,7 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway: the configuration is its.
-    pub fn prices(&self) -> Result<PriceBookView, OperationError> {
+    pub fn prices(&self) -> Result<PricesView, OperationError> {
         match &self.backend {
             Backend::Running { driver, .. } => Ok(book(driver.prices(), &driver.families(None))),
             Backend::Offline(_) => {
@@ -43,7 +43,7 @@ impl AdminService {
     }
 }
 
-fn book(list: PriceList, families: &[FamilyListing]) -> PriceBookView {
+fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
     let PriceList { version, units, tokens } = list;
     let units: Vec<UnitPrice> =
         units.into_iter().map(|(key, price)| UnitPrice { key, price_micro: price.0 }).collect();
@@ -85,13 +85,7 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PriceBookView {
             cache_write_micro: cache_write.unwrap_or(input).0,
         }
     });
-    PriceBookView {
-        version: version.to_string(),
-        tokens: tokens.collect(),
-        units,
-        families: by_family,
-        unused,
-    }
+    PricesView { version: version.to_string(), tokens: tokens.collect(), units, families: by_family, unused }
 }
 
 /// Its least specific keys without a price.

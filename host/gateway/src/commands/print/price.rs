@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use gatehouse_admin::{PriceBookView, PricePreview};
+use gatehouse_admin::{PricePreview, PricesView};
 use gatehouse_model::Credits;
 
 use super::table::table;
 
 /// Every price with its family, then the text models, then what is wrong.
-pub(super) fn book(out: &mut dyn Write, book: &PriceBookView) -> io::Result<()> {
+pub(super) fn book(out: &mut dyn Write, book: &PricesView) -> io::Result<()> {
     let of_family = |key: &str| {
         let owns = book.families.iter().filter(|family| family.units.iter().any(|unit| unit.key == key));
         owns.map(|family| family.family.as_str()).next().unwrap_or("-").to_owned()

@@ -48,7 +48,7 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
             }
         }
         OperationResult::Plugins { plugins: all } => plugins(out, all),
-        OperationResult::PriceBook(book) => price::book(out, book),
+        OperationResult::Prices(book) => price::book(out, book),
         OperationResult::PricePreview(preview) => price::preview(out, preview),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),
