@@ -28,7 +28,7 @@ pub use api::{
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{MediaFile, MediaRefusal};
+pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing};
 pub use gatehouse_store::{AllTasksPage, AllTasksQuery, KeyQuery, KeyState, RowPage, UsagePeriod};
 pub use gatehouse_tasks::UsageSums;
 pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
@@ -37,7 +37,7 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, Pending, PublicApi, PublicRefusal, StagedDefaults,
+    AdminService, Backend, Configuration, Pending, PublicApi, PublicEndpoint, PublicRefusal, StagedDefaults,
     StatementRequest, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece, UsageReport,
     UsageRequest, start_of,
 };

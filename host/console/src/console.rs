@@ -13,11 +13,13 @@ use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::pages::{
-    audit, customers, failure, home, keys, login, plugins, prices, providers, system, tasks, usage,
+    audit, customers, failure, home, keys, login, playground, plugins, prices, providers, system, tasks,
+    usage,
 };
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
 use crate::routes::{self, Found, Page};
+use crate::runs::Runs;
 
 /// The console.
 #[derive(Clone)]
@@ -27,7 +29,7 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        Self(Arc::new(PageContext { service, sessions, facts }))
+        Self(Arc::new(PageContext { service, sessions, facts, runs: Runs::default() }))
     }
 }
 
@@ -114,6 +116,10 @@ impl PageContext {
             Page::Keys => keys::list::show(self, &request).await,
             Page::Login => Ok(login::show(&request)),
             Page::Media => tasks::media::show(self, &request).await,
+            Page::Playground => Ok(playground::list(self, &request)),
+            Page::PlaygroundFamily => playground::show(self, &request).await,
+            Page::PlaygroundLive => playground::follow(self, request),
+            Page::PlaygroundSend => playground::act(self, &request).await,
             Page::PluginActivate => plugins::actions::activate(self, &request).await,
             Page::PluginRemove => plugins::actions::remove(self, &request).await,
             Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,

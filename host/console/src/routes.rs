@@ -5,6 +5,8 @@ use http::Method;
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
+/// Bytes of a form that holds a client's request.
+const REQUEST: usize = 4 << 20;
 /// The largest component that a configuration can allow.
 const COMPONENT: usize = 64 << 20;
 
@@ -31,6 +33,10 @@ pub(crate) enum Page {
     Keys,
     Login,
     Media,
+    Playground,
+    PlaygroundFamily,
+    PlaygroundLive,
+    PlaygroundSend,
     PluginActivate,
     PluginRemove,
     PluginRollBack,
@@ -103,6 +109,11 @@ pub(crate) const ROWS: &[Row] = &[
     change("/keys/*/revoke", Page::KeyRevoke),
     change("/keys/*/rotate", Page::KeyRotate),
     public("/login", Page::Login),
+    // What is sent and what comes back are prompts and results.
+    fill_in("/playground", Page::Playground),
+    fill_in("/playground/*", Page::PlaygroundFamily),
+    Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
+    fill_in("/playground/*/live", Page::PlaygroundLive),
     read("/plugins", Page::Plugins),
     Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
     change("/plugins/*/activate", Page::PluginActivate),

@@ -30,8 +30,19 @@ pub trait PublicApi: Send + Sync {
     /// Answers a request as that key, which is charged.
     fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<AdminBody>>;
 
-    /// The POST endpoints: surface and path, in the order of the table of routes.
-    fn endpoints(&self) -> Vec<(&'static str, &'static str)>;
+    /// The POST endpoints of families, in the order of the table of routes.
+    fn endpoints(&self) -> Vec<PublicEndpoint>;
+}
+
+/// A POST endpoint of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicEndpoint {
+    /// The surface that serves it.
+    pub surface: &'static str,
+    /// Its path; a segment in braces is a parameter.
+    pub path: &'static str,
+    /// Whether the body names the model; otherwise the path implies it.
+    pub model_in_body: bool,
 }
 
 /// A refusal as the public API says it.

@@ -16,6 +16,7 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/tasks", "Tasks", "t"),
     ("/usage", "Usage", "u"),
     ("/prices", "Prices", "b"),
+    ("/playground", "Playground", "l"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
     ("/audit", "Audit", "a"),

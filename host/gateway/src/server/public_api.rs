@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_admin::{Pending, PublicApi, PublicRefusal, ResponseBody};
+use gatehouse_admin::{Pending, PublicApi, PublicEndpoint, PublicRefusal, ResponseBody};
 use gatehouse_driver::DryRun;
 use gatehouse_edge::{LocalRequests, surfaces};
 use gatehouse_model::{CustomerId, Key};
@@ -39,7 +39,13 @@ impl PublicApi for LocalApi {
         Box::pin(async move { requests.respond(key, request, base_url).await })
     }
 
-    fn endpoints(&self) -> Vec<(&'static str, &'static str)> {
-        surfaces().filter(|row| row.method == "POST").map(|row| (row.surface, row.path)).collect()
+    fn endpoints(&self) -> Vec<PublicEndpoint> {
+        let rows = surfaces().filter(|row| row.method == "POST");
+        rows.map(|row| PublicEndpoint {
+            surface: row.surface,
+            path: row.path,
+            model_in_body: row.model.is_none(),
+        })
+        .collect()
     }
 }
