@@ -93,13 +93,13 @@ impl CheckedBody {
         self.dry_run
     }
 
-    /// The same body, of which only the price is asked, whoever would pay: rates, balance and quota do not matter.
+    /// The same body, of which only the price is asked, of no payer in particular: rates, balance and quota do not matter.
     #[must_use]
     pub fn for_price(self) -> Self {
         Self { dry_run: true, price_only: true, ..self }
     }
 
-    /// Whether only the price is asked, of nobody in particular.
+    /// Whether only the price is asked.
     pub(crate) fn is_price_only(&self) -> bool {
         self.price_only
     }

@@ -58,6 +58,20 @@ impl AdminService {
         self.dispatch(operation).await
     }
 
+    /// The public API, once its listeners are open.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] before, and without a running gateway.
+    pub fn public_api(&self) -> Result<&Arc<dyn PublicApi>, OperationError> {
+        let none = || OperationError::Refused("only a running gateway has a public API; start it".to_owned());
+        self.public.get().ok_or_else(none)
+    }
+
+    /// Serves requests by `public` from now on; the first one given stays.
+    pub fn connect(&self, public: Arc<dyn PublicApi>) {
+        drop(self.public.set(public));
+    }
+
     async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
         match operation {
             Operation::CustomerOpen { customer } => self.open_customer(customer).await,

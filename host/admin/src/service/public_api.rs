@@ -10,7 +10,6 @@ use gatehouse_driver::DryRun;
 use gatehouse_model::{CustomerId, Key};
 use http::{Request, Response};
 
-use super::admin_service::AdminService;
 use crate::api::error::OperationError;
 use crate::http::AdminBody;
 
@@ -65,21 +64,5 @@ impl From<PublicRefusal> for OperationError {
             500.. => Self::Failed(message),
             _ => Self::InvalidField { field: param.unwrap_or_default(), message },
         }
-    }
-}
-
-impl AdminService {
-    /// The public API, once its listeners are open.
-    ///
-    /// # Errors
-    /// [`OperationError::Refused`] before, and without a running gateway.
-    pub fn public_api(&self) -> Result<&Arc<dyn PublicApi>, OperationError> {
-        let none = || OperationError::Refused("only a running gateway has a public API; start it".to_owned());
-        self.public.get().ok_or_else(none)
-    }
-
-    /// Serves requests by `public` from now on; the first one given stays.
-    pub fn connect(&self, public: Arc<dyn PublicApi>) {
-        drop(self.public.set(public));
     }
 }

@@ -208,6 +208,7 @@ fn shortcuts() -> Markup {
                 @for (_, name, key) in NAVIGATION {
                     dt { kbd { "g" } " " kbd { (key) } } dd { (name) }
                 }
+                dt { kbd { "Ctrl" } " " kbd { "Enter" } } dd { "run, in the form of the playground" }
                 dt { kbd { "?" } } dd { "this list" }
             }
             label.check { input type="checkbox" #shortcuts-off; " Switch the shortcuts off in this browser" }

@@ -5,14 +5,13 @@ mod documentation;
 mod dry_run;
 mod events;
 mod health;
-mod jobs;
+pub(crate) mod jobs;
 mod media;
 mod models;
-mod price;
 mod responses;
 mod task_view;
 mod tasks;
-mod text;
+pub(crate) mod text;
 mod usage;
 
 use std::sync::Arc;
@@ -24,8 +23,6 @@ use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::response::ResponseBody;
 use crate::http::routes::Endpoint;
-
-pub(crate) use price::price;
 
 /// Calls the endpoint of the request's route. `key` is absent on routes that need none.
 pub(crate) async fn respond(

@@ -3,6 +3,8 @@
 //! They pass what follows the check of a key: routes, limits, endpoints, error envelopes, the access record. They come over
 //! no connection, so its rules and a key's networks do not apply to them. Never reachable through a listener.
 
+mod price;
+
 use std::io;
 use std::sync::Arc;
 
@@ -77,7 +79,7 @@ impl LocalRequests {
         let customer = customer.unwrap_or_else(|| CustomerId::from(""));
         let digest = KeyDigest(Digest::of(b""));
         let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
-        Ok(endpoints::price(context, target_route(target)?, (id, payer), body).await?)
+        Ok(price::price(context, target_route(target)?, (id, payer), body).await?)
     }
 
     /// Answers a request as `key`: its quota, models, rates and limits count, and it is charged. `base_url` begins the

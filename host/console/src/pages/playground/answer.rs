@@ -117,7 +117,7 @@ pub(super) fn body(answer: &Answer, found: &Found) -> Markup {
         @if !found.text.is_empty() { p.answer { (found.text) } }
         @if !shown.is_empty() {
             details.recipe {
-                summary { @if answer.is_stream { "Events" } @else { "As JSON" } }
+                summary { @if answer.is_stream { "Events" } @else { "The answer" } }
                 pre.block tabindex="0" role="region" aria-label="The answer as it came" { code { (shown) } }
                 @if answer.is_cut { p.muted { "The rest is not kept." } }
             }

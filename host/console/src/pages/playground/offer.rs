@@ -3,7 +3,7 @@
 use gatehouse_admin::{FamilyListing, PublicEndpoint, SurfaceListing};
 use gatehouse_model::{Key, KeyId};
 use gatehouse_schema::{Choice, Field, Kind, Reader};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -114,6 +114,10 @@ fn example(surface: &SurfaceListing) -> Map<String, Value> {
     let schema: Value = serde_json::from_str(&surface.schema).unwrap_or_default();
     if schema["properties"].get("stream").is_some() {
         body.insert("stream".to_owned(), true.into());
+    }
+    // Without it a stream of chat completions does not say its tokens.
+    if schema["properties"].get("stream_options").is_some() {
+        body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
     }
     body
 }

@@ -123,7 +123,7 @@ fn form(offer: &Offer, sent: &Sent) -> Markup {
     let key = offer.key.as_ref().map(|key| key.id.0.as_str()).unwrap_or_default();
     html! {
         p { code { "POST " (offer.endpoint.path) } }
-        form method="post" action={ "/playground/" (offer.family.family) } data-keeps {
+        form method="post" action={ "/playground/" (offer.family.family) } {
             input type="hidden" name="surface" value=(offer.endpoint.surface);
             input type="hidden" name="key" value=(key);
             @if offer.names_task() {

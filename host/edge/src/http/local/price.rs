@@ -17,7 +17,7 @@ use crate::http::routes::{Endpoint, ParentIn, Route, Submission};
 
 /// The price of a request on `route`, whose path has `param` in its braces. `payer` stands for nobody's key; the customer
 /// in it owns the tasks and names that the request refers to.
-pub(crate) async fn price(
+pub(super) async fn price(
     context: &EdgeContext,
     (route, param): (&'static Route, &str),
     (id, payer): (RequestId, Key),
