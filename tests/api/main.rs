@@ -12,6 +12,7 @@ mod https_files;
 mod imagine;
 mod imagine_faults;
 mod keys;
+mod logs;
 mod media;
 mod prices;
 mod providers;

@@ -37,9 +37,9 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, Pending, PublicApi, PublicEndpoint, PublicRefusal, StagedDefaults,
-    StatementRequest, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece, UsageReport,
-    UsageRequest, start_of,
+    AdminService, Backend, Configuration, LOG_LEVELS, LogFilter, LogLine, Logs, Pending, PublicApi,
+    PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest, StoredStates, TaskDetails, UsageGroup,
+    UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

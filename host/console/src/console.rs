@@ -13,8 +13,8 @@ use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::pages::{
-    audit, customers, failure, home, keys, login, playground, plugins, prices, providers, system, tasks,
-    usage,
+    audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, system,
+    tasks, usage,
 };
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
@@ -115,6 +115,9 @@ impl PageContext {
             Page::KeyRevoke => keys::one::revoke(self, &request).await,
             Page::Keys => keys::list::show(self, &request).await,
             Page::Login => Ok(login::show(&request)),
+            Page::Logs => logs::show(self, &request),
+            Page::LogsDownload => logs::download(self, &request),
+            Page::LogsLive => logs::follow(self, request),
             Page::Media => tasks::media::show(self, &request).await,
             Page::Playground => Ok(playground::list(self, &request)),
             Page::PlaygroundFamily => playground::show(self, &request).await,

@@ -32,6 +32,9 @@ pub(crate) enum Page {
     KeySave,
     Keys,
     Login,
+    Logs,
+    LogsDownload,
+    LogsLive,
     Media,
     Playground,
     PlaygroundFamily,
@@ -109,6 +112,10 @@ pub(crate) const ROWS: &[Row] = &[
     change("/keys/*/revoke", Page::KeyRevoke),
     change("/keys/*/rotate", Page::KeyRotate),
     public("/login", Page::Login),
+    // What a plugin says stands in the log of the process, and may quote what a client wrote.
+    fill_in("/logs", Page::Logs),
+    fill_in("/logs-download", Page::LogsDownload),
+    fill_in("/logs-live", Page::LogsLive),
     // What is sent and what comes back are prompts and results.
     fill_in("/playground", Page::Playground),
     fill_in("/playground/*", Page::PlaygroundFamily),

@@ -13,7 +13,6 @@ pub(crate) mod openapi;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod resources;
-#[expect(dead_code, reason = "rows that the next resources are made of")]
 pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod values;

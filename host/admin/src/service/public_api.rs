@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::DryRun;
-use gatehouse_model::{CustomerId, Key};
+use gatehouse_model::{CustomerId, Key, ProcessLine, Recent, RequestLine};
 use http::{Request, Response};
 
 use crate::api::error::OperationError;
@@ -31,6 +31,18 @@ pub trait PublicApi: Send + Sync {
 
     /// The POST endpoints of families, in the order of the table of routes.
     fn endpoints(&self) -> Vec<PublicEndpoint>;
+
+    /// The logs in memory.
+    fn logs(&self) -> Logs;
+}
+
+/// The logs of this process.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    /// Requests of clients.
+    pub requests: Arc<Recent<RequestLine>>,
+    /// What the process said, its lines about requests aside.
+    pub process: Arc<Recent<ProcessLine>>,
 }
 
 /// A POST endpoint of a family.

@@ -6,6 +6,7 @@ pub(crate) mod failure;
 pub(crate) mod home;
 pub(crate) mod keys;
 pub(crate) mod login;
+pub(crate) mod logs;
 pub(crate) mod playground;
 pub(crate) mod plugins;
 pub(crate) mod prices;

@@ -19,6 +19,7 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/playground", "Playground", "l"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
+    ("/logs", "Logs", "o"),
     ("/audit", "Audit", "a"),
     ("/system", "System", "s"),
 ];

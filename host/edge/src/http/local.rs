@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{DryRun, RateReport};
-use gatehouse_model::{CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, RequestId};
+use gatehouse_model::{CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine};
 use gatehouse_net::Activity;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -62,6 +62,12 @@ impl LocalRequests {
         Self(pipeline)
     }
 
+    /// The last requests of all listeners and of this process.
+    #[must_use]
+    pub fn log(&self) -> Arc<Recent<RequestLine>> {
+        Arc::clone(&self.0.context.log)
+    }
+
     /// What a request would cost: `target` is the path of its endpoint, or the surface that serves it. Needs no key and no
     /// money, and makes nothing. Tasks and names that the body refers to are those of `customer`.
     ///
@@ -93,7 +99,7 @@ impl LocalRequests {
         let (parts, bytes) = request.into_parts();
         let context = &self.0.context;
         let id = RequestId::new(context.clock.now(), &*context.seed);
-        let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default());
+        let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default(), &context.log);
         record.received = bytes.len() as u64;
         let mut body = RequestBody::whole(bytes);
         let form = Form::of(parts.uri.path());

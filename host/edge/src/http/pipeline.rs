@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use gatehouse_driver::RateReport;
-use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
+use gatehouse_model::{Clock, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
@@ -34,6 +34,10 @@ use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
 use crate::net::concurrency_limit::ConcurrencyLimit;
 use crate::rate_headers;
+
+/// Requests that the log in memory keeps, and their bytes.
+const MAX_LINES: usize = 10_000;
+const MAX_LOG_BYTES: usize = 4 << 20;
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -63,7 +67,9 @@ impl Pipeline {
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
         let task_streams = ConcurrencyLimit::new(count(config.limits.task_streams_per_customer));
         let documents = Documents::default();
-        let context = EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown };
+        let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
+        let context =
+            EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown, log };
         Self { context, auth, per_key }
     }
 
@@ -76,7 +82,8 @@ impl Pipeline {
         let (parts, incoming) = request.into_parts();
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
-        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.observed.activity);
+        let mut record =
+            AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
         let rates = RateReport::default();
         let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;

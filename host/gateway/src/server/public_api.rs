@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_admin::{Pending, PublicApi, PublicEndpoint, PublicRefusal, ResponseBody};
+use gatehouse_admin::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ResponseBody};
 use gatehouse_driver::DryRun;
 use gatehouse_edge::{LocalRequests, surfaces};
 use gatehouse_model::{CustomerId, Key};
 use http::{Request, Response};
+
+use crate::telemetry;
 
 /// The edge of this process, as operators use it.
 pub(super) struct LocalApi {
@@ -37,6 +39,10 @@ impl PublicApi for LocalApi {
     fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<ResponseBody>> {
         let (requests, base_url) = (self.requests.clone(), self.base_url.clone());
         Box::pin(async move { requests.respond(key, request, base_url).await })
+    }
+
+    fn logs(&self) -> Logs {
+        Logs { requests: self.requests.log(), process: telemetry::process_log() }
     }
 
     fn endpoints(&self) -> Vec<PublicEndpoint> {

@@ -6,6 +6,7 @@ mod customers;
 mod key_policy;
 mod keys;
 mod ledger;
+mod logs;
 mod plugins;
 mod prices;
 mod providers;
@@ -27,6 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
         providers::routes(),
         plugins::routes(),
         audit::routes(),
+        logs::routes(),
         system::routes(),
     ]
     .into_iter()
