@@ -73,7 +73,10 @@ pub(crate) fn download(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let page = pages.service.log_page(&filter(&request.query), None, ALL)?;
+    let page = match pages.service.log_page(&filter(&request.query), None, ALL) {
+        Err(OperationError::Refused(why)) => return Err(PageError::not_found(why)),
+        found => found?,
+    };
     let text: String = page.lines.iter().rev().map(|(_, line)| text_of(line) + "\n").collect();
     let mut response = Response::new(whole(text));
     let headers = response.headers_mut();

@@ -64,7 +64,7 @@ impl DriverState {
             let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
             let parent = refers.tasks.first().cloned();
             let found = if joins { self.version_of_parent(&request, found, &refers).await? } else { found };
-            if !joins && !request.body.is_price_only() {
+            if !joins {
                 self.check_pace(&found.model, &request.key.customer)?;
             }
             let seed = self.seed.next_u64();
@@ -94,15 +94,11 @@ impl DriverState {
             return Err(SubmitError::ModelForbidden(accepted.model.clone()));
         }
         let model = accepted.model.as_str();
-        if !request.body.is_price_only() {
-            let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
-            request.rates.set(&rates);
-            outcome.map_err(SubmitError::RateLimited)?;
-        }
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
         let Quote { key, unit, total } = self.quote(accepted)?;
-        if !request.body.is_price_only() {
-            self.check_funds(&request.key, total, (!judged.joins).then_some(model), now)?;
-        }
+        self.check_funds(&request.key, total, (!judged.joins).then_some(model), now)?;
         let charge = DryRunCharge {
             keys: accepted.charge.keys.clone(),
             key,
