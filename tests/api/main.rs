@@ -12,9 +12,8 @@ mod https_files;
 mod imagine;
 mod imagine_faults;
 mod keys;
-mod logs;
 mod media;
-mod prices;
+mod operators;
 mod providers;
 mod tasks;
 
