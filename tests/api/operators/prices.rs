@@ -84,7 +84,7 @@ fn a_text_is_priced_at_the_most_and_errors_name_their_fields() {
         let command = ["prices", "preview", "images.generate", "{}"];
         let refused = gateway.process.try_command(&command).await;
         assert_eq!(refused.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("model"), "{refused:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("prompt"), "{refused:?}");
     });
 }
 
