@@ -20,14 +20,15 @@ mod token;
 
 pub use api::{
     AccountErrorView, AccountHealth, AuditNote, BreakerView, Component, DefaultEffect, DefaultView,
-    EffectiveView, Examination, FamilyDefaultsFile, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey,
-    Operation, OperationError, OperationResult, PluginState, PluginView, ProviderAccountView, ProviderView,
-    ReloadView, Revealed, StageVerdict, StageView, WaitingView,
+    EffectiveView, Examination, FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch,
+    LoginLinkView, NewKey, Operation, OperationError, OperationResult, PluginState, PluginView,
+    PreviewCharge, PreviewUnit, PricePreview, PricesView, ProviderAccountView, ProviderView, ReloadView,
+    Revealed, StageVerdict, StageView, TokenPrice, UnitPrice, WaitingView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{MediaFile, MediaRefusal};
+pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing};
 pub use gatehouse_store::{AllTasksPage, AllTasksQuery, KeyQuery, KeyState, RowPage, UsagePeriod};
 pub use gatehouse_tasks::UsageSums;
 pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
@@ -36,8 +37,9 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
-    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    AdminService, Backend, Configuration, LOG_LEVELS, LogFilter, LogLine, Logs, Pending, PublicApi,
+    PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest, StoredStates, TaskDetails, UsageGroup,
+    UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -19,4 +19,5 @@ pub(crate) mod values;
 
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
 pub use access::tokens::Tokens;
+pub(crate) use reply::AdminBody;
 pub use reply::whole;

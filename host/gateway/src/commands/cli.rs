@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
+    /// Show the prices of a running gateway, and what a request would cost
+    #[command(subcommand)]
+    Prices(PricesCommand),
     /// Show what a task did: its plugin's steps and its exchanges with providers; leaves a line in the audit record
     #[command(after_help = "Example:\n  gatehouse steps task_01jz3k8m4n5p6q7r8s9t0v1w2x --json")]
     Steps {
@@ -155,6 +158,28 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+/// Commands about prices.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Show the prices in effect, by family
+    Show(OutputArgs),
+    /// Say what a request would cost; makes nothing, and needs no key and no money
+    #[command(after_help = "Example:
+  gatehouse prices preview /v1/images/generations '{\"model\": \"ctx-pro\", \"prompt\": \"a kite\"}'")]
+    Preview {
+        /// The path of the endpoint, or its operation, such as images.generate
+        #[arg(value_name = "PATH")]
+        target: String,
+        /// The body, JSON; @FILE reads it from a file
+        body: String,
+        /// The customer whose tasks and names the body refers to
+        #[arg(long)]
+        customer: Option<String>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -324,6 +349,9 @@ mod tests {
             ("gatehouse console link", true),
             ("gatehouse console link --role viewer --json", true),
             ("gatehouse console link --role root", false),
+            ("gatehouse prices show --json", true),
+            ("gatehouse prices preview images.generate {} --customer c", true),
+            ("gatehouse prices preview images.generate", false),
             ("gatehouse steps task_01ARZ3NDEKTSV4RRFFQ69G5FAV --json", true),
             ("gatehouse steps 5", false),
             ("gatehouse providers --json", true),
