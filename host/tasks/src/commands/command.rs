@@ -10,6 +10,7 @@ use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::responses::record::{ResponseLimits, ResponseRecord};
+use crate::webhooks::change::WebhookChange;
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,6 +218,13 @@ pub enum Command {
         now: UnixMs,
         /// At most this many.
         limit: usize,
+    },
+    /// Changes a webhook or a delivery.
+    Webhook {
+        /// What changes.
+        change: Box<WebhookChange>,
+        /// When.
+        at: UnixMs,
     },
 }
 
