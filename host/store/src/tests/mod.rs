@@ -14,6 +14,7 @@ mod old_rows;
 mod responses;
 mod same;
 mod schema;
+mod webhooks;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};

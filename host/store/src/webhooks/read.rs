@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
-use redb::{ReadTransaction, ReadableTable as _};
+use redb::ReadTransaction;
 
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;

@@ -8,7 +8,7 @@ pub const MAX_WEBHOOKS: usize = 10;
 /// Deliveries that wait for one webhook, at most. The oldest fails to make room for the next.
 pub const MAX_PENDING: u32 = 10_000;
 /// Attempts that a delivery's row keeps: the last ones.
-pub const MAX_ATTEMPTS: usize = 16;
+pub(crate) const MAX_ATTEMPTS: usize = 16;
 /// Bytes of a URL, at most.
 pub const MAX_URL: usize = 2_048;
 /// Bytes of a description, at most.

@@ -22,7 +22,7 @@ const JITTER: f64 = 0.2;
 /// The longest wait that a receiver may ask for.
 const LONGEST_ASKED: Duration = Duration::from_secs(12 * 3_600);
 /// A webhook without a success for so long is disabled.
-pub const FAILING_DAYS: Duration = Duration::from_secs(5 * 86_400);
+pub(crate) const FAILING_DAYS: Duration = Duration::from_secs(5 * 86_400);
 /// A replaced secret signs for so long.
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3_600);
 /// Deliveries are kept for so long.
@@ -30,8 +30,7 @@ pub const KEPT: Duration = Duration::from_secs(7 * 86_400);
 
 /// The wait after so many attempts; `None` after the last. `chance` in `0.0..1.0`; `asked` is what the receiver asked for
 /// (`Retry-After`): never sooner than that, but for half a day at most.
-#[must_use]
-pub fn wait_after(tries: u32, chance: f64, asked: Option<Duration>) -> Option<Duration> {
+pub(crate) fn wait_after(tries: u32, chance: f64, asked: Option<Duration>) -> Option<Duration> {
     let index = usize::try_from(tries.checked_sub(1)?).ok()?;
     let wait = WAITS.get(index)?;
     let wait = wait.mul_f64(1.0 + JITTER * (2.0 * chance.clamp(0.0, 1.0) - 1.0));
