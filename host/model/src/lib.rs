@@ -38,9 +38,7 @@ pub use contract::text::{
 pub use credits::Credits;
 pub use customer::Customer;
 pub use digest::Digest;
-pub use ids::{
-    BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId,
-};
+pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use secret::Secret;
 pub use status::Status;

@@ -87,14 +87,16 @@ pub(crate) const ADDED: [&str; 16] = [
 /// Webhooks by id.
 pub(crate) const WEBHOOKS: TableDefinition<'_, u128, Row> = TableDefinition::new("webhooks");
 /// Webhooks by customer and id.
-pub(crate) const WEBHOOK_OWNERS: TableDefinition<'_, (&str, u128), ()> = TableDefinition::new("webhook-owners");
+pub(crate) const WEBHOOK_OWNERS: TableDefinition<'_, (&str, u128), ()> =
+    TableDefinition::new("webhook-owners");
 /// Deliveries to webhooks by id.
 pub(crate) const DELIVERIES: TableDefinition<'_, u128, Row> = TableDefinition::new("deliveries");
 /// Deliveries by webhook, [`ALL_DELIVERIES`] or [`PENDING_DELIVERIES`], and id.
 pub(crate) const DELIVERY_INDEX: TableDefinition<'_, (u128, u8, u128), ()> =
     TableDefinition::new("delivery-index");
 /// Deliveries that wait, by webhook, moment of the next attempt, and id.
-pub(crate) const DELIVERY_DUE: TableDefinition<'_, (u128, u64, u128), ()> = TableDefinition::new("delivery-due");
+pub(crate) const DELIVERY_DUE: TableDefinition<'_, (u128, u64, u128), ()> =
+    TableDefinition::new("delivery-due");
 /// Rows of [`DELIVERY_INDEX`] for every delivery of a webhook.
 pub(crate) const ALL_DELIVERIES: u8 = 0;
 /// Rows of [`DELIVERY_INDEX`] for those that wait.

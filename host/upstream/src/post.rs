@@ -109,7 +109,13 @@ fn parse(url: &str, over_http: bool) -> Result<Url, FetchError> {
         "https" => {}
         "http" if over_http => {}
         "http" => return Err(FetchError::BadUrl("expected https")),
-        _ => return Err(FetchError::BadUrl(if over_http { "expected http or https" } else { "expected https" })),
+        _ => {
+            return Err(FetchError::BadUrl(if over_http {
+                "expected http or https"
+            } else {
+                "expected https"
+            }));
+        }
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(FetchError::BadUrl("it must not hold a user name or password"));
@@ -129,7 +135,8 @@ fn request(url: &Url, post: &Post<'_>) -> Result<Request<Payload>, FetchError> {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
     for (name, value) in post.headers {
-        let value = HeaderValue::from_str(value).map_err(|_| FetchError::BadUrl("its headers cannot be sent"))?;
+        let value =
+            HeaderValue::from_str(value).map_err(|_| FetchError::BadUrl("its headers cannot be sent"))?;
         headers.insert(HeaderName::from_static(name), value);
     }
     Ok(request)

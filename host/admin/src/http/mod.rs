@@ -21,3 +21,4 @@ pub(crate) mod values;
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
 pub use access::tokens::Tokens;
 pub use reply::whole;
+pub use values::Moment;

@@ -14,6 +14,7 @@ mod money;
 mod plugins;
 mod providers;
 mod tasks;
+mod webhooks;
 
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};

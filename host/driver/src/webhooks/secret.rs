@@ -55,11 +55,14 @@ impl WebhookSecret {
     ///
     /// # Errors
     /// [`UnreadableSecret`].
-    pub fn open(sealed: &SealedSecret, pepper: &Pepper, webhook: WebhookId) -> Result<Self, UnreadableSecret> {
+    pub fn open(
+        sealed: &SealedSecret,
+        pepper: &Pepper,
+        webhook: WebhookId,
+    ) -> Result<Self, UnreadableSecret> {
         let (nonce, text) = sealed.sealed.split_first_chunk::<NONCE_LEN>().ok_or(UnreadableSecret)?;
         let mut text = text.to_vec();
-        let opened =
-            key(pepper).open_in_place(Nonce::assume_unique_for_key(*nonce), aad(webhook), &mut text);
+        let opened = key(pepper).open_in_place(Nonce::assume_unique_for_key(*nonce), aad(webhook), &mut text);
         let opened = opened.map_err(|_| UnreadableSecret)?;
         opened.try_into().map(|bytes| Self(Secret::new(bytes))).map_err(|_| UnreadableSecret)
     }

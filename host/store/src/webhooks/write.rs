@@ -128,7 +128,11 @@ impl<'txn> WebhookTables<'txn> {
     }
 
     /// Ids begin with the moment, so the oldest are the first.
-    pub(crate) fn older_than(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
+    pub(crate) fn older_than(
+        &self,
+        before: UnixMs,
+        limit: usize,
+    ) -> Result<Vec<WebhookDelivery>, StoreError> {
         let rows = self.txn.open_table(DELIVERIES)?;
         let mut old = Vec::new();
         for row in rows.iter()?.take(limit) {

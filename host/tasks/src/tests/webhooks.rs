@@ -130,7 +130,10 @@ fn every_kind_of_end_has_its_event() {
         run(&mut storage, finish(1, 0, ending(kind))).unwrap();
         let body = String::from_utf8(only(&storage).body).unwrap();
         assert!(body.starts_with(&format!("{{\"type\":\"{event}\"")), "{body}");
-        assert!(body.contains(&format!("\"status\":\"{status}\"")) && body.contains("\"charged\":0}"), "{body}");
+        assert!(
+            body.contains(&format!("\"status\":\"{status}\"")) && body.contains("\"charged\":0}"),
+            "{body}"
+        );
     }
 }
 
@@ -263,7 +266,10 @@ fn what_cannot_be_is_refused() {
         ("events", edit(1, 0, |policy| policy.events = vec![WebhookEvent::Failed; 2])),
     ] {
         let rejection = refused(&mut storage, command);
-        assert!(matches!(&rejection, Rejection::Malformed { field: found, .. } if *found == field), "{rejection}");
+        assert!(
+            matches!(&rejection, Rejection::Malformed { field: found, .. } if *found == field),
+            "{rejection}"
+        );
     }
     run(&mut storage, change(WebhookChange::Remove { id: WebhookId::from_bits(1) }, START)).unwrap();
     assert_eq!(run(&mut storage, add(webhook(99, 0))), Ok(Applied::Done), "one that was removed makes room");

@@ -106,7 +106,8 @@ pub(crate) fn record<B: LedgerStorage>(
         let disabled = judge(&mut webhook, attempt, at);
         storage.put_webhook(&webhook)?;
         if let Some(reason) = disabled {
-            let text = format!("webhook {} of account {} was disabled: {reason}", webhook.id, webhook.customer);
+            let text =
+                format!("webhook {} of account {} was disabled: {reason}", webhook.id, webhook.customer);
             storage.append_audit(&AuditRecord { at, task: delivery.task, text, request: None })?;
         }
     }

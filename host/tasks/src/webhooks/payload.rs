@@ -2,7 +2,7 @@
 //!
 //! No result and no link: links would expire between two attempts. The receiver asks `GET /v1/tasks/{id}`.
 
-use gatehouse_model::{Credits, Digest, DeliveryId, Status, Task, UnixMs, WebhookId};
+use gatehouse_model::{Credits, DeliveryId, Digest, Status, Task, UnixMs, WebhookId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

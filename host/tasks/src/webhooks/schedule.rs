@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn waits_grow_and_end_within_a_day() {
-        let middle: Vec<u64> = (1..=7).filter_map(|n| wait_after(n, 0.5, None)).map(|w| w.as_secs()).collect();
+        let middle: Vec<u64> =
+            (1..=7).filter_map(|n| wait_after(n, 0.5, None)).map(|w| w.as_secs()).collect();
         assert_eq!(middle, [5, 300, 1_800, 7_200, 18_000, 36_000]);
         let longest: Duration = (1..=7).filter_map(|n| wait_after(n, 1.0, None)).sum();
         assert!(longest < Duration::from_secs(24 * 3_600), "{longest:?}");
@@ -52,7 +53,8 @@ mod tests {
 
     #[test]
     fn chance_moves_a_wait_by_a_fifth_at_most() {
-        for (chance, ms) in [(0.0, 240_000), (0.25, 270_000), (0.5, 300_000), (1.0, 360_000), (9.0, 360_000)] {
+        for (chance, ms) in [(0.0, 240_000), (0.25, 270_000), (0.5, 300_000), (1.0, 360_000), (9.0, 360_000)]
+        {
             assert_eq!(wait_after(2, chance, None), Some(Duration::from_millis(ms)), "{chance}");
         }
     }

@@ -27,9 +27,15 @@ async fn the_bytes_and_headers_arrive_and_the_answer_is_cut() {
     let url = format!("{}/hook?a=b#c", receiver.url());
     let headers = [("webhook-id", "msg_1".to_owned()), ("webhook-timestamp", "12".to_owned())];
     let answer = allowing(receiver.address).post(&to(&url, &headers)).await.unwrap();
-    assert_eq!((answer.status, answer.retry_after, answer.body.len()), (200, Some(Duration::from_secs(3)), 1_024));
+    assert_eq!(
+        (answer.status, answer.retry_after, answer.body.len()),
+        (200, Some(Duration::from_secs(3)), 1_024)
+    );
     let seen = receiver.only();
-    assert_eq!((seen.method.as_str(), seen.target.as_str(), seen.text()), ("POST", "/hook?a=b", "{\"type\":\"x\"}"));
+    assert_eq!(
+        (seen.method.as_str(), seen.target.as_str(), seen.text()),
+        ("POST", "/hook?a=b", "{\"type\":\"x\"}")
+    );
     assert_eq!((seen.header("webhook-id"), seen.header("webhook-timestamp")), (Some("msg_1"), Some("12")));
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!((seen.header("authorization"), seen.header("cookie")), (None, None));

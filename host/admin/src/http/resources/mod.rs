@@ -12,6 +12,7 @@ mod providers;
 mod system;
 mod tasks;
 mod usage;
+mod webhooks;
 
 use super::route::Route;
 
@@ -26,6 +27,7 @@ pub(crate) fn routes() -> Vec<Route> {
         prices::routes(),
         providers::routes(),
         plugins::routes(),
+        webhooks::routes(),
         audit::routes(),
         system::routes(),
     ]

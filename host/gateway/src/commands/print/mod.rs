@@ -5,5 +5,6 @@ mod key;
 mod provider;
 mod result;
 mod table;
+mod webhook;
 
 pub(crate) use result::{json, stages, text};

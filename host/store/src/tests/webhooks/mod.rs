@@ -8,7 +8,8 @@ use fastrand::Rng;
 use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::sample::{START, beginning, completed, customer_id, task, task_id};
 use gatehouse_tasks::{
-    Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
+    Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
+    WebhookEndpoint,
 };
 use redb::ReadableDatabase as _;
 
