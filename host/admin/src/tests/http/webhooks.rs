@@ -15,6 +15,12 @@ async fn made(api: &Api, key: &str) -> (String, String) {
     (text(&answer.json()["webhook"]["id"]), text(&answer.json()["secret"]))
 }
 
+/// An action without a body.
+async fn act(api: &Api, path: &str, key: &str) -> Response {
+    let headers = [("authorization", api.operator.as_str()), ("idempotency-key", key)];
+    api.send("POST", path, &headers, "").await
+}
+
 async fn edit(api: &Api, id: &str, patch: &Value) -> Response {
     let headers = [
         ("authorization", api.operator.as_str()),
@@ -32,7 +38,7 @@ async fn a_secret_is_shown_once_and_stands_nowhere_else() {
     let again = api.post("/webhooks", "w", &json!({"customer": "known", "url": URL})).await;
     assert_eq!((again.status, &again.json()["secret"]), (201, &Value::Null));
     assert_eq!((&again.json()["webhook"]["id"], &again.json()["secret_shown"]), (&json!(id), &json!(false)));
-    let rotated = api.post(&format!("/webhooks/{id}/rotate-secret"), "r", &Value::Null).await;
+    let rotated = act(&api, &format!("/webhooks/{id}/rotate-secret"), "r").await;
     assert_eq!(rotated.status, 201, "{}", rotated.text());
     let new = rotated.json()["secret"].as_str().expect("a secret").to_owned();
     assert_ne!(new, secret);
@@ -44,7 +50,7 @@ async fn a_secret_is_shown_once_and_stands_nowhere_else() {
             assert!(text.contains(&id) && !text.contains(&secret["whsec_".len()..]), "{path}: {text}");
         }
     }
-    let retire = api.post(&format!("/webhooks/{id}/retire-secret"), "t", &Value::Null).await;
+    let retire = act(&api, &format!("/webhooks/{id}/retire-secret"), "t").await;
     assert_eq!((retire.status, &retire.json()["old_secret_until"]), (200, &Value::Null), "{}", retire.text());
 }
 
@@ -98,18 +104,18 @@ async fn everything_an_operator_sets_is_set_and_taken_back() {
 async fn a_test_event_waits_and_can_be_sent_again() {
     let api = Api::start().await;
     let (id, _) = made(&api, "w").await;
-    let test = api.post(&format!("/webhooks/{id}/test"), "t", &Value::Null).await;
+    let test = act(&api, &format!("/webhooks/{id}/test"), "t").await;
     assert_eq!(test.status, 201, "{}", test.text());
     let delivery = test.json()["id"].as_str().expect("an id").to_owned();
     let body: Value = serde_json::from_str(test.json()["body"].as_str().expect("text")).expect("JSON");
     assert_eq!((&body["type"], &body["data"]["webhook"]), (&json!("webhook.test"), &json!(id)));
     let list = api.get(&format!("/webhooks/{id}/deliveries?pending=true")).await;
     assert_eq!((&list["data"][0]["id"], &list["data"][0]["status"]), (&json!(delivery), &json!("pending")));
-    let again = api.post(&format!("/deliveries/{delivery}/resend"), "a", &Value::Null).await;
+    let again = act(&api, &format!("/deliveries/{delivery}/resend"), "a").await;
     assert_eq!((again.status, &again.json()["id"]), (200, &json!(delivery)), "{}", again.text());
     assert_eq!(api.get(&format!("/deliveries/{delivery}")).await["body"], test.json()["body"]);
     edit(&api, &id, &json!({"enabled": false})).await;
-    let refused = api.post(&format!("/webhooks/{id}/test"), "u", &Value::Null).await;
+    let refused = act(&api, &format!("/webhooks/{id}/test"), "u").await;
     assert_eq!(refused.status, 409, "{}", refused.text());
     for path in ["/webhooks/none", "/webhooks/we_0/deliveries", "/deliveries/msg_0"] {
         let answer = api.send("GET", &format!("{path}"), &[("authorization", &api.operator)], "").await;
