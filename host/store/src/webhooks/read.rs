@@ -141,7 +141,10 @@ impl Store {
             let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
             let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
             let of = |id| (query.webhook.bits(), kind, id);
-            let end = before.map_or(Bound::Included(of(u128::MAX)), |id| Bound::Excluded(of(id.bits())));
+            let end = match before {
+                Some(id) => Bound::Excluded(of(id.bits())),
+                None => Bound::Included(of(u128::MAX)),
+            };
             let mut page = RowPage { rows: Vec::new(), next: None };
             for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
                 if page.rows.len() == limit {

@@ -118,7 +118,7 @@ async fn a_test_event_waits_and_can_be_sent_again() {
     let refused = act(&api, &format!("/webhooks/{id}/test"), "u").await;
     assert_eq!(refused.status, 409, "{}", refused.text());
     for path in ["/webhooks/none", "/webhooks/we_0/deliveries", "/deliveries/msg_0"] {
-        let answer = api.send("GET", &format!("{path}"), &[("authorization", &api.operator)], "").await;
+        let answer = api.send("GET", path, &[("authorization", &api.operator)], "").await;
         assert_eq!(answer.status, 404, "{path}");
     }
 }
