@@ -9,7 +9,7 @@ mod fairness;
 mod fetching;
 mod operator;
 mod outages;
-mod posting;
+mod posts;
 mod ssrf;
 mod streams;
 mod switching;
