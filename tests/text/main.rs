@@ -3,6 +3,7 @@
 
 mod embeddings;
 mod fairness;
+mod instances;
 mod large;
 mod logprobs;
 mod one_body_streams;

@@ -21,14 +21,15 @@ mod token;
 pub use api::{
     AccountErrorView, AccountHealth, AttemptView, AuditNote, BreakerView, Component, DefaultEffect,
     DefaultView, DeliveryStatus, DeliveryView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
-    KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation, OperationError,
-    OperationResult, PluginState, PluginView, ProviderAccountView, ProviderView, ReloadView, Revealed,
-    StageVerdict, StageView, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
+    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
+    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PricePreview,
+    PricesView, ProviderAccountView, ProviderView, ReloadView, Revealed, StageVerdict, StageView, TokenPrice,
+    UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{MediaFile, MediaRefusal};
+pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing};
 pub use gatehouse_store::{
     AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, UsagePeriod,
 };
@@ -41,8 +42,9 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
-    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    AdminService, Backend, Configuration, LOG_LEVELS, LogFilter, LogLine, Logs, Pending, PublicApi,
+    PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest, StoredStates, TaskDetails, UsageGroup,
+    UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -5,6 +5,8 @@ use http::Method;
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
+/// Bytes of a form that holds a client's request.
+const REQUEST: usize = 4 << 20;
 /// The largest component that a configuration can allow.
 const COMPONENT: usize = 64 << 20;
 
@@ -31,7 +33,14 @@ pub(crate) enum Page {
     KeySave,
     Keys,
     Login,
+    Logs,
+    LogsDownload,
+    LogsLive,
     Media,
+    Playground,
+    PlaygroundFamily,
+    PlaygroundLive,
+    PlaygroundSend,
     PluginActivate,
     PluginRemove,
     PluginRollBack,
@@ -39,6 +48,8 @@ pub(crate) enum Page {
     Plugins,
     ProviderDrain,
     ProviderResume,
+    PricePreview,
+    Prices,
     Providers,
     SessionEnd,
     SessionEndAll,
@@ -112,11 +123,22 @@ pub(crate) const ROWS: &[Row] = &[
     change("/keys/*/revoke", Page::KeyRevoke),
     change("/keys/*/rotate", Page::KeyRotate),
     public("/login", Page::Login),
+    // What a plugin says stands in the log of the process, and may quote what a client wrote.
+    fill_in("/logs", Page::Logs),
+    fill_in("/logs-download", Page::LogsDownload),
+    fill_in("/logs-live", Page::LogsLive),
+    // What is sent and what comes back are prompts and results.
+    fill_in("/playground", Page::Playground),
+    fill_in("/playground/*", Page::PlaygroundFamily),
+    Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
+    fill_in("/playground/*/live", Page::PlaygroundLive),
     read("/plugins", Page::Plugins),
     Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
     change("/plugins/*/activate", Page::PluginActivate),
     change("/plugins/*/remove", Page::PluginRemove),
     change("/plugins/*/rollback", Page::PluginRollBack),
+    read("/prices", Page::Prices),
+    change("/prices", Page::PricePreview),
     read("/providers", Page::Providers),
     change("/providers/*/drain", Page::ProviderDrain),
     change("/providers/*/resume", Page::ProviderResume),

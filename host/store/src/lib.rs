@@ -6,7 +6,6 @@
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod administration;
-mod batch;
 mod changes;
 mod config;
 mod disk_full;
@@ -24,6 +23,7 @@ mod row;
 mod statement;
 mod store;
 mod tables;
+mod transaction;
 mod usage;
 mod webhooks;
 mod writer;

@@ -17,10 +17,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
-use crate::batch::Batch;
 use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
+use crate::transaction::batch::Batch;
 
 /// What a command came to.
 pub(crate) type Outcome = Result<Applied, Rejection>;

@@ -6,6 +6,7 @@ pub(crate) mod configuration;
 pub(crate) mod error;
 pub(crate) mod key_policy;
 pub(crate) mod operation;
+pub(crate) mod price;
 pub(crate) mod provider;
 pub(crate) mod result;
 pub(crate) mod webhook;
@@ -14,6 +15,7 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};
+pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };

@@ -115,6 +115,18 @@ pub enum Operation {
         #[serde(default)]
         role: Role,
     },
+    /// Shows the prices in effect; of a running gateway.
+    Prices,
+    /// What a request would cost. Makes nothing, and needs no key and no money.
+    PricePreview {
+        /// The path of its endpoint, or the operation.
+        target: String,
+        /// The body as a client would send it.
+        body: serde_json::Value,
+        /// The customer whose tasks and names it refers to.
+        #[serde(rename = "account", alias = "customer", default, skip_serializing_if = "Option::is_none")]
+        customer: Option<CustomerId>,
+    },
     /// Lists providers with their accounts' health; of a running gateway.
     ProviderList,
     /// Keeps new work away from an account of a provider; what is in flight goes on.

@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use super::price::{PricePreview, PricesView};
 use super::provider::{ProviderAccountView, ProviderView};
 use super::webhook::{DeliveryView, WebhookView};
 use crate::http::access::caller::Role;
@@ -65,6 +66,10 @@ pub enum OperationResult {
     Reloaded(ReloadView),
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
+    /// The prices in effect.
+    Prices(PricesView),
+    /// What a request would cost.
+    PricePreview(PricePreview),
     /// Providers by name.
     Providers {
         /// The providers.

@@ -13,12 +13,12 @@ pub(crate) mod openapi;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod resources;
-#[expect(dead_code, reason = "rows that the next resources are made of")]
 pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod values;
 
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
 pub use access::tokens::Tokens;
+pub(crate) use reply::AdminBody;
 pub use reply::whole;
 pub use values::Moment;

@@ -15,9 +15,12 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/customers", "Customers", "c"),
     ("/tasks", "Tasks", "t"),
     ("/usage", "Usage", "u"),
+    ("/prices", "Prices", "b"),
+    ("/playground", "Playground", "l"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
     ("/webhooks", "Webhooks", "w"),
+    ("/logs", "Logs", "o"),
     ("/audit", "Audit", "a"),
     ("/system", "System", "s"),
 ];
@@ -213,6 +216,7 @@ fn shortcuts() -> Markup {
                 @for (_, name, key) in NAVIGATION {
                     dt { kbd { "g" } " " kbd { (key) } } dd { (name) }
                 }
+                dt { kbd { "Ctrl" } " " kbd { "Enter" } } dd { "run, in the form of the playground" }
                 dt { kbd { "?" } } dd { "this list" }
             }
             label.check { input type="checkbox" #shortcuts-off; " Switch the shortcuts off in this browser" }

@@ -67,6 +67,9 @@ pub(crate) enum Command {
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
+    /// Show the prices of a running gateway, and what a request would cost
+    #[command(subcommand)]
+    Prices(PricesCommand),
     /// List the providers of a running gateway with the health of their accounts
     Providers(OutputArgs),
     /// Keep new work away from an account of a provider, or let it come again
@@ -151,6 +154,28 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+/// Commands about prices.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Show the prices in effect, by family
+    Show(OutputArgs),
+    /// Say what a request would cost; makes nothing, and needs no key and no money
+    #[command(after_help = "Example:
+  gatehouse prices preview /v1/images/generations '{\"model\": \"ctx-pro\", \"prompt\": \"a kite\"}'")]
+    Preview {
+        /// The path of the endpoint, or its operation, such as images.generate
+        #[arg(value_name = "PATH")]
+        target: String,
+        /// The body, JSON; @FILE reads it from a file
+        body: String,
+        /// The customer whose tasks and names the body refers to
+        #[arg(long)]
+        customer: Option<String>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -326,6 +351,9 @@ mod tests {
             ("gatehouse console link", true),
             ("gatehouse console link --role viewer --json", true),
             ("gatehouse console link --role root", false),
+            ("gatehouse prices show --json", true),
+            ("gatehouse prices preview images.generate {} --customer c", true),
+            ("gatehouse prices preview images.generate", false),
             ("gatehouse providers --json", true),
             ("gatehouse provider drain bfl main", true),
             ("gatehouse provider resume bfl main --json", true),

@@ -5,7 +5,9 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 use gatehouse_model::CustomerId;
 
-use super::cli::{AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, ProviderCommand};
+use super::cli::{
+    AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, PricesCommand, ProviderCommand,
+};
 use super::values::OutputArgs;
 use super::{key_args, webhook_args};
 use crate::plugins::signing;
@@ -26,6 +28,11 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Reload(output) => Ok((Operation::Reload, output)),
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
+        }
+        Command::Prices(PricesCommand::Show(output)) => Ok((Operation::Prices, output)),
+        Command::Prices(PricesCommand::Preview { target, body, customer, output }) => {
+            let (body, customer) = (read_body(&body)?, customer.map(CustomerId));
+            Ok((Operation::PricePreview { target, body, customer }, output))
         }
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
@@ -66,6 +73,15 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
             return Err(NO_OPERATION.to_owned());
         }
     })
+}
+
+/// JSON, or the JSON of a file behind an `@`.
+fn read_body(text: &str) -> Result<serde_json::Value, String> {
+    let (name, text) = match text.strip_prefix('@') {
+        None => ("the body", text.to_owned()),
+        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
+    };
+    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
 }
 
 pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {

@@ -101,6 +101,7 @@ impl Services {
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),
+            public: std::sync::OnceLock::new(),
         }
     }
 }

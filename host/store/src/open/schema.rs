@@ -9,12 +9,12 @@ use std::path::Path;
 use redb::{Database, ReadableTable, TableHandle, WriteTransaction};
 
 use crate::administration::idempotency::AdminIdempotencyTables;
-use crate::batch::Batch;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
 use crate::open::derived;
 use crate::responses::ResponseTables;
+use crate::transaction::batch::Batch;
 use crate::webhooks::write::WebhookTables;
 
 /// Makes every fixed table of a new file, so that reads find them; brings an older file to the present schema.

@@ -6,6 +6,7 @@ mod customers;
 mod key_policy;
 mod keys;
 mod ledger;
+mod logs;
 mod plugins;
 mod prices;
 mod providers;
@@ -29,6 +30,7 @@ pub(crate) fn routes() -> Vec<Route> {
         plugins::routes(),
         webhooks::routes(),
         audit::routes(),
+        logs::routes(),
         system::routes(),
     ]
     .into_iter()

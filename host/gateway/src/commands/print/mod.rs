@@ -2,6 +2,7 @@
 
 mod configuration;
 mod key;
+mod price;
 mod provider;
 mod result;
 mod table;

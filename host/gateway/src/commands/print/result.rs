@@ -8,7 +8,7 @@ use gatehouse_admin::{
 use gatehouse_model::Customer;
 
 use super::table::{rfc3339, table};
-use super::{configuration, key, provider, webhook};
+use super::{configuration, key, price, provider, webhook};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -60,6 +60,8 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         OperationResult::WebhookRemoved { id } => writeln!(out, "removed {id}"),
         OperationResult::Delivery(delivery) => webhook::deliveries(out, std::slice::from_ref(delivery)),
         OperationResult::Plugins { plugins: all } => plugins(out, all),
+        OperationResult::Prices(book) => price::book(out, book),
+        OperationResult::PricePreview(preview) => price::preview(out, preview),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),
     }

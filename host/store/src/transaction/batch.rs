@@ -17,12 +17,13 @@ use serde::Serialize;
 
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
-use crate::layout::{self, Day, DigestKey, HoldKey, Row};
+use crate::layout::{self, Day, DigestKey, Row};
 use crate::listing::task_index::TaskIndex;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
 use crate::statement::write::NewEntries;
 use crate::tables::find;
+use crate::transaction::write_back::{HoldTables, WriteBack};
 use crate::usage::write::NewUsage;
 use crate::webhooks::write::WebhookTables;
 
@@ -37,8 +38,7 @@ pub(crate) struct Batch<'txn> {
     key_digests: Table<'txn, DigestKey, &'static str>,
     live: Rows<'txn, u128>,
     task_index: TaskIndex<'txn>,
-    holds: Rows<'txn, HoldKey>,
-    hold_expiry: Table<'txn, (u64, HoldKey), ()>,
+    holds: HoldTables<'txn>,
     names: Rows<'txn, (&'static str, &'static str)>,
     name_owners: Table<'txn, &'static str, &'static str>,
     ledger: Rows<'txn, u64>,
@@ -51,6 +51,7 @@ pub(crate) struct Batch<'txn> {
     webhooks: WebhookTables<'txn>,
     entries: NewEntries,
     usage: NewUsage,
+    write_back: WriteBack,
 }
 
 impl<'txn> Batch<'txn> {
@@ -67,8 +68,10 @@ impl<'txn> Batch<'txn> {
             key_digests: txn.open_table(layout::KEY_DIGESTS)?,
             live: txn.open_table(layout::LIVE)?,
             task_index: TaskIndex::new(txn),
-            holds: txn.open_table(layout::HOLDS)?,
-            hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            holds: HoldTables {
+                rows: txn.open_table(layout::HOLDS)?,
+                expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            },
             names: txn.open_table(layout::NAMES)?,
             name_owners: txn.open_table(layout::NAME_OWNERS)?,
             ledger,
@@ -81,13 +84,15 @@ impl<'txn> Batch<'txn> {
             webhooks: WebhookTables::new(txn),
             entries: NewEntries::default(),
             usage: NewUsage::default(),
+            write_back: WriteBack::default(),
         })
     }
 
     /// Writes what is collected until the end of the transaction: one row for what many commands add to. The webhooks
     /// whose rows it wrote.
     pub(crate) fn close(self) -> Result<BTreeSet<WebhookId>, StoreError> {
-        let Self { txn, entries, usage, webhooks, .. } = self;
+        let Self { txn, entries, usage, write_back, mut customers, mut keys, mut holds, webhooks, .. } = self;
+        write_back.write(&mut customers, &mut keys, &mut holds)?;
         entries.write(txn)?;
         usage.write(txn)?;
         Ok(webhooks.written())
@@ -108,24 +113,31 @@ impl LedgerStorage for Batch<'_> {
     type Error = StoreError;
 
     fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
-        find("accounts", &self.customers, id.0.as_str())
+        match self.write_back.customer(id) {
+            Some(customer) => Ok(Some(customer)),
+            None => find("accounts", &self.customers, id.0.as_str()),
+        }
     }
     fn put_customer(&mut self, customer: &Customer) -> Result<(), StoreError> {
-        keep(&mut self.customers, customer.id.0.as_str(), customer)
+        self.write_back.put_customer(customer);
+        Ok(())
     }
 
     fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
-        find("keys", &self.keys, id.0.as_str())
+        match self.write_back.key(id) {
+            Some(key) => Ok(Some(key)),
+            None => find("keys", &self.keys, id.0.as_str()),
+        }
     }
     fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, StoreError> {
         Ok(self.key_digests.get(digest.0.0)?.map(|id| KeyId::from(id.value())))
     }
     fn put_key(&mut self, key: &Key) -> Result<(), StoreError> {
         // A key's digest never changes, and its `used` does with every hold: the look-up row is written once.
-        if self.keys.get(key.id.0.as_str())?.is_none() {
+        if self.write_back.put_key(key) && self.keys.get(key.id.0.as_str())?.is_none() {
             self.key_digests.insert(key.digest.0.0, key.id.0.as_str())?;
         }
-        keep(&mut self.keys, key.id.0.as_str(), key)
+        Ok(())
     }
 
     fn live(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
@@ -178,30 +190,16 @@ impl LedgerStorage for Batch<'_> {
     }
 
     fn hold(&self, id: HoldId) -> Result<Option<Hold>, StoreError> {
-        find("holds", &self.holds, layout::hold_key(id))
+        self.write_back.hold(id, &self.holds)
     }
     fn put_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
-        let key = layout::hold_key(hold.id);
-        if matches!(hold.id, HoldId::Request(_)) {
-            self.hold_expiry.insert((hold.expires.0, key), ())?;
-        }
-        keep(&mut self.holds, key, hold)
+        self.write_back.put_hold(hold, &mut self.holds)
     }
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
-        let key = layout::hold_key(hold.id);
-        if matches!(hold.id, HoldId::Request(_)) {
-            self.hold_expiry.remove((hold.expires.0, key))?;
-        }
-        self.holds.remove(key)?;
-        Ok(())
+        self.write_back.remove_hold(hold, &mut self.holds)
     }
     fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, StoreError> {
-        let mut expired = Vec::new();
-        for row in self.hold_expiry.range(..=(now.0, [u8::MAX; 17]))?.take(limit) {
-            let (_, key) = row?.0.value();
-            expired.extend(find("holds", &self.holds, key)?);
-        }
-        Ok(expired)
+        self.write_back.expired_holds(now, limit, &self.holds)
     }
 
     fn idempotency_record(

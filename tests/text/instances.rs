@@ -1,0 +1,38 @@
+//! How many instances of its plugin a text request takes: making one costs as much as a call.
+
+use gatehouse_harness::run;
+use serde_json::Value;
+
+use crate::scene::{Scene, Wire, request};
+
+/// Instances made so far, of all families.
+async fn made(scene: &Scene) -> u64 {
+    let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
+    let page = String::from_utf8_lossy(&metrics.body).into_owned();
+    let of_family =
+        |line: &str| line.strip_prefix("gatehouse_plugin_instances_total{")?.split(' ').nth(1)?.parse().ok();
+    page.lines().filter_map(|line| of_family(line)).sum::<u64>()
+}
+
+#[test]
+fn a_text_request_has_one_instance() {
+    run(async {
+        let scene = Scene::start("").await;
+        let mut large = request(Wire::Chat, "hello", false);
+        large["messages"][0]["content"] = Value::from("a".repeat(300_000));
+        for (what, body, expected) in [
+            ("whole", request(Wire::Chat, "hello", false), 1),
+            ("a stream", request(Wire::Chat, "hello", true), 1),
+            ("refused", serde_json::json!({ "model": "over-chat", "messages": 7 }), 1),
+            ("another account answers", request(Wire::Chat, "[[500:1]] hello", false), 2),
+            ("too large to share one", large, 2),
+        ] {
+            for client in [Wire::Chat, Wire::Messages] {
+                let before = made(&scene).await;
+                let answer = scene.send(client, &body).await.end().await;
+                assert_eq!(made(&scene).await - before, expected, "{what}, {client:?}: {answer:?}");
+            }
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
