@@ -9,9 +9,8 @@ use crate::scene::{Scene, Wire, request};
 async fn made(scene: &Scene) -> u64 {
     let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
     let page = String::from_utf8_lossy(&metrics.body).into_owned();
-    let of_family = |line: &str| {
-        line.strip_prefix("gatehouse_plugin_instances_total{")?.split(' ').nth(1)?.parse::<u64>().ok()
-    };
+    let of_family =
+        |line: &str| line.strip_prefix("gatehouse_plugin_instances_total{")?.split(' ').nth(1)?.parse().ok();
     page.lines().filter_map(|line| of_family(line)).sum::<u64>()
 }
 
