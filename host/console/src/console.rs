@@ -14,7 +14,7 @@ use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::pages::{
     audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, system,
-    tasks, usage,
+    tasks, usage, webhooks,
 };
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
@@ -104,6 +104,7 @@ impl PageContext {
             Page::CustomerNew => Ok(customers::new::show(self, &request)),
             Page::CustomerWithdraw => customers::one::withdraw(self, &request).await,
             Page::Customers => customers::list::show(self, &request).await,
+            Page::DeliveryResend => webhooks::actions::resend(self, &request).await,
             Page::Home => home::show(self, &request).await,
             Page::HomeLive => Ok(home::live(self, request)),
             Page::Key => keys::one::show(self, &request).await,
@@ -144,6 +145,16 @@ impl PageContext {
             Page::Tasks => tasks::list::show(self, &request).await,
             Page::TasksLive => tasks::list::follow(self, request),
             Page::Usage => usage::show(self, &request).await,
+            Page::Webhook => webhooks::one::show(self, &request).await,
+            Page::WebhookCreate => webhooks::new::create(self, &request).await,
+            Page::WebhookDisable => webhooks::actions::disable(self, &request).await,
+            Page::WebhookEnable => webhooks::actions::enable(self, &request).await,
+            Page::WebhookNew => Ok(webhooks::new::show(self, &request)),
+            Page::WebhookRemove => webhooks::actions::remove(self, &request).await,
+            Page::WebhookRetire => webhooks::actions::retire(self, &request).await,
+            Page::WebhookRotate => webhooks::actions::rotate(self, &request).await,
+            Page::WebhookTest => webhooks::actions::test(self, &request).await,
+            Page::Webhooks => webhooks::list::show(self, &request).await,
         }
     }
 }

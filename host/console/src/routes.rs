@@ -21,6 +21,7 @@ pub(crate) enum Page {
     CustomerNew,
     CustomerWithdraw,
     Customers,
+    DeliveryResend,
     Home,
     HomeLive,
     Key,
@@ -61,6 +62,16 @@ pub(crate) enum Page {
     Tasks,
     TasksLive,
     Usage,
+    Webhook,
+    WebhookCreate,
+    WebhookDisable,
+    WebhookEnable,
+    WebhookNew,
+    WebhookRemove,
+    WebhookRetire,
+    WebhookRotate,
+    WebhookTest,
+    Webhooks,
 }
 
 /// One address.
@@ -144,6 +155,17 @@ pub(crate) const ROWS: &[Row] = &[
     change("/tasks/*/cancel", Page::TaskCancel),
     read("/tasks/*/live", Page::TaskLive),
     read("/usage", Page::Usage),
+    read("/webhooks", Page::Webhooks),
+    change("/webhooks", Page::WebhookCreate),
+    fill_in("/webhooks/new", Page::WebhookNew),
+    read("/webhooks/*", Page::Webhook),
+    change("/webhooks/*/disable", Page::WebhookDisable),
+    change("/webhooks/*/enable", Page::WebhookEnable),
+    change("/webhooks/*/remove", Page::WebhookRemove),
+    change("/webhooks/*/retire", Page::WebhookRetire),
+    change("/webhooks/*/rotate", Page::WebhookRotate),
+    change("/webhooks/*/test", Page::WebhookTest),
+    change("/deliveries/*/resend", Page::DeliveryResend),
 ];
 
 /// What a path leads to.

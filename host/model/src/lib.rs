@@ -39,7 +39,7 @@ pub use contract::text::{
 pub use credits::Credits;
 pub use customer::Customer;
 pub use digest::Digest;
-pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
+pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;

@@ -25,6 +25,7 @@ mod store;
 mod tables;
 mod transaction;
 mod usage;
+mod webhooks;
 mod writer;
 
 pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
@@ -39,6 +40,7 @@ pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementR
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use usage::write::KEPT_DAYS_OF_HOURS;
+pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;
 
 #[cfg(test)]

@@ -127,9 +127,10 @@ impl Writer {
                 }
             }
         }
-        guarded(|| batch.close())?;
+        let webhooks = guarded(|| batch.close())?;
         guarded(|| Ok(txn.commit()?))?;
         self.changes.committed(&self.tasks);
+        self.changes.webhooks.committed(webhooks);
         self.tasks.clear();
         self.answer();
         metrics::counter!(metric::COMMITS).increment(1);

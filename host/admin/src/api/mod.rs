@@ -9,6 +9,7 @@ pub(crate) mod operation;
 pub(crate) mod price;
 pub(crate) mod provider;
 pub(crate) mod result;
+pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
@@ -21,4 +22,8 @@ pub use provider::{
 pub use result::{
     AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
     StageVerdict, StageView,
+};
+pub use webhook::{
+    AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, WebhookPolicyView, WebhookRequest,
+    WebhookView,
 };

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
 use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::api::webhook::WebhookRequest;
 use crate::http::access::caller::Role;
 
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
@@ -91,6 +92,11 @@ pub enum Operation {
     KeyRevoke {
         /// Its id.
         key: KeyId,
+    },
+    /// Asks about a webhook, or changes one.
+    Webhook {
+        /// What.
+        request: WebhookRequest,
     },
     /// Sums up the ledger again and checks every hold and every index row against its task.
     Doctor,
@@ -207,6 +213,9 @@ impl Operation {
     /// Whether it may write. An operation that only reads never creates a store.
     #[must_use]
     pub fn writes(&self) -> bool {
+        if let Self::Webhook { request } = self {
+            return request.writes();
+        }
         matches!(
             self,
             Self::CustomerOpen { .. }

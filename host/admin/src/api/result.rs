@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::configuration::{DefaultView, ReloadView};
 use super::price::{PricePreview, PricesView};
 use super::provider::{ProviderAccountView, ProviderView};
+use super::webhook::{DeliveryView, WebhookView};
 use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
@@ -99,6 +100,32 @@ pub enum OperationResult {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         defaults: Vec<DefaultView>,
     },
+    /// A webhook with its last deliveries.
+    Webhook {
+        /// The webhook.
+        webhook: Box<WebhookView>,
+        /// Newest first.
+        deliveries: Vec<DeliveryView>,
+    },
+    /// A webhook with a new secret, which is shown this one time.
+    WebhookSecret {
+        /// The webhook.
+        webhook: Box<WebhookView>,
+        /// The secret, for the receiver.
+        secret: Revealed,
+    },
+    /// Webhooks by id.
+    Webhooks {
+        /// The webhooks.
+        webhooks: Vec<WebhookView>,
+    },
+    /// A webhook was forgotten.
+    WebhookRemoved {
+        /// Its id.
+        id: String,
+    },
+    /// One delivery as it now is.
+    Delivery(DeliveryView),
     /// Plugin versions by family.
     Plugins {
         /// The versions.

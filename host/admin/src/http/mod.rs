@@ -21,3 +21,4 @@ pub use access::caller::{Authenticator, Caller, Claimed, Role};
 pub use access::tokens::Tokens;
 pub(crate) use reply::AdminBody;
 pub use reply::whole;
+pub use values::Moment;

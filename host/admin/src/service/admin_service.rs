@@ -100,6 +100,7 @@ impl AdminService {
                 Ok(OperationResult::KeyCreated { key, secret })
             }
             Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
+            Operation::Webhook { request } => self.webhook_request(request).await,
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             // The listener answers it; without one there is nothing to log in to.
@@ -195,18 +196,21 @@ pub(crate) fn store_failed(error: StoreError) -> OperationError {
     }
 }
 
-/// Whether a request may change keys: anything but money and what changes nothing.
+/// Whether a request may change keys: anything but money, webhooks and what changes nothing.
 fn changes_keys(command: &Command) -> bool {
     let Command::Administer { change: Some(change), .. } = command else { return false };
-    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. })
+    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. } | Command::Webhook { .. })
 }
 
 pub(crate) fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {
-        Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
+        Rejection::NoCustomer(_)
+        | Rejection::NoKey(_)
+        | Rejection::NoWebhook(_)
+        | Rejection::NoDelivery(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
-        Rejection::KeyChanged { .. } => OperationError::Stale(text),
+        Rejection::KeyChanged { .. } | Rejection::WebhookChanged { .. } => OperationError::Stale(text),
         _ => OperationError::Refused(text),
     }
 }

@@ -16,8 +16,8 @@ mod playground;
 mod plugins;
 mod providers;
 mod public_api;
-mod steps;
 mod tasks;
+mod webhooks;
 
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};

@@ -15,3 +15,4 @@ mod recipes;
 pub(crate) mod system;
 pub(crate) mod tasks;
 pub(crate) mod usage;
+pub(crate) mod webhooks;

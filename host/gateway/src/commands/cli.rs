@@ -10,6 +10,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
 use super::values::OutputArgs;
+use super::webhook_args::WebhookCommand;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// Open customer accounts, deposit and withdraw credits
     #[command(subcommand, name = "account", visible_alias = "customer")]
     Customer(CustomerCommand),
+    /// Tell a customer's server when tasks end: make, list, rotate, try out and disable webhooks
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
     Doctor(OutputArgs),
     /// List decisions taken without all facts, such as a lost provider reply; newest first
@@ -325,6 +329,12 @@ mod tests {
             ("gatehouse key create n --account a --unlimited", true),
             ("gatehouse key create n --account a --quota 12.5 --model m --model o --ip ::1", true),
             ("gatehouse key create n --account a", false),
+            ("gatehouse webhook create https://e.test/h --account a --event task.failed", true),
+            ("gatehouse webhook create https://e.test/h --account a --event task.began", false),
+            ("gatehouse webhook list --account a", true),
+            ("gatehouse webhook rotate we_01KBH8V6G40000000000000007", true),
+            ("gatehouse webhook rotate 7", false),
+            ("gatehouse webhook resend msg_01KBH8V6G40000000000000007 --json", true),
             ("gatehouse key create n --account a --quota 1 --unlimited", false),
             ("gatehouse key create n --account a --quota 1e3", false),
             ("gatehouse key create n --account a --unlimited --ip 10.0.0.0/40", false),

@@ -8,8 +8,8 @@ use gatehouse_model::CustomerId;
 use super::cli::{
     AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, PricesCommand, ProviderCommand,
 };
-use super::key_args;
 use super::values::OutputArgs;
+use super::{key_args, webhook_args};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -24,6 +24,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Audit(args) => Ok((Operation::Audit { task: args.task, limit: args.limit }, args.output)),
         Command::Key(command) => Ok(key_args::operation(command)),
         Command::Customer(command) => Ok(customer(command)),
+        Command::Webhook(command) => Ok(webhook_args::operation(command)),
         Command::Reload(output) => Ok((Operation::Reload, output)),
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))

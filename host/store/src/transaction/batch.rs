@@ -4,10 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+};
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
     LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, StepRow, UsageKey, UsageSums,
+    WebhookDelivery, WebhookEndpoint,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -23,6 +26,7 @@ use crate::statement::write::NewEntries;
 use crate::tables::find;
 use crate::transaction::write_back::{HoldTables, WriteBack};
 use crate::usage::write::NewUsage;
+use crate::webhooks::write::WebhookTables;
 
 type Rows<'txn, K> = Table<'txn, K, Row>;
 
@@ -46,6 +50,7 @@ pub(crate) struct Batch<'txn> {
     audit: Rows<'txn, u64>,
     admin_idempotency: AdminIdempotencyTables<'txn>,
     responses: ResponseTables<'txn>,
+    webhooks: WebhookTables<'txn>,
     entries: NewEntries,
     usage: NewUsage,
     write_back: WriteBack,
@@ -79,18 +84,21 @@ impl<'txn> Batch<'txn> {
             audit: txn.open_table(layout::AUDIT)?,
             admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
+            webhooks: WebhookTables::new(txn),
             entries: NewEntries::default(),
             usage: NewUsage::default(),
             write_back: WriteBack::default(),
         })
     }
 
-    /// Writes what is collected until the end of the transaction: one row for what many commands add to.
-    pub(crate) fn close(self) -> Result<(), StoreError> {
-        let Self { txn, entries, usage, write_back, mut customers, mut keys, mut holds, .. } = self;
+    /// Writes what is collected until the end of the transaction: one row for what many commands add to. The webhooks
+    /// whose rows it wrote.
+    pub(crate) fn close(self) -> Result<BTreeSet<WebhookId>, StoreError> {
+        let Self { txn, entries, usage, write_back, mut customers, mut keys, mut holds, webhooks, .. } = self;
         write_back.write(&mut customers, &mut keys, &mut holds)?;
         entries.write(txn)?;
-        usage.write(txn)
+        usage.write(txn)?;
+        Ok(webhooks.written())
     }
 }
 
@@ -274,6 +282,34 @@ impl LedgerStorage for Batch<'_> {
     }
     fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
         self.responses.expired(now, limit)
+    }
+
+    fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+        self.webhooks.find(id)
+    }
+    fn webhooks_of(&self, customer: &CustomerId) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        self.webhooks.of(customer)
+    }
+    fn put_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), StoreError> {
+        self.webhooks.put(webhook)
+    }
+    fn remove_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), StoreError> {
+        self.webhooks.remove(webhook)
+    }
+    fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+        self.webhooks.delivery(id)
+    }
+    fn oldest_pending_delivery(&self, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StoreError> {
+        self.webhooks.oldest_pending(webhook)
+    }
+    fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
+        self.webhooks.put_delivery(delivery)
+    }
+    fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
+        self.webhooks.remove_delivery(delivery)
+    }
+    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
+        self.webhooks.older_than(before, limit)
     }
 
     fn head(&self) -> Result<LedgerHead, StoreError> {

@@ -10,10 +10,10 @@ mod logs;
 mod plugins;
 mod prices;
 mod providers;
-mod steps;
 mod system;
 mod tasks;
 mod usage;
+mod webhooks;
 
 use super::route::Route;
 
@@ -27,8 +27,8 @@ pub(crate) fn routes() -> Vec<Route> {
         tasks::routes(),
         prices::routes(),
         providers::routes(),
-        steps::routes(),
         plugins::routes(),
+        webhooks::routes(),
         audit::routes(),
         logs::routes(),
         system::routes(),

@@ -7,5 +7,6 @@ mod provider;
 mod result;
 mod steps;
 mod table;
+mod webhook;
 
 pub(crate) use result::{json, stages, text};
