@@ -13,6 +13,7 @@ mod imagine;
 mod imagine_faults;
 mod keys;
 mod media;
+mod operators;
 mod providers;
 mod steps;
 mod tasks;

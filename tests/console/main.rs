@@ -8,6 +8,7 @@ mod browser;
 mod chromium;
 mod flows;
 mod follow;
+mod playground;
 mod plugins;
 mod providers;
 mod scene;

@@ -19,7 +19,7 @@ const THEMES: [&str; 2] = ["light", "dark"];
 fn every_page_is_accessible_and_fits() {
     run(async {
         let scene = start().await;
-        let pages = furnish(&scene).await;
+        let (pages, payer) = furnish(&scene).await;
         let (axe, mut wrong) = (Axe::ready(), Vec::new());
         for (name, path) in &pages {
             scene.tab.goto(path).await;
@@ -35,6 +35,17 @@ fn every_page_is_accessible_and_fits() {
         scene.tab.press("Create key").await;
         scene.tab.see("I have stored it").await;
         check(&scene.tab, "key-created", &axe, &mut wrong).await;
+        scene.tab.goto("/prices").await;
+        scene.tab.press("Show the price").await;
+        scene.tab.see("Keys tried").await;
+        check(&scene.tab, "prices-preview", &axe, &mut wrong).await;
+        scene.tab.goto(&format!("/playground/context-image?key={payer}")).await;
+        scene.tab.press("Dry run").await;
+        scene.tab.see("Nothing was made.").await;
+        check(&scene.tab, "playground-price", &axe, &mut wrong).await;
+        scene.tab.press("Run").await;
+        scene.tab.see("completed").await;
+        check(&scene.tab, "playground-result", &axe, &mut wrong).await;
         scene.tab.goto("/system").await;
         scene.tab.press("Check the ledger").await;
         scene.tab.see("The ledger adds up").await;
@@ -51,8 +62,9 @@ fn every_page_is_accessible_and_fits() {
     });
 }
 
-/// Fills the gateway with what pages show, long and strange names included; every page to look at.
-async fn furnish(scene: &Scene) -> Vec<(String, String)> {
+/// Fills the gateway with what pages show, long and strange names included; every page to look at, and the id of a key that
+/// has credit.
+async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
     let gateway = &scene.gateway;
     let key = gateway.open_account("acme", "1000").await;
     gateway.command(&["account", "open", "empty"]).await;
@@ -76,7 +88,7 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
     let waiting = key.post("/v1/images/generations", &body).await.json();
     let waiting = waiting["data"][0]["task_id"].as_str().expect("a task");
     let page = |name: &str, path: &str| (name.to_owned(), path.to_owned());
-    vec![
+    let pages = vec![
         page("home", "/"),
         page("keys", "/keys"),
         page("keys-none", "/keys?q=nothing"),
@@ -94,12 +106,21 @@ async fn furnish(scene: &Scene) -> Vec<(String, String)> {
         page("task-failed", &format!("/tasks/{lost}")),
         page("usage", "/usage?range=24h"),
         page("usage-none", "/usage?model=nothing"),
+        page("prices", "/prices"),
+        page("playground", "/playground"),
+        page("playground-image", "/playground/context-image"),
+        page("playground-film", "/playground/clip"),
+        page("playground-text", "/playground/chat"),
         page("providers", "/providers"),
         page("plugins", "/plugins"),
+        page("logs", "/logs"),
+        page("logs-process", "/logs?kind=process"),
+        page("logs-none", "/logs?text=nothing"),
         page("audit", "/audit"),
         page("system", "/system"),
         page("not-found", "/nowhere"),
-    ]
+    ];
+    (pages, key.id().to_owned())
 }
 
 /// Looks at the page that is open, in every theme and width.

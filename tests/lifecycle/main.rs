@@ -13,6 +13,7 @@ mod restarts;
 mod small_disk;
 mod stop;
 mod tls;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

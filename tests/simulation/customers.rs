@@ -3,11 +3,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyPolicy, Pepper, UnixMs};
+use gatehouse_driver::WebhookSecret;
+use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyPolicy, Pepper, UnixMs, WebhookId};
 use gatehouse_store::fault_injection::Disk;
 use gatehouse_store::{Config, Store};
-use gatehouse_tasks::Command;
+use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint};
 
+use crate::provider::endpoints::HOOK_HOST;
 use crate::random::Random;
 
 /// Deposits in credits: a customer that can pay anything, one that cannot, and a third.
@@ -52,13 +54,41 @@ pub(crate) fn credits(whole: i64) -> Credits {
     Credits(whole * Credits::UNIT)
 }
 
-/// A disk that holds the customers, their deposits and their keys.
-pub(crate) fn first_disk() -> Vec<u8> {
-    static MADE: OnceLock<Vec<u8>> = OnceLock::new();
-    MADE.get_or_init(make_disk).clone()
+/// The secret of the only webhook.
+pub(crate) fn webhook_secret() -> WebhookSecret {
+    WebhookSecret::mint(&Random::new(4))
 }
 
-fn make_disk() -> Vec<u8> {
+/// The webhook of the first customer.
+fn webhook() -> WebhookEndpoint {
+    let (id, at) = (WebhookId::from_bits(1), UnixMs(1));
+    WebhookEndpoint {
+        id,
+        customer: customer(0),
+        url: format!("http://{HOOK_HOST}/hook"),
+        events: Vec::new(),
+        description: String::new(),
+        created: at,
+        revision: 0,
+        secret: webhook_secret().seal(&pepper(), id, at, &Random::new(5)),
+        old_secret: None,
+        disabled: None,
+        pending: 0,
+        failing_since: None,
+        last_success: None,
+        last_attempt: None,
+    }
+}
+
+/// A disk that holds the customers, their deposits and their keys, and the webhook where one is wanted.
+pub(crate) fn first_disk(with_webhook: bool) -> Vec<u8> {
+    static PLAIN: OnceLock<Vec<u8>> = OnceLock::new();
+    static WITH_WEBHOOK: OnceLock<Vec<u8>> = OnceLock::new();
+    let made = if with_webhook { &WITH_WEBHOOK } else { &PLAIN };
+    made.get_or_init(|| make_disk(with_webhook)).clone()
+}
+
+fn make_disk(with_webhook: bool) -> Vec<u8> {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).expect("a store");
     let at = UnixMs(1);
@@ -69,6 +99,10 @@ fn make_disk() -> Vec<u8> {
         commands.push(Command::Deposit { customer: id, amount, memo: String::new(), at });
     }
     commands.extend(keys().iter().map(|key| Command::AddKey { key: Box::new(Key::clone(key)) }));
+    if with_webhook {
+        let change = Box::new(WebhookChange::Add(Box::new(webhook())));
+        commands.push(Command::Webhook { change, at });
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     for command in commands {
         runtime.block_on(store.execute(command)).expect("a store that works").expect("an allowed command");

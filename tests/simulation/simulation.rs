@@ -13,6 +13,7 @@ use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
 use crate::oracle::memory::Oracle;
 use crate::plan::actions::Plan;
+use crate::provider::hook_record::HookRecord;
 use crate::provider::outcomes::Outages;
 use crate::provider::record::ProviderRecord;
 use crate::random::Random;
@@ -61,7 +62,7 @@ impl Simulation {
     /// A simulation of that plan with a crash at each of those operations. `fault_seed` decides about faults, and nothing else.
     pub(crate) fn new(fault_seed: u64, plan: Plan, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
         let state = State {
-            disk: first_disk(),
+            disk: first_disk(plan.webhook.is_some()),
             next: 0,
             crashes: crashes.into(),
             prices: plan.prices(0),
@@ -78,6 +79,7 @@ impl Simulation {
             text_outcomes: plan.text_outcomes.clone(),
             outages: plan.outages.clone(),
             lists: plan.lists.clone(),
+            hooks: HookRecord::answering(plan.webhook.clone().unwrap_or_default()),
             ..ProviderRecord::default()
         };
         Arc::new(Self {

@@ -2,14 +2,12 @@
 //! providers, large bodies, and providers that answer in another form than the request.
 
 mod embeddings;
-mod fairness;
 mod large;
+mod load;
 mod logprobs;
 mod one_body_streams;
 mod replay;
 mod responses;
 mod scene;
-mod slow_providers;
 mod splits;
-mod thousand_streams;
 mod usage;

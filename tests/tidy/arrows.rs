@@ -42,7 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-tasks",
         ],
     ),
-    ("gatehouse-console", &["gatehouse-admin", "gatehouse-model"]),
+    ("gatehouse-console", &["gatehouse-admin", "gatehouse-docs", "gatehouse-model", "gatehouse-schema"]),
     ("gatehouse-sandbox", &[]),
     (
         "gatehouse",

@@ -19,27 +19,33 @@ mod tests;
 mod token;
 
 pub use api::{
-    AccountErrorView, AccountHealth, AuditNote, BreakerView, Component, DefaultEffect, DefaultView,
-    EffectiveView, Examination, FamilyDefaultsFile, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey,
-    Operation, OperationError, OperationResult, PluginState, PluginView, ProviderAccountView, ProviderView,
-    ReloadView, Revealed, StageVerdict, StageView, WaitingView,
+    AccountErrorView, AccountHealth, AttemptView, AuditNote, BreakerView, Component, DefaultEffect,
+    DefaultView, DeliveryStatus, DeliveryView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
+    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
+    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PricePreview,
+    PricesView, ProviderAccountView, ProviderView, ReloadView, Revealed, StageVerdict, StageView, TokenPrice,
+    UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{MediaFile, MediaRefusal};
-pub use gatehouse_store::{AllTasksPage, AllTasksQuery, KeyQuery, KeyState, RowPage, UsagePeriod};
-pub use gatehouse_tasks::{
-    EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, UsageSums,
+pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing};
+pub use gatehouse_store::{
+    AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, UsagePeriod,
 };
-pub use http::{Authenticator, Caller, Claimed, Role, Tokens, whole};
+pub use gatehouse_tasks::{
+    DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, UsageSums,
+    WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+};
+pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{
     Access, AdminServer, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, Probes, ResponseBody,
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, StagedDefaults, StatementRequest, StoredStates, TaskDetails,
-    UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    AdminService, Backend, Configuration, LOG_LEVELS, LogFilter, LogLine, Logs, Pending, PublicApi,
+    PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest, StoredStates, TaskDetails, UsageGroup,
+    UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

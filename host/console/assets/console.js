@@ -9,6 +9,12 @@ for (const select of document.querySelectorAll("select[data-submits]")) {
   select.addEventListener("change", () => select.form.requestSubmit());
 }
 
+// The form of the playground runs from any of its fields.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.target.closest?.("form")?.querySelector("[data-runs]")?.click();
+});
+
 // A page that shows a secret once warns before it is left by anything but its own button.
 if (document.querySelector("[data-warns-before-leaving]")) {
   const warn = (event) => event.preventDefault();

@@ -12,10 +12,14 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
-use crate::pages::{audit, customers, failure, home, keys, login, plugins, providers, system, tasks, usage};
+use crate::pages::{
+    audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, system,
+    tasks, usage, webhooks,
+};
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
 use crate::routes::{self, Found, Page};
+use crate::runs::Runs;
 
 /// The console.
 #[derive(Clone)]
@@ -25,7 +29,7 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        Self(Arc::new(PageContext { service, sessions, facts }))
+        Self(Arc::new(PageContext { service, sessions, facts, runs: Runs::default() }))
     }
 }
 
@@ -100,6 +104,7 @@ impl PageContext {
             Page::CustomerNew => Ok(customers::new::show(self, &request)),
             Page::CustomerWithdraw => customers::one::withdraw(self, &request).await,
             Page::Customers => customers::list::show(self, &request).await,
+            Page::DeliveryResend => webhooks::actions::resend(self, &request).await,
             Page::Home => home::show(self, &request).await,
             Page::HomeLive => Ok(home::live(self, request)),
             Page::Key => keys::one::show(self, &request).await,
@@ -111,7 +116,14 @@ impl PageContext {
             Page::KeyRevoke => keys::one::revoke(self, &request).await,
             Page::Keys => keys::list::show(self, &request).await,
             Page::Login => Ok(login::show(&request)),
+            Page::Logs => logs::show(self, &request),
+            Page::LogsDownload => logs::download(self, &request),
+            Page::LogsLive => logs::follow(self, request),
             Page::Media => tasks::media::show(self, &request).await,
+            Page::Playground => Ok(playground::list(self, &request)),
+            Page::PlaygroundFamily => playground::show(self, &request).await,
+            Page::PlaygroundLive => playground::follow(self, request),
+            Page::PlaygroundSend => playground::act(self, &request).await,
             Page::PluginActivate => plugins::actions::activate(self, &request).await,
             Page::PluginRemove => plugins::actions::remove(self, &request).await,
             Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
@@ -119,6 +131,8 @@ impl PageContext {
             Page::Plugins => plugins::list::show(self, &request).await,
             Page::ProviderDrain => providers::drain(self, &request).await,
             Page::ProviderResume => providers::resume(self, &request).await,
+            Page::PricePreview => prices::preview(self, &request).await,
+            Page::Prices => prices::show(self, &request).await,
             Page::Providers => providers::show(self, &request).await,
             Page::SessionEnd => system::end_session(self, &request),
             Page::SessionEndAll => Ok(system::end_all_sessions(self)),
@@ -131,6 +145,16 @@ impl PageContext {
             Page::Tasks => tasks::list::show(self, &request).await,
             Page::TasksLive => tasks::list::follow(self, request),
             Page::Usage => usage::show(self, &request).await,
+            Page::Webhook => webhooks::one::show(self, &request).await,
+            Page::WebhookCreate => webhooks::new::create(self, &request).await,
+            Page::WebhookDisable => webhooks::actions::disable(self, &request).await,
+            Page::WebhookEnable => webhooks::actions::enable(self, &request).await,
+            Page::WebhookNew => Ok(webhooks::new::show(self, &request)),
+            Page::WebhookRemove => webhooks::actions::remove(self, &request).await,
+            Page::WebhookRetire => webhooks::actions::retire(self, &request).await,
+            Page::WebhookRotate => webhooks::actions::rotate(self, &request).await,
+            Page::WebhookTest => webhooks::actions::test(self, &request).await,
+            Page::Webhooks => webhooks::list::show(self, &request).await,
         }
     }
 }

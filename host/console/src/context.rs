@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use gatehouse_admin::{AdminService, Revealed, Sessions};
 
+use crate::runs::Runs;
+
 /// What the pages say of the gateway they belong to.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -27,4 +29,6 @@ pub(crate) struct PageContext {
     pub(crate) service: Arc<AdminService>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) facts: Facts,
+    /// Requests of the playground.
+    pub(crate) runs: Runs,
 }

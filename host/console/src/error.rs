@@ -31,7 +31,9 @@ impl PageError {
 impl From<OperationError> for PageError {
     fn from(error: OperationError) -> Self {
         let status = match &error {
-            OperationError::Invalid(_) | OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            OperationError::Invalid(_)
+            | OperationError::InvalidField { .. }
+            | OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
             OperationError::NotFound(_) => StatusCode::NOT_FOUND,
             OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
             OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,

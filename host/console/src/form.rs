@@ -17,6 +17,27 @@ impl Form {
         self.0.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value.trim())
     }
 
+    /// Adds a field.
+    pub(crate) fn push(&mut self, name: &str, value: String) {
+        self.0.push((name.to_owned(), value));
+    }
+
+    /// Whether there is a field of that name, be it empty.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(field, _)| field == name)
+    }
+
+    /// The first field of that name as it was typed, unless that is nothing but white space.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        let value = self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())?;
+        (!value.trim().is_empty()).then_some(value)
+    }
+
+    /// Whether any field whose name begins so has a value.
+    pub(crate) fn begins_with(&self, start: &str) -> bool {
+        self.0.iter().any(|(field, value)| field.starts_with(start) && !value.trim().is_empty())
+    }
+
     /// Every field of that name.
     pub(crate) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.trim())

@@ -14,6 +14,8 @@ mod pages;
 mod parts;
 mod request;
 mod routes;
+mod runs;
+mod schema_form;
 #[cfg(test)]
 mod tests;
 

@@ -5,6 +5,8 @@ use http::Method;
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
+/// Bytes of a form that holds a client's request.
+const REQUEST: usize = 4 << 20;
 /// The largest component that a configuration can allow.
 const COMPONENT: usize = 64 << 20;
 
@@ -19,6 +21,7 @@ pub(crate) enum Page {
     CustomerNew,
     CustomerWithdraw,
     Customers,
+    DeliveryResend,
     Home,
     HomeLive,
     Key,
@@ -30,7 +33,14 @@ pub(crate) enum Page {
     KeySave,
     Keys,
     Login,
+    Logs,
+    LogsDownload,
+    LogsLive,
     Media,
+    Playground,
+    PlaygroundFamily,
+    PlaygroundLive,
+    PlaygroundSend,
     PluginActivate,
     PluginRemove,
     PluginRollBack,
@@ -38,6 +48,8 @@ pub(crate) enum Page {
     Plugins,
     ProviderDrain,
     ProviderResume,
+    PricePreview,
+    Prices,
     Providers,
     SessionEnd,
     SessionEndAll,
@@ -50,6 +62,16 @@ pub(crate) enum Page {
     Tasks,
     TasksLive,
     Usage,
+    Webhook,
+    WebhookCreate,
+    WebhookDisable,
+    WebhookEnable,
+    WebhookNew,
+    WebhookRemove,
+    WebhookRetire,
+    WebhookRotate,
+    WebhookTest,
+    Webhooks,
 }
 
 /// One address.
@@ -101,11 +123,22 @@ pub(crate) const ROWS: &[Row] = &[
     change("/keys/*/revoke", Page::KeyRevoke),
     change("/keys/*/rotate", Page::KeyRotate),
     public("/login", Page::Login),
+    // What a plugin says stands in the log of the process, and may quote what a client wrote.
+    fill_in("/logs", Page::Logs),
+    fill_in("/logs-download", Page::LogsDownload),
+    fill_in("/logs-live", Page::LogsLive),
+    // What is sent and what comes back are prompts and results.
+    fill_in("/playground", Page::Playground),
+    fill_in("/playground/*", Page::PlaygroundFamily),
+    Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
+    fill_in("/playground/*/live", Page::PlaygroundLive),
     read("/plugins", Page::Plugins),
     Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
     change("/plugins/*/activate", Page::PluginActivate),
     change("/plugins/*/remove", Page::PluginRemove),
     change("/plugins/*/rollback", Page::PluginRollBack),
+    read("/prices", Page::Prices),
+    change("/prices", Page::PricePreview),
     read("/providers", Page::Providers),
     change("/providers/*/drain", Page::ProviderDrain),
     change("/providers/*/resume", Page::ProviderResume),
@@ -122,6 +155,17 @@ pub(crate) const ROWS: &[Row] = &[
     change("/tasks/*/cancel", Page::TaskCancel),
     read("/tasks/*/live", Page::TaskLive),
     read("/usage", Page::Usage),
+    read("/webhooks", Page::Webhooks),
+    change("/webhooks", Page::WebhookCreate),
+    fill_in("/webhooks/new", Page::WebhookNew),
+    read("/webhooks/*", Page::Webhook),
+    change("/webhooks/*/disable", Page::WebhookDisable),
+    change("/webhooks/*/enable", Page::WebhookEnable),
+    change("/webhooks/*/remove", Page::WebhookRemove),
+    change("/webhooks/*/retire", Page::WebhookRetire),
+    change("/webhooks/*/rotate", Page::WebhookRotate),
+    change("/webhooks/*/test", Page::WebhookTest),
+    change("/deliveries/*/resend", Page::DeliveryResend),
 ];
 
 /// What a path leads to.

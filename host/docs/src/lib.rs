@@ -11,4 +11,4 @@ mod page;
 
 pub use api::{Answer, Api, Content, ErrorCase, ErrorForm, Family, Operation, Parameter, Security, Surface};
 pub use document::document;
-pub use page::{Page, STYLE, page};
+pub use page::{Page, STYLE, Sample, page};

@@ -108,6 +108,8 @@ pub struct FamilyListing {
     pub digest: Digest,
     /// Whether it renders tasks itself.
     pub views: bool,
+    /// Its least specific price keys, each of which needs a price.
+    pub price_keys: Vec<String>,
     /// The surfaces that the caller may use; never empty.
     pub surfaces: Vec<SurfaceListing>,
 }

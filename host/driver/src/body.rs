@@ -25,6 +25,7 @@ pub struct CheckedBody {
     json: Json,
     model: Option<String>,
     dry_run: bool,
+    price_only: bool,
 }
 
 /// What one pass over an object keeps of it; every other field is skipped.
@@ -83,13 +84,24 @@ impl CheckedBody {
             None => (false, json),
             Some(value) => (dry_run(value)?, without_member(text, value.get()).into()),
         };
-        Ok(Self { json, model, dry_run })
+        Ok(Self { json, model, dry_run, price_only: false })
     }
 
     /// Whether the client only asks what the request would come to.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.dry_run
+    }
+
+    /// The same body, of which only the price is asked, of no payer in particular: rates, balance and quota do not matter.
+    #[must_use]
+    pub fn for_price(self) -> Self {
+        Self { dry_run: true, price_only: true, ..self }
+    }
+
+    /// Whether only the price is asked.
+    pub(crate) fn is_price_only(&self) -> bool {
+        self.price_only
     }
 
     /// The bytes as they came, without `dry_run`.

@@ -85,6 +85,7 @@ impl Driver {
             tokio::spawn(Arc::clone(&state).run_loop()),
             tokio::spawn(Arc::clone(&state).run_housekeeping()),
             tokio::spawn(Arc::clone(&state).watch_disks()),
+            tokio::spawn(Arc::clone(&state).run_webhooks()),
         ];
         *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
         Ok(Self { state })
@@ -97,6 +98,15 @@ impl Driver {
         state.tables.store(Arc::new(tables.over(&state.upstream)));
         // An account may have more permits than before.
         state.live.ask_again(state.now());
+    }
+
+    /// Checks an address for a webhook, as far as it can be without a name server.
+    ///
+    /// # Errors
+    /// Why nothing would be sent there, for its owner.
+    pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
+        let over_http = self.state.config.webhooks_over_http;
+        self.state.upstream.check_post_url(url, over_http).map_err(|error| error.to_string())
     }
 
     /// The providers, for a change of the configuration.

@@ -1,5 +1,5 @@
 //! The driver turns a request into a durable task, takes each task through its steps, serves text requests,
-//! recovers live tasks at a start, and shuts down without losing work.
+//! sends what webhooks are told, recovers live tasks at a start, and shuts down without losing work.
 //!
 //! It owns submission, the scheduler, the step protocol (run, commit, call, commit), text requests, recovery and
 //! shutdown. It is the only crate that joins store, runtime, upstream and media. It never parses HTTP and never
@@ -22,6 +22,7 @@ mod state;
 mod step;
 mod submit;
 mod text;
+mod webhooks;
 
 pub use api::{
     ChargeUnit, DryRun, DryRunCharge, FamilyListing, ModelListing, Receipt, SubmitRequest, SurfaceListing,
@@ -35,7 +36,9 @@ pub use errors::{CancelError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
-pub use gatehouse_upstream::{AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate};
+pub use gatehouse_upstream::{
+    AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
+};
 pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
@@ -44,3 +47,4 @@ pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
     TokenPrices, check_models,
 };
+pub use webhooks::secret::{UnreadableSecret, WebhookSecret};

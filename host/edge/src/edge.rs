@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::backend::Backend;
 use crate::config::{Config, count};
 use crate::http::auth::Auth;
+use crate::http::local::LocalRequests;
 use crate::http::pipeline::Pipeline;
 use crate::net::listen::Listeners;
 use crate::net::tls::{Certificates, TlsError};
@@ -50,6 +51,7 @@ pub struct Edge {
     permits: Arc<Semaphore>,
     connections: u32,
     clock: Arc<dyn Clock>,
+    pipeline: Arc<Pipeline>,
 }
 
 impl Edge {
@@ -95,8 +97,9 @@ impl Edge {
         let connections = u32::try_from(count(config.limits.connections).min(Semaphore::MAX_PERMITS));
         let lame_duck = Duration::from_millis(u64::from(config.lame_duck_ms));
         let auth = Auth::new(pepper);
-        let pipeline = Pipeline::new(backend, config, auth, Arc::clone(&clock), seed, watched.clone());
-        let shared = Arc::new(Listeners::new(Arc::new(pipeline), tls, watched));
+        let time = Arc::clone(&clock);
+        let pipeline = Arc::new(Pipeline::new(backend, config, auth, time, seed, watched.clone()));
+        let shared = Arc::new(Listeners::new(Arc::clone(&pipeline), tls, watched));
         let accept = |(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener));
         let accepting = listeners.into_iter().map(accept).collect();
         let permits = Arc::clone(&shared.permits);
@@ -109,6 +112,7 @@ impl Edge {
             permits,
             connections: connections.unwrap_or(u32::MAX),
             clock,
+            pipeline,
         })
     }
 
@@ -116,6 +120,12 @@ impl Edge {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Requests of this process itself, which come over no listener.
+    #[must_use]
+    pub fn local(&self) -> LocalRequests {
+        LocalRequests::new(Arc::clone(&self.pipeline))
     }
 
     /// The certificate in use, to reload it.

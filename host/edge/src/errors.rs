@@ -235,6 +235,11 @@ impl Refusal {
         self.0.cause.as_deref()
     }
 
+    /// For those who are no clients: the error's row, its message and its field.
+    pub(crate) fn parts(&self) -> (&'static ErrorRow, &str, Option<&str>) {
+        (self.row(), &self.0.message, self.0.param.as_deref())
+    }
+
     #[cfg(test)]
     pub(crate) fn kind(&self) -> Kind {
         self.0.kind

@@ -28,5 +28,6 @@ mod tests;
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
+pub use http::local::{LocalError, LocalRequests};
 pub use http::surfaces::{SurfaceRow, plugin_surfaces, surfaces};
 pub use net::tls::{Certificates, TlsError};

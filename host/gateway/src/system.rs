@@ -1,5 +1,6 @@
 //! The real clock and the real source of randomness: no other code asks the operating system for either.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -55,15 +56,64 @@ impl Clock for SystemClock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemSeed;
 
+/// Numbers and ids take at most this; what is longer is a secret, and is read for itself.
+const SHORT: usize = 16;
+
+/// Random bytes read ahead for one thread, so that an id does not cost a system call. Each is given out once and erased.
+struct ReadAhead {
+    bytes: [u8; 512],
+    used: usize,
+}
+
+thread_local! {
+    static READ_AHEAD: RefCell<ReadAhead> = const { RefCell::new(ReadAhead { bytes: [0; 512], used: 512 }) };
+}
+
+impl ReadAhead {
+    fn fill(&mut self, into: &mut [u8]) {
+        if self.bytes.len() - self.used < into.len() {
+            read_random(&mut self.bytes);
+            self.used = 0;
+        }
+        let given = &mut self.bytes[self.used..self.used + into.len()];
+        into.copy_from_slice(given);
+        given.fill(0);
+        self.used += into.len();
+    }
+}
+
 impl Seed for SystemSeed {
     fn fill(&self, into: &mut [u8]) {
-        getrandom::fill(into).expect("an operating system without randomness cannot make keys");
+        if into.len() > SHORT {
+            return read_random(into);
+        }
+        READ_AHEAD.with_borrow_mut(|ahead| ahead.fill(into));
     }
+}
+
+fn read_random(into: &mut [u8]) {
+    getrandom::fill(into).expect("an operating system without randomness cannot make keys");
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn no_random_bytes_are_given_out_twice() {
+        let mut seen = HashSet::new();
+        for _ in 0..200 {
+            for length in [8, 10, 16, 32] {
+                let mut bytes = vec![0; length];
+                SystemSeed.fill(&mut bytes);
+                assert!(seen.insert(bytes[..8].to_vec()), "{bytes:?} of {length} came before");
+            }
+        }
+        let all = READ_AHEAD.with_borrow(|ahead| ahead.bytes[..ahead.used].to_vec());
+        assert!(all.iter().all(|byte| *byte == 0), "what was given out is erased");
+    }
 
     #[test]
     fn time_follows_the_wall_clock_forward_and_never_back() {

@@ -132,6 +132,14 @@ time_ordered_id!(
     /// A result copied into the gateway's own media store.
     MediaId, "m_"
 );
+time_ordered_id!(
+    /// An address of a customer that learns when its tasks end.
+    WebhookId, "we_"
+);
+time_ordered_id!(
+    /// One event for one webhook; the same on every attempt (`webhook-id`).
+    DeliveryId, "msg_"
+);
 
 macro_rules! name_id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -13,6 +13,7 @@ mod digest;
 mod ids;
 mod key;
 pub mod metric;
+mod recent;
 mod secret;
 mod status;
 mod task;
@@ -38,8 +39,9 @@ pub use contract::text::{
 pub use credits::Credits;
 pub use customer::Customer;
 pub use digest::Digest;
-pub use ids::{BlobId, BrokenId, CustomerId, KeyId, MediaId, RequestId, Seed, TaskId};
+pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;
 pub use status::Status;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};

@@ -40,6 +40,8 @@ pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
 pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.
 pub const PLUGIN_CALLS: &str = "gatehouse_plugin_calls_total";
+/// Plugin instances made, by `family`: one for each call, but one for a text request or stream.
+pub const PLUGIN_INSTANCES: &str = "gatehouse_plugin_instances_total";
 /// New work refused because its customer has filled the family's queue, by `family`.
 pub const PLUGIN_QUEUE_FULL: &str = "gatehouse_plugin_queue_full_total";
 /// Seconds of a plugin call, by `family`.

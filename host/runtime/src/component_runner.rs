@@ -144,7 +144,7 @@ impl ComponentRunner {
         reply: Reply,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
         let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.answer(&cx, &state, reply))
+        self.verifier.run(move || version.answer(&cx, &state, reply, None))
     }
 
     /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
@@ -160,7 +160,7 @@ impl ComponentRunner {
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         let version = Arc::clone(&self.version);
         self.verifier.run(move || {
-            let mut stream = version.relay(&cx, &state)?;
+            let mut stream = version.relay(&cx, &state, None)?;
             let is_over =
                 |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];

@@ -14,7 +14,10 @@ use crate::deploy::stages::fit::Inventory;
 use crate::exec::limits::Limits;
 
 /// Streams open at once unless an operator says otherwise.
-pub const STREAMS: usize = 1024;
+pub const STREAMS: usize = 1536;
+
+/// Requests answered whole that keep their instance until the provider has answered; more make a second one.
+pub(crate) const REQUEST_INSTANCES: usize = 64;
 
 /// Settings of the plugin runtime.
 #[derive(Clone, Debug)]
@@ -23,7 +26,7 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Plugin threads; 0 means one for each processor.
     pub threads: usize,
-    /// Text streams open at once; each holds an instance.
+    /// Text streams open at once; each holds an instance. One customer gets at most two thirds of them.
     pub streams: usize,
     /// Limits of every family not named in `limits_by_family`.
     pub limits: Limits,

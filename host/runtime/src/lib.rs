@@ -50,5 +50,5 @@ pub use registry::{ModelRow, Registry, Resolved};
 pub use service::{PluginService, StepRoute};
 pub use version::Version;
 pub use version_error::{RemoveError, VersionUnavailable};
-pub use version_text::MAX_OUTPUT_TOKENS;
+pub use version_text::{MAX_OUTPUT_TOKENS, PreparedText, RequestInstance};
 pub use versions::{VersionState, VersionSummary};

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{Clock, Digest};
-use tokio::sync::Semaphore;
 
-use crate::config::Config;
+use crate::config::{Config, REQUEST_INSTANCES};
 use crate::deploy::canary::{Canaries, FaultWindow};
 use crate::deploy::error::{OpenError, StageError};
 use crate::deploy::manifest_index::ManifestEntry;
@@ -17,6 +16,7 @@ use crate::deploy::stages::admit::AdmitError;
 use crate::deploy::stages::compile::Compiler;
 use crate::deploy::stages::rehearse::LiveStates;
 use crate::deploy::verifier::Verifier;
+use crate::exec::instance_permits::InstancePermits;
 use crate::exec::single_flight::SingleFlight;
 use crate::exec::threads::Threads;
 use crate::registry::Registry;
@@ -35,7 +35,9 @@ pub(crate) struct ServiceState {
     pub(crate) store: Arc<PluginStore>,
     pub(crate) threads: Threads,
     /// Streams that may be open at once; each holds an instance.
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: Arc<InstancePermits>,
+    /// Of requests that are answered whole, between their two calls.
+    pub(crate) request_instances: Arc<InstancePermits>,
     pub(crate) registry: ArcSwap<Registry>,
     /// Every loaded version: the active ones, and those that a task or a caller holds.
     pub(crate) loaded: Mutex<HashMap<Digest, Weak<Version>>>,
@@ -77,7 +79,8 @@ impl ServiceState {
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let state = Self {
             compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store)),
-            streams: Arc::new(Semaphore::new(config.streams)),
+            streams: InstancePermits::new(config.streams),
+            request_instances: InstancePermits::new(REQUEST_INSTANCES),
             threads: if synchronous { threads.synchronous() } else { threads },
             verifier,
             store,

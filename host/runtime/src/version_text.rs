@@ -6,11 +6,15 @@ use std::sync::Arc;
 use gatehouse_model::{
     Answered, Body, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest, UnixMs,
 };
+use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
+use crate::abi_v1::exports::Family;
 use crate::abi_v1::text;
 use crate::exec::answer_rules;
+use crate::exec::guest::Guest;
 use crate::exec::instance::Instance;
+use crate::exec::instance_permits::InstancePermit;
 use crate::fault::Fault;
 use crate::version::{REPLY, REQUEST, Version};
 
@@ -35,10 +39,48 @@ impl Version {
     ) -> Result<Result<Prepared, Refusal>, Fault> {
         let (bytes, provider) = (request.body.len(), request.route.provider.clone());
         self.check_input(REQUEST, bytes, self.limits().text())?;
-        let answer = self
-            .call_for_input(bytes, budget_ms, |family, store| text::prepare(family, store, cx, request))
-            .map_err(|fault| fault.for_input(REQUEST, bytes))?;
-        match answer {
+        let answer =
+            self.call_for_input(bytes, budget_ms, |family, store| text::prepare(family, store, cx, request));
+        self.judge_prepared(answer, bytes, provider)
+    }
+
+    /// Prepares a request in an instance that its answer or stream may use too, where `permit` allows it to be kept;
+    /// it is told whether a stream is wanted. A stream without a permit is busy.
+    pub(crate) fn prepare_and_keep(
+        self: &Arc<Self>,
+        cx: &Context,
+        request: TextRequest,
+        permit: impl FnOnce(bool) -> Option<InstancePermit>,
+    ) -> Result<Result<PreparedText, Refusal>, Fault> {
+        let bytes = request.body.len();
+        let (instance, prepared) = if bytes > MAX_KEPT {
+            (None, self.prepare(cx, request)?)
+        } else {
+            let provider = request.route.provider.clone();
+            self.check_input(REQUEST, bytes, self.limits().text())?;
+            let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?;
+            let answer = instance.call(|family, store| text::prepare(family, store, cx, request));
+            (Some(instance), self.judge_prepared(answer, bytes, provider)?)
+        };
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let instance = match permit(prepared.streaming) {
+            Some(permit) => Some(Box::new(RequestInstance { instance, version: Arc::clone(self), permit })),
+            None if prepared.streaming => return Err(Fault::Busy),
+            None => None,
+        };
+        Ok(Ok(PreparedText { prepared, instance }))
+    }
+
+    fn judge_prepared(
+        &self,
+        answer: Result<Result<Prepared, Refusal>, Fault>,
+        bytes: usize,
+        provider: String,
+    ) -> Result<Result<Prepared, Refusal>, Fault> {
+        match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(prepared) => {
                 let state = prepared.state.len();
                 let checked = self.check_prepared(prepared, provider).map(Ok);
@@ -69,15 +111,18 @@ impl Version {
         cx: &Context,
         state: &[u8],
         reply: Reply,
+        instance: Option<Instance>,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
         let bytes = match &reply.body {
             Body::Inline(bytes) => bytes.len(),
             Body::Blob(_) => 0,
         };
         self.check_input(REPLY, bytes, self.limits().crossing())?;
-        let answer = self.call_for_input(bytes, self.limits().call_ms.get(), |family, store| {
-            text::whole(family, store, cx, state, reply)
-        })?;
+        let whole = |family: &Family, store: &mut Store<Guest>| text::whole(family, store, cx, state, reply);
+        let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
+            Some(mut instance) => instance.call(whole)?,
+            None => self.call_for_input(bytes, self.limits().call_ms.get(), whole)?,
+        };
         match answer {
             Ok(answered) => {
                 answer_rules::json("answer", &answered.body)?;
@@ -87,10 +132,56 @@ impl Version {
         }
     }
 
-    pub(crate) fn relay(self: &Arc<Self>, cx: &Context, state: &[u8]) -> Result<Stream, Fault> {
-        let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?;
+    pub(crate) fn relay(
+        self: &Arc<Self>,
+        cx: &Context,
+        state: &[u8],
+        instance: Option<Instance>,
+    ) -> Result<Stream, Fault> {
+        let mut instance = match instance {
+            Some(instance) => instance,
+            None => Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?,
+        };
         let relay = instance.call(|family, store| text::relay(family, store, cx, state))?;
         Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now })
+    }
+}
+
+/// A request and an answer up to this many bytes share an instance; larger ones need its memory for themselves.
+const MAX_KEPT: usize = 256 << 10;
+
+/// A prepared request.
+#[derive(Debug)]
+pub struct PreparedText {
+    /// What is to be asked.
+    pub prepared: Prepared,
+    /// For the answer or the stream, where one may be kept.
+    pub instance: Option<Box<RequestInstance>>,
+}
+
+/// The instance that prepared a text request, for the call that translates its answer: to make another one costs as much
+/// as that call. And the permit to keep one, which a stream keeps to its end.
+pub struct RequestInstance {
+    /// `None` when it was used, or was not worth keeping.
+    instance: Option<Instance>,
+    version: Arc<Version>,
+    permit: InstancePermit,
+}
+
+impl std::fmt::Debug for RequestInstance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RequestInstance({:?})", self.version)
+    }
+}
+
+impl RequestInstance {
+    /// The instance, once, if `version` made it.
+    pub(crate) fn take(&mut self, version: &Version) -> Option<Instance> {
+        if std::ptr::eq(&*self.version, version) { self.instance.take() } else { None }
+    }
+
+    pub(crate) fn into_permit(self) -> InstancePermit {
+        self.permit
     }
 }
 

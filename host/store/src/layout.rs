@@ -65,7 +65,7 @@ pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 11] = [
+pub(crate) const ADDED: [&str; 16] = [
     "names",
     "name-owners",
     "responses",
@@ -77,7 +77,30 @@ pub(crate) const ADDED: [&str; 11] = [
     "ledger-index",
     "admin-idempotency",
     "admin-idempotency-expiry",
+    "webhooks",
+    "webhook-owners",
+    "deliveries",
+    "delivery-index",
+    "delivery-due",
 ];
+
+/// Webhooks by id.
+pub(crate) const WEBHOOKS: TableDefinition<'_, u128, Row> = TableDefinition::new("webhooks");
+/// Webhooks by customer and id.
+pub(crate) const WEBHOOK_OWNERS: TableDefinition<'_, (&str, u128), ()> =
+    TableDefinition::new("webhook-owners");
+/// Deliveries to webhooks by id.
+pub(crate) const DELIVERIES: TableDefinition<'_, u128, Row> = TableDefinition::new("deliveries");
+/// Deliveries by webhook, [`ALL_DELIVERIES`] or [`PENDING_DELIVERIES`], and id.
+pub(crate) const DELIVERY_INDEX: TableDefinition<'_, (u128, u8, u128), ()> =
+    TableDefinition::new("delivery-index");
+/// Deliveries that wait, by webhook, moment of the next attempt, and id.
+pub(crate) const DELIVERY_DUE: TableDefinition<'_, (u128, u64, u128), ()> =
+    TableDefinition::new("delivery-due");
+/// Rows of [`DELIVERY_INDEX`] for every delivery of a webhook.
+pub(crate) const ALL_DELIVERIES: u8 = 0;
+/// Rows of [`DELIVERY_INDEX`] for those that wait.
+pub(crate) const PENDING_DELIVERIES: u8 = 1;
 
 /// Remembered requests of operators by token.
 pub(crate) const ADMIN_IDEMPOTENCY: TableDefinition<'_, DigestKey, Row> =

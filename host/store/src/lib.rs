@@ -6,7 +6,6 @@
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.
 
 mod administration;
-mod batch;
 mod changes;
 mod config;
 mod disk_full;
@@ -24,7 +23,9 @@ mod row;
 mod statement;
 mod store;
 mod tables;
+mod transaction;
 mod usage;
+mod webhooks;
 mod writer;
 
 pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
@@ -39,6 +40,7 @@ pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementR
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use usage::write::KEPT_DAYS_OF_HOURS;
+pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;
 
 #[cfg(test)]

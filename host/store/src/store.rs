@@ -13,7 +13,7 @@ use redb::{Database, DatabaseError, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::changes::{TaskChanges, TaskListener};
+use crate::changes::{TaskChanges, TaskListener, WebhookChanges};
 use crate::config::Config;
 use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
@@ -136,6 +136,10 @@ impl Store {
     #[must_use]
     pub fn listen(&self, task: TaskId) -> TaskListener {
         self.shared.changes.listen(task)
+    }
+
+    pub(crate) fn webhook_changes(&self) -> &WebhookChanges {
+        &self.shared.changes.webhooks
     }
 
     /// Applies a command and makes it durable; the answer comes after the commit that holds it.

@@ -17,10 +17,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
 
-use crate::batch::Batch;
 use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
+use crate::transaction::batch::Batch;
 
 /// What a command came to.
 pub(crate) type Outcome = Result<Applied, Rejection>;
@@ -127,9 +127,10 @@ impl Writer {
                 }
             }
         }
-        guarded(|| batch.close())?;
+        let webhooks = guarded(|| batch.close())?;
         guarded(|| Ok(txn.commit()?))?;
         self.changes.committed(&self.tasks);
+        self.changes.webhooks.committed(webhooks);
         self.tasks.clear();
         self.answer();
         metrics::counter!(metric::COMMITS).increment(1);

@@ -16,6 +16,8 @@ use crate::responses::rules as responses;
 use crate::steps::rules as steps;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::{advance, finish, join, submit, sweep};
+use crate::webhooks::change::WebhookChange;
+use crate::webhooks::{deliveries, endpoints};
 
 /// Applies one command.
 ///
@@ -83,6 +85,23 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
         Command::SweepResponses { now, limit } => responses::sweep(storage, now, limit),
+        Command::Webhook { change, at } => webhook(storage, *change, at),
+    }
+}
+
+fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs) -> Ruling<Applied, B> {
+    match change {
+        WebhookChange::Add(webhook) => endpoints::add(storage, &webhook),
+        WebhookChange::Edit { id, revision, policy } => endpoints::edit(storage, id, revision, policy, at),
+        WebhookChange::Remove { id } => endpoints::remove(storage, id),
+        WebhookChange::Rotate { id, secret } => endpoints::rotate(storage, id, secret, at),
+        WebhookChange::Retire { id } => endpoints::retire(storage, id),
+        WebhookChange::Test { id, delivery } => deliveries::test(storage, id, delivery, at),
+        WebhookChange::Resend { delivery } => deliveries::resend(storage, delivery, at),
+        WebhookChange::Record { delivery, attempt, retry_after_ms, chance } => {
+            deliveries::record(storage, delivery, attempt, (retry_after_ms, chance), at)
+        }
+        WebhookChange::Sweep { limit } => deliveries::sweep(storage, limit, at),
     }
 }
 

@@ -16,6 +16,7 @@ mod steps;
 mod storage;
 mod task;
 mod usage;
+mod webhooks;
 
 pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest, FieldChange};
 pub use apply::apply;
@@ -40,6 +41,12 @@ pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};
 pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_out};
 pub use task::join::MAX_UNDELIVERED_JOINS;
 pub use usage::sums::{UsageKey, UsageSums, hour_of};
+pub use webhooks::change::WebhookChange;
+pub use webhooks::record::{
+    DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_PENDING, MAX_URL, MAX_WEBHOOKS, OldSecret,
+    SealedSecret, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+};
+pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP};
 
 #[cfg(test)]
 mod tests;

@@ -136,7 +136,7 @@ impl Upstream {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
+    pub(crate) fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));
@@ -316,7 +316,7 @@ fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, Fe
 }
 
 impl FetchError {
-    fn of(error: ExchangeError, url: &Url) -> Self {
+    pub(crate) fn of(error: ExchangeError, url: &Url) -> Self {
         match error {
             ExchangeError::NotSent(ConnectError::NotPublic { .. }) | ExchangeError::NoHost(_) => {
                 let host = url.host_str().unwrap_or_default();

@@ -8,7 +8,7 @@
 //! Never retries what may have been executed (a 401 for an old token says that it was not), never follows a redirect of a
 //! call, never shows a credential to a plugin or a log line, never reads the environment (secrets come in resolved), never
 //! stores bytes itself (see [`Blobs`]).
-//! Called by `driver` (calls) and `media` (fetch).
+//! Called by `driver` (calls, posts to webhooks) and `media` (fetch).
 //!
 //! ```text
 //! Call --(CallPermit)--> credential --> target --> request (blobs, signature) --> Connector --> socket
@@ -24,6 +24,7 @@ mod fetch;
 mod headers;
 mod permits;
 mod pool;
+mod post;
 mod provider;
 mod request;
 mod response;
@@ -41,10 +42,12 @@ pub use config::settings::{AccountConfig, Config, FairnessConfig, FetchConfig, P
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;
+pub use pool::breaker::{Admission, Breaker};
 pub use pool::call_permit::CallPermit;
 pub use pool::operator::last_errors::AccountError;
 pub use pool::operator::overview::{AccountOverview, BreakerState, ProviderOverview};
 pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
+pub use post::{Answer, Post, check_post_url};
 pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;

@@ -5,3 +5,4 @@ pub(crate) mod joins;
 mod references;
 pub(crate) mod tasks;
 pub(crate) mod texts;
+pub(crate) mod webhooks;

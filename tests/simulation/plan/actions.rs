@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use gatehouse_model::Credits;
 
 use crate::plan::requests::{PatchCall, QuiltFields, Submission, SubmissionKind, TextCall};
+use crate::provider::hook_record::HookAnswer;
 use crate::provider::outcomes::{ListAnswer, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
 
@@ -57,6 +58,9 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Time limit of a task, s.
     pub(crate) limit_s: u32,
+    /// How the receiver of the first customer's webhook answers, in turn; then it takes everything. Without it there is no
+    /// webhook.
+    pub(crate) webhook: Option<VecDeque<HookAnswer>>,
 }
 
 impl Plan {
@@ -80,6 +84,7 @@ impl Plan {
             faults: false,
             seed: 1,
             limit_s: 120,
+            webhook: None,
         }
     }
 

@@ -8,6 +8,7 @@ use crate::customers::KEY_COUNT;
 use crate::plan::actions::{Action, Plan};
 use crate::plan::requests::{CLIENTS, QuiltFields, Submission, SubmissionKind, TextCall};
 use crate::plugins;
+use crate::provider::hook_record::HookAnswer;
 use crate::provider::outcomes::{Answer, JobEnd, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
 use crate::random::Random;
@@ -26,6 +27,7 @@ impl Plan {
             faults: true,
             seed: !seed,
             limit_s,
+            webhook: seed.is_multiple_of(4).then(|| [HookAnswer::Status(500), HookAnswer::HangUp].into()),
         };
         let tasks = 3 + random.below(8);
         for number in 0..tasks {

@@ -5,6 +5,9 @@ use gatehouse_model::Protocol;
 /// Accounts at the provider and their concurrency, in order of priority.
 pub(crate) const ACCOUNT_LIMITS: [(&str, usize); 2] = [("main", 3), ("spare", 2)];
 
+/// Where webhooks are posted to.
+pub(crate) const HOOK_HOST: &str = "hooks.customer.test";
+
 /// The key of an account: this, and its name.
 pub(crate) const KEY_OF: &str = "the key of ";
 
@@ -15,13 +18,16 @@ pub(crate) enum Endpoint {
     Poll,
     Delivery,
     Text(Protocol),
+    /// No provider: where a customer hears of its tasks.
+    Hook,
 }
 
 /// Each endpoint has a name; its address follows from its number.
-pub(crate) const ENDPOINTS: [(&str, Endpoint); 5] = [
+pub(crate) const ENDPOINTS: [(&str, Endpoint); 6] = [
     ("api.provider.test", Endpoint::Submit),
     ("region.provider.test", Endpoint::Poll),
     ("delivery.provider.test", Endpoint::Delivery),
     ("messages.provider.test", Endpoint::Text(Protocol::Messages)),
     ("chat.provider.test", Endpoint::Text(Protocol::Chat)),
+    (HOOK_HOST, Endpoint::Hook),
 ];

@@ -3,6 +3,8 @@
 
 pub(crate) mod connection;
 pub(crate) mod endpoints;
+pub(crate) mod hook_record;
+pub(crate) mod hooks;
 pub(crate) mod outcomes;
 mod pages;
 pub(crate) mod quilts;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::provider::hook_record::HookRecord;
 use crate::provider::outcomes::{Answer, JobEnd, ListAnswer, Outages, TaskOutcome};
 use crate::provider::text_outcomes::TextOutcome;
 
@@ -49,6 +50,8 @@ pub(crate) struct ProviderRecord {
     /// How polls for several jobs are answered from now on.
     pub(crate) lists: VecDeque<ListAnswer>,
     pub(crate) outages: Outages,
+    /// What came to the receiver of webhooks.
+    pub(crate) hooks: HookRecord,
     /// How text requests are answered from now on, by prompt.
     pub(crate) text_outcomes: BTreeMap<String, VecDeque<TextOutcome>>,
     /// How text requests were answered, by prompt.

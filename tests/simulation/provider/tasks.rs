@@ -37,7 +37,7 @@ pub(crate) async fn answer(
         },
         Endpoint::Poll => poll(&simulation, query, account).await,
         Endpoint::Delivery => deliver(&simulation, head.uri.path()).await,
-        Endpoint::Text(_) => Err(HungUp),
+        Endpoint::Text(_) | Endpoint::Hook => Err(HungUp),
     };
     // The last moment before the answer is sent.
     if simulation.switch.allow("the provider answers") { page } else { Err(HungUp) }

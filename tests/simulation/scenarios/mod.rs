@@ -3,3 +3,4 @@
 mod crashes;
 mod joins;
 mod seeds;
+mod webhooks;

@@ -88,7 +88,7 @@ impl StreamRunner {
             .start_paused(true)
             .build()
             .expect("a runtime");
-        let disk = Disk::of(first_disk());
+        let disk = Disk::of(first_disk(false));
         runtime.block_on(self.run(disk, client, protocol, reply))
     }
 

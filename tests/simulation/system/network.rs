@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use crate::clock::VirtualClock;
 use crate::provider::connection::serve;
 use crate::provider::endpoints::{ENDPOINTS, Endpoint};
-use crate::provider::{tasks, texts};
+use crate::provider::{hooks, tasks, texts};
 use crate::simulation::Simulation;
 
 /// Capacity of a pipe, bytes.
@@ -46,7 +46,8 @@ impl Dial for Network {
             if !simulation.switch.allow("a connection is opened") {
                 return Err(io::ErrorKind::NotConnected.into());
             }
-            if simulation.provider().outages.is_unreachable(simulation.clock.elapsed()) {
+            let is_hook = endpoint == Endpoint::Hook;
+            if !is_hook && simulation.provider().outages.is_unreachable(simulation.clock.elapsed()) {
                 simulation.count("the provider was unreachable");
                 if simulation.fault_random.once_in(2) {
                     // The attempt is not even refused.
@@ -59,6 +60,9 @@ impl Dial for Network {
             match endpoint {
                 Endpoint::Text(protocol) => drop(tokio::spawn(serve(theirs, move |request| {
                     texts::answer(Arc::clone(&provider), protocol, request)
+                }))),
+                Endpoint::Hook => drop(tokio::spawn(serve(theirs, move |request| {
+                    hooks::answer(Arc::clone(&provider), request)
                 }))),
                 endpoint => drop(tokio::spawn(serve(theirs, move |request| {
                     tasks::answer(Arc::clone(&provider), endpoint, request)

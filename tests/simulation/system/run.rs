@@ -9,7 +9,7 @@ use std::time::Duration;
 use gatehouse_store::fault_injection::{Cut, Disk};
 use tokio::task::JoinSet;
 
-use crate::clients::{actions, tasks, texts};
+use crate::clients::{actions, tasks, texts, webhooks};
 use crate::clock::VirtualClock;
 use crate::panics;
 use crate::plan::actions::Action;
@@ -155,6 +155,7 @@ async fn settle(system: &System) -> Result<(), String> {
     }
     simulation.mark();
     tasks::last_task(system).await?;
+    webhooks::settle(system).await?;
     texts::last_texts(system).await?;
     system.check();
     tasks::read_everything(system)

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use crate::clock::VirtualClock;
 use crate::customers::pepper;
 use crate::plugins::Plugins;
-use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, KEY_OF};
+use crate::provider::endpoints::{ACCOUNT_LIMITS, ENDPOINTS, HOOK_HOST, KEY_OF};
 use crate::simulation::Simulation;
 use crate::system::media_objects::MediaObjects;
 use crate::system::network::Network;
@@ -72,6 +72,7 @@ impl System {
             time_limit_s: simulation.plan.limit_s,
             prices: simulation.prices(),
             text: text_config(),
+            webhooks_over_http: true,
             models: text_models(),
             ..Config::default()
         };
@@ -198,7 +199,8 @@ fn upstream(simulation: &Arc<Simulation>) -> Upstream {
     let config = json!({"providers": {"bfl": {
         "base_url": origin(0), "origins": [origin(1)], "media_origins": [origin(2)],
         "auth": {"header": "x-key"}, "accounts": accounts,
-    }, "messages": {"base_url": origin(3), "accounts": texts}, "chat": {"base_url": origin(4), "accounts": texts}}});
+    }, "messages": {"base_url": origin(3), "accounts": texts}, "chat": {"base_url": origin(4), "accounts": texts}},
+        "fetch": {"allow_private": [HOOK_HOST]}});
     let config = serde_json::from_value(config).expect("a configuration");
     let secret = |reference: &SecretRef| match reference {
         SecretRef::Env(account) => Ok(Secret::new(format!("{KEY_OF}{account}"))),

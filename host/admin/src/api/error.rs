@@ -12,6 +12,14 @@ pub enum OperationError {
     /// The operation is not well-formed.
     #[error("{0}")]
     Invalid(String),
+    /// A field of a request is wrong; empty where it is none in particular.
+    #[error("{message}")]
+    InvalidField {
+        /// As the client would write it.
+        field: String,
+        /// What was expected and what came.
+        message: String,
+    },
     /// The named thing does not exist.
     #[error("{0}")]
     NotFound(String),

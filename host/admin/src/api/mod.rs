@@ -6,17 +6,24 @@ pub(crate) mod configuration;
 pub(crate) mod error;
 pub(crate) mod key_policy;
 pub(crate) mod operation;
+pub(crate) mod price;
 pub(crate) mod provider;
 pub(crate) mod result;
+pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};
+pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 pub use result::{
     AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
     StageVerdict, StageView,
+};
+pub use webhook::{
+    AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, WebhookPolicyView, WebhookRequest,
+    WebhookView,
 };

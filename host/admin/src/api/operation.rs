@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
 use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::api::webhook::WebhookRequest;
 use crate::http::access::caller::Role;
 
 /// One operation. A command performs it on a store that it opened itself, or sends the same value to the
@@ -92,6 +93,11 @@ pub enum Operation {
         /// Its id.
         key: KeyId,
     },
+    /// Asks about a webhook, or changes one.
+    Webhook {
+        /// What.
+        request: WebhookRequest,
+    },
     /// Sums up the ledger again and checks every hold and every index row against its task.
     Doctor,
     /// Reads the audit record, newest lines first.
@@ -113,6 +119,18 @@ pub enum Operation {
     TaskSteps {
         /// The task.
         task: TaskId,
+    },
+    /// Shows the prices in effect; of a running gateway.
+    Prices,
+    /// What a request would cost. Makes nothing, and needs no key and no money.
+    PricePreview {
+        /// The path of its endpoint, or the operation.
+        target: String,
+        /// The body as a client would send it.
+        body: serde_json::Value,
+        /// The customer whose tasks and names it refers to.
+        #[serde(rename = "account", alias = "customer", default, skip_serializing_if = "Option::is_none")]
+        customer: Option<CustomerId>,
     },
     /// Lists providers with their accounts' health; of a running gateway.
     ProviderList,
@@ -195,6 +213,9 @@ impl Operation {
     /// Whether it may write. An operation that only reads never creates a store.
     #[must_use]
     pub fn writes(&self) -> bool {
+        if let Self::Webhook { request } = self {
+            return request.writes();
+        }
         matches!(
             self,
             Self::CustomerOpen { .. }

@@ -13,7 +13,9 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use super::price::{PricePreview, PricesView};
 use super::provider::{ProviderAccountView, ProviderView};
+use super::webhook::{DeliveryView, WebhookView};
 use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
@@ -65,6 +67,10 @@ pub enum OperationResult {
     Reloaded(ReloadView),
     /// A link that logs one person in to the console.
     ConsoleLink(LoginLinkView),
+    /// The prices in effect.
+    Prices(PricesView),
+    /// What a request would cost.
+    PricePreview(PricePreview),
     /// What a task did, oldest first.
     Steps {
         /// What led to each of its commits.
@@ -94,6 +100,32 @@ pub enum OperationResult {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         defaults: Vec<DefaultView>,
     },
+    /// A webhook with its last deliveries.
+    Webhook {
+        /// The webhook.
+        webhook: Box<WebhookView>,
+        /// Newest first.
+        deliveries: Vec<DeliveryView>,
+    },
+    /// A webhook with a new secret, which is shown this one time.
+    WebhookSecret {
+        /// The webhook.
+        webhook: Box<WebhookView>,
+        /// The secret, for the receiver.
+        secret: Revealed,
+    },
+    /// Webhooks by id.
+    Webhooks {
+        /// The webhooks.
+        webhooks: Vec<WebhookView>,
+    },
+    /// A webhook was forgotten.
+    WebhookRemoved {
+        /// Its id.
+        id: String,
+    },
+    /// One delivery as it now is.
+    Delivery(DeliveryView),
     /// Plugin versions by family.
     Plugins {
         /// The versions.

@@ -196,7 +196,7 @@ impl From<OperationError> for ApiError {
     fn from(error: OperationError) -> Self {
         let text = error.to_string();
         let kind = match &error {
-            OperationError::Invalid(_) => Kind::Invalid,
+            OperationError::Invalid(_) | OperationError::InvalidField { .. } => Kind::Invalid,
             OperationError::Misconfigured(_) => Kind::Misconfigured,
             OperationError::NotFound(_) => Kind::NotFound,
             OperationError::Stale(_) => Kind::Stale,
@@ -208,8 +208,12 @@ impl From<OperationError> for ApiError {
             Some(field) => Self::field(field, text.as_str()),
             None => Self::new(kind, text.as_str()),
         };
-        if let OperationError::PluginRefused { stages, .. } = error {
-            refusal.0.more.insert("stages".to_owned(), json!(stages));
+        match error {
+            OperationError::PluginRefused { stages, .. } => {
+                drop(refusal.0.more.insert("stages".to_owned(), json!(stages)));
+            }
+            OperationError::InvalidField { field, .. } if !field.is_empty() => refusal.0.param = Some(field),
+            _ => {}
         }
         refusal
     }

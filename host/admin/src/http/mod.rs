@@ -19,4 +19,6 @@ pub(crate) mod values;
 
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
 pub use access::tokens::Tokens;
+pub(crate) use reply::AdminBody;
 pub use reply::whole;
+pub use values::Moment;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A moment: RFC 3339 in UTC with milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(pub(crate) UnixMs);
+pub struct Moment(pub UnixMs);
 
 impl Moment {
     /// Reads RFC 3339 in UTC.

@@ -1,6 +1,7 @@
 //! A body that keeps what its answer needs until its last byte has left: the connection counts as in use, and a stream
 //! of events counts as one.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -15,12 +16,18 @@ use super::console::ResponseBody;
 pub(super) struct GuardedBody {
     body: ResponseBody,
     activity: RequestActivity,
-    _stream: Option<StreamOn>,
+    stream: Option<Stream>,
+}
+
+/// A stream of events: it counts as one, and ends with the listener.
+pub(super) struct Stream {
+    pub(super) _counted: StreamOn,
+    pub(super) end: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl GuardedBody {
-    pub(super) fn new(body: ResponseBody, activity: RequestActivity, stream: Option<StreamOn>) -> Self {
-        Self { body, activity, _stream: stream }
+    pub(super) fn new(body: ResponseBody, activity: RequestActivity, stream: Option<Stream>) -> Self {
+        Self { body, activity, stream }
     }
 }
 
@@ -32,6 +39,11 @@ impl Body for GuardedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        if let Some(stream) = &mut self.stream
+            && stream.end.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(None);
+        }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if polled.is_ready() {
             self.activity.record_progress();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::Clock;
-use gatehouse_net::{Observed, ShutdownPhase};
+use gatehouse_net::{Observed, ShutdownPhase, reached};
 use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::connections::Entry;
 use super::console::ResponseBody;
-use super::guarded_body::GuardedBody;
+use super::guarded_body::{GuardedBody, Stream};
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
 use super::security_headers;
@@ -126,7 +126,12 @@ impl Handler {
             None => self.route(&parts, &mut body, entry, address).await,
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
-        let stream = if is_stream { entry.begin_stream() } else { None };
+        let end = self.shutdown.clone();
+        let counted = if is_stream { entry.begin_stream() } else { None };
+        let stream = counted.map(|counted| Stream {
+            _counted: counted,
+            end: Box::pin(reached(end, ShutdownPhase::LameDuck)),
+        });
         if is_stream && stream.is_none() {
             let message = "too many live pages are open; this one shows its state until it is loaded again\n";
             response = page(StatusCode::SERVICE_UNAVAILABLE, TEXT, message);
@@ -270,7 +275,7 @@ impl Handler {
 
 fn refuse(error: &OperationError) -> Response<ResponseBody> {
     let status = match error {
-        OperationError::Invalid(_) => StatusCode::BAD_REQUEST,
+        OperationError::Invalid(_) | OperationError::InvalidField { .. } => StatusCode::BAD_REQUEST,
         OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
         OperationError::NotFound(_) => StatusCode::NOT_FOUND,
         OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,

@@ -1,6 +1,6 @@
 //! An open store, its plugins, and the dispatch of operations.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
@@ -14,6 +14,7 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
 use crate::service::configuration::Configuration;
+use crate::service::public_api::PublicApi;
 
 /// What operations work on.
 pub struct AdminService {
@@ -29,6 +30,8 @@ pub struct AdminService {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub seed: Arc<dyn Seed>,
+    /// The public API, once its listeners are open.
+    pub public: OnceLock<Arc<dyn PublicApi>>,
 }
 
 /// What runs beside the store.
@@ -53,6 +56,20 @@ impl AdminService {
         // An operator sees every change that was confirmed to a client.
         self.store.flush().await.map_err(store_failed)?;
         self.dispatch(operation).await
+    }
+
+    /// The public API, once its listeners are open.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] before, and without a running gateway.
+    pub fn public_api(&self) -> Result<&Arc<dyn PublicApi>, OperationError> {
+        let none = || OperationError::Refused("only a running gateway has a public API; start it".to_owned());
+        self.public.get().ok_or_else(none)
+    }
+
+    /// Serves requests by `public` from now on; the first one given stays.
+    pub fn connect(&self, public: Arc<dyn PublicApi>) {
+        drop(self.public.set(public));
     }
 
     async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
@@ -83,11 +100,16 @@ impl AdminService {
                 Ok(OperationResult::KeyCreated { key, secret })
             }
             Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
+            Operation::Webhook { request } => self.webhook_request(request).await,
             Operation::Doctor => self.examine().await,
             Operation::Audit { task, limit } => self.read_audit(task, limit).await,
             // The listener answers it; without one there is nothing to log in to.
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
+            }
+            Operation::Prices => self.prices().map(OperationResult::Prices),
+            Operation::PricePreview { target, body, customer } => {
+                self.preview_price(target, &body, customer).await.map(OperationResult::PricePreview)
             }
             Operation::TaskSteps { task } => self.read_steps(task).await,
             Operation::ProviderList => self.list_providers(),
@@ -174,18 +196,21 @@ pub(crate) fn store_failed(error: StoreError) -> OperationError {
     }
 }
 
-/// Whether a request may change keys: anything but money and what changes nothing.
+/// Whether a request may change keys: anything but money, webhooks and what changes nothing.
 fn changes_keys(command: &Command) -> bool {
     let Command::Administer { change: Some(change), .. } = command else { return false };
-    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. })
+    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. } | Command::Webhook { .. })
 }
 
 pub(crate) fn rejected(rejection: Rejection) -> OperationError {
     let text = rejection.to_string();
     match rejection {
-        Rejection::NoCustomer(_) | Rejection::NoKey(_) => OperationError::NotFound(text),
+        Rejection::NoCustomer(_)
+        | Rejection::NoKey(_)
+        | Rejection::NoWebhook(_)
+        | Rejection::NoDelivery(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
-        Rejection::KeyChanged { .. } => OperationError::Stale(text),
+        Rejection::KeyChanged { .. } | Rejection::WebhookChanged { .. } => OperationError::Stale(text),
         _ => OperationError::Refused(text),
     }
 }

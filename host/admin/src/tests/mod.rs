@@ -35,6 +35,7 @@ fn service() -> (AdminService, TempDir) {
         pepper: Pepper::new([7; 32]),
         clock: TestClock::skipping_pauses_at(1_000),
         seed: Arc::new(TestSeed::default()),
+        public: std::sync::OnceLock::new(),
     };
     (service, folder)
 }

@@ -28,7 +28,10 @@ pub(crate) async fn show(
     let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/audit", "Audit");
     Ok(shell.page(StatusCode::OK, &html! {
-        h1 { "Audit" }
+        div.title {
+            h1 { "Audit" }
+            a.button href=(csv(task)) download { "Download as CSV" }
+        }
         p.muted { "What was decided without knowing everything, newest first. Lines are only ever added." }
         form.toolbar method="get" role="search" {
             label for="task" { "Task" }
@@ -59,4 +62,9 @@ pub(crate) async fn show(
             @if notes.len() >= LINES as usize { p.muted { "The last " (LINES) " lines. Older ones: " code { "gatehouse audit --limit N" } } }
         }
     }))
+}
+
+/// The export of the admin API, with every line's request, of the same filter.
+fn csv(task: Option<TaskId>) -> String {
+    task.map_or_else(|| "/admin/v1/audit.csv".to_owned(), |task| format!("/admin/v1/audit.csv?task={task}"))
 }

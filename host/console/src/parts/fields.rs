@@ -30,10 +30,15 @@ impl Problems {
 
     /// What stands above a form: every problem, with a link to its field.
     pub(crate) fn summary(&self) -> Markup {
+        self.summary_as("This could not be saved")
+    }
+
+    /// The same under another heading.
+    pub(crate) fn summary_as(&self, heading: &str) -> Markup {
         html! {
             @if !self.0.is_empty() {
                 div.problems role="alert" tabindex="-1" autofocus {
-                    h2 { "This could not be saved" }
+                    h2 { (heading) }
                     ul {
                         @for (field, message) in &self.0 {
                             li {

@@ -15,8 +15,12 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/customers", "Customers", "c"),
     ("/tasks", "Tasks", "t"),
     ("/usage", "Usage", "u"),
+    ("/prices", "Prices", "b"),
+    ("/playground", "Playground", "l"),
     ("/providers", "Providers", "p"),
     ("/plugins", "Plugins", "i"),
+    ("/webhooks", "Webhooks", "w"),
+    ("/logs", "Logs", "o"),
     ("/audit", "Audit", "a"),
     ("/system", "System", "s"),
 ];
@@ -180,13 +184,19 @@ fn done(code: &str) -> Option<&'static str> {
         "cancelled" => "The task was cancelled; its customer got everything back.",
         "created" => "The customer was created.",
         "deposited" => "The amount was paid in.",
+        "disabled" => "Nothing is sent to the webhook any more.",
         "drained" => "The account gets no new work.",
+        "enabled" => "Events are sent to the webhook again.",
         "ended" => "The session was ended.",
+        "forgotten" => "The webhook was removed.",
         "removed" => "The version was removed.",
+        "resent" => "The event is sent again.",
         "resumed" => "The account gets new work again.",
+        "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
         "saved" => "The key was saved.",
         "rolled-back" => "The family was rolled back.",
+        "tested" => "A test event is on its way.",
         "withdrawn" => "The amount was taken back.",
         _ => return None,
     })
@@ -206,6 +216,7 @@ fn shortcuts() -> Markup {
                 @for (_, name, key) in NAVIGATION {
                     dt { kbd { "g" } " " kbd { (key) } } dd { (name) }
                 }
+                dt { kbd { "Ctrl" } " " kbd { "Enter" } } dd { "run, in the form of the playground" }
                 dt { kbd { "?" } } dd { "this list" }
             }
             label.check { input type="checkbox" #shortcuts-off; " Switch the shortcuts off in this browser" }

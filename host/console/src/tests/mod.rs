@@ -7,3 +7,4 @@ mod pages;
 mod rules;
 mod scene;
 mod sessions;
+mod webhooks;

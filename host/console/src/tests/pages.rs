@@ -235,3 +235,16 @@ async fn without_a_gateway_no_provider_is_shown_or_drained() {
     assert_eq!(refused.status, 409, "{}", refused.text());
     assert!(refused.text().contains("running gateway"), "{}", refused.text());
 }
+
+#[tokio::test]
+async fn the_audit_record_is_downloaded_from_its_page() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    let text = browser.get("/audit").await.text();
+    let address = between(&text, "<a class=\"button\" href=\"", "\"");
+    let csv = browser.get(address).await;
+    assert_eq!((csv.status, csv.header("content-type")), (200, "text/csv; charset=utf-8"), "{}", csv.text());
+    assert!(csv.text().starts_with("number,at,task,who,role,"), "{}", csv.text());
+    let of_task = browser.get("/audit?task=task_00000000000000000000000007").await.text();
+    assert!(of_task.contains("/admin/v1/audit.csv?task=task_00000000000000000000000007"), "{of_task}");
+}

@@ -42,6 +42,7 @@ pub(super) async fn start() -> Scene {
         pepper: Pepper::new([7; 32]),
         clock: clock.clone(),
         seed: Arc::new(TestSeed::default()),
+        public: std::sync::OnceLock::new(),
     });
     let customer = CustomerId::from("known");
     service.perform(Operation::CustomerOpen { customer: customer.clone() }).await.unwrap();
@@ -81,6 +82,7 @@ impl Scene {
             pepper: self.service.pepper.clone(),
             clock: self.clock.clone(),
             seed: Arc::new(TestSeed::constant(seed)),
+            public: std::sync::OnceLock::new(),
         }
     }
 

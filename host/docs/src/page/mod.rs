@@ -8,7 +8,7 @@ use gatehouse_schema::{Kind, Reader};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
-use crate::page::samples::Sample;
+pub use crate::page::samples::Sample;
 
 /// The style sheet.
 pub const STYLE: &str = include_str!("style.css");

@@ -3,13 +3,18 @@
 use serde_json::Value;
 
 /// A request to show.
-pub(super) struct Sample<'a> {
-    pub(super) method: &'a str,
-    pub(super) path: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// GET, POST or DELETE.
+    pub method: &'a str,
+    /// A parameter in braces is shown as a word to replace.
+    pub path: &'a str,
     /// JSON; none for a request without a body.
-    pub(super) body: Option<&'a Value>,
-    pub(super) has_key: bool,
-    pub(super) base: &'a str,
+    pub body: Option<&'a Value>,
+    /// Whether it is sent with a key, which stands in `$GATEHOUSE_KEY`.
+    pub has_key: bool,
+    /// What addresses begin with.
+    pub base: &'a str,
 }
 
 impl Sample<'_> {
@@ -25,7 +30,9 @@ impl Sample<'_> {
         serde_json::to_string_pretty(self.body?).ok()
     }
 
-    pub(super) fn curl(&self) -> String {
+    /// For a shell.
+    #[must_use]
+    pub fn curl(&self) -> String {
         let mut lines = vec![format!("curl {}{}", self.base, self.path())];
         if !matches!(self.method, "GET" | "POST") {
             lines[0] = format!("curl -X {} {}{}", self.method, self.base, self.path());
@@ -42,7 +49,9 @@ impl Sample<'_> {
         lines.join(" \\\n  ")
     }
 
-    pub(super) fn python(&self) -> String {
+    /// With `requests`.
+    #[must_use]
+    pub fn python(&self) -> String {
         let mut lines = vec!["import os, requests".to_owned(), String::new()];
         lines.push(format!("answer = requests.{}(", self.method.to_lowercase()));
         lines.push(format!("    \"{}{}\",", self.base, self.path()));
@@ -59,7 +68,9 @@ impl Sample<'_> {
         lines.join("\n")
     }
 
-    pub(super) fn javascript(&self) -> String {
+    /// With `fetch`.
+    #[must_use]
+    pub fn javascript(&self) -> String {
         let mut lines = vec![format!("const answer = await fetch(\"{}{}\", {{", self.base, self.path())];
         lines.push(format!("  method: \"{}\",", self.method));
         let mut headers = Vec::new();

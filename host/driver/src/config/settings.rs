@@ -28,6 +28,9 @@ pub struct Config {
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
     pub prices: BTreeMap<String, Credits>,
+    /// Whether webhooks may be sent over http: in sandbox mode.
+    #[serde(skip)]
+    pub webhooks_over_http: bool,
     /// The `[text]` table.
     #[serde(skip)]
     pub text: TextConfig,
@@ -122,6 +125,7 @@ impl Default for Config {
             concurrency: 512,
             steps: 20_000,
             prices: BTreeMap::new(),
+            webhooks_over_http: false,
             text: TextConfig::default(),
             models: BTreeMap::new(),
         }

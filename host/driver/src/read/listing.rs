@@ -27,6 +27,7 @@ fn listing(version: &Version, tables: &Tables, key: Option<&Key>) -> FamilyListi
         version: about.version.clone(),
         digest: version.digest(),
         views: about.offers.views,
+        price_keys: about.price_keys.clone(),
         surfaces: about.surfaces.iter().filter_map(|own| surface(about, own, tables, key)).collect(),
     }
 }

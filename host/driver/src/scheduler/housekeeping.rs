@@ -1,4 +1,4 @@
-//! Housekeeping: expired idempotency rows, holds and responses, old history, expired media links, unused blobs.
+//! Housekeeping: expired idempotency rows, holds and responses, old deliveries and history, expired media links, unused blobs.
 //!
 //! Nothing here is on a request's path, and every sweep is bounded.
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_store::StoreError;
-use gatehouse_tasks::Command;
+use gatehouse_tasks::{Command, WebhookChange};
 
 use crate::state::DriverState;
 
@@ -29,6 +29,7 @@ impl DriverState {
                 Command::Sweep { now, limit: BATCH },
                 Command::SweepHolds { now, limit: BATCH },
                 Command::SweepResponses { now, limit: BATCH },
+                Command::Webhook { change: Box::new(WebhookChange::Sweep { limit: BATCH }), at: now },
                 Command::DropHistory { before_day },
             ] {
                 match self.store.execute(command).await {

@@ -36,7 +36,7 @@ impl Driver {
             return Err(SubmitError::Draining);
         }
         let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-        detached(body, async move { state.dry_run(request).await }).await
+        detached(body, Box::pin(async move { state.dry_run(request).await })).await
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub(crate) mod dry_run;
 pub(crate) mod join;
+mod price;
 pub(crate) mod references;
 pub(crate) mod submission;

@@ -42,7 +42,7 @@ impl Driver {
             return Err(SubmitError::Draining);
         }
         let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-        detached(body, async move { state.submit(request).await }).await
+        detached(body, Box::pin(async move { state.submit(request).await })).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
-use gatehouse_runtime::{Fault, Relay, Version};
+use gatehouse_runtime::{Fault, Relay, RequestInstance, Version};
 use gatehouse_upstream::{AccountPermit, Claimant, Events, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
@@ -28,6 +28,8 @@ pub(super) struct TextRun {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) prepared: Prepared,
+    /// The instance that prepared it, for the first answer; a stream's permit.
+    pub(super) instance: Option<Box<RequestInstance>>,
     pub(super) blobs: RequestBlobs,
     pub(super) model: Arc<TextModel>,
     /// The configuration of the request; `model` is one of its models.
@@ -95,8 +97,8 @@ enum Attempt {
 }
 
 impl DriverState {
-    pub(super) async fn serve(&self, run: &TextRun) -> Result<ProviderAnswer, TextError> {
-        let provider = run.model.route.provider.as_str();
+    pub(super) async fn serve(&self, run: &mut TextRun) -> Result<ProviderAnswer, TextError> {
+        let provider = run.model.route.provider.clone();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         let mut max_wait = self.config.text.permit_wait();
@@ -104,10 +106,10 @@ impl DriverState {
         loop {
             let began = self.now();
             let acquired =
-                run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait).await;
+                run.tables.upstream.wait_for_account(&provider, &run.claimant, &tried, max_wait).await;
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
+                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(&provider, none))),
             };
             max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());
@@ -133,7 +135,7 @@ impl DriverState {
         }
     }
 
-    async fn read_reply(&self, run: &TextRun, permit: AccountPermit, reply: Reply) -> Attempt {
+    async fn read_reply(&self, run: &mut TextRun, permit: AccountPermit, reply: Reply) -> Attempt {
         let status = reply.status;
         let retry_after = retry_after(&reply, self.now())
             .map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)));
@@ -141,7 +143,10 @@ impl DriverState {
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
         let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
-        let answered = self.plugins.answer(&run.version, run.cx.clone(), state, reply).await;
+        let answered = self
+            .plugins
+            .answer(&run.version, run.cx.clone(), state, reply, run.instance.as_deref_mut())
+            .await;
         let failure = match answered {
             Ok(Ok(answered)) if is_success => {
                 return match as_event {
@@ -169,9 +174,9 @@ impl DriverState {
         }
     }
 
-    async fn relay(&self, run: &TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
+    async fn relay(&self, run: &mut TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
         let state = run.prepared.state.clone();
-        match self.plugins.relay(&run.version, run.cx.clone(), state).await {
+        match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()).await {
             Ok(relay) => {
                 let stream = OpenStream { source, account_permit: permit, relay: Box::new(relay) };
                 Attempt::Answered(ProviderAnswer::Stream(stream))

@@ -20,11 +20,13 @@ impl DriverState {
         let (bill, name) = (Bill::new(model.prices, prepared), &model.route.model);
         let too_much = || SubmitError::Internal(format!("the price of {name:?} is more than can be counted"));
         let sum = bill.max_cost().ok_or_else(too_much)?;
-        let (now, tokens) = (self.now(), bill.estimated_tokens());
-        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
-        request.rates.set(&rates);
-        outcome.map_err(SubmitError::RateLimited)?;
-        self.check_funds(&request.key, sum, Some(name), now)?;
+        if !request.body.is_price_only() {
+            let (now, tokens) = (self.now(), bill.estimated_tokens());
+            let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
+            request.rates.set(&rates);
+            outcome.map_err(SubmitError::RateLimited)?;
+            self.check_funds(&request.key, sum, Some(name), now)?;
+        }
         let parts = bill.parts().ok_or_else(too_much)?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];
         let charges = units.into_iter().zip(parts).map(|(unit, (quantity, unit_price, sum))| DryRunCharge {

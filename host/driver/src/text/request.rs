@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Context, KeyId, Prepared, TextRequest};
-use gatehouse_runtime::{ServedBy, Version};
+use gatehouse_model::{Context, KeyId, TextRequest};
+use gatehouse_runtime::{PreparedText, ServedBy, Version};
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
@@ -39,7 +39,8 @@ impl Driver {
         }
         let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
         let in_progress = state.in_progress.begin_text();
-        detached(body, async move { state.complete(request, in_progress).await }).await
+        // It has some 13 KB, and is handed on several times before it runs.
+        detached(body, Box::pin(state.complete(request, in_progress))).await
     }
 }
 
@@ -70,7 +71,8 @@ impl DriverState {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             route: model.route.clone(),
         };
-        let (version, prepared) = self.prepare(&request.key.id, &version, &cx, text_request).await?;
+        let (version, PreparedText { prepared, instance }) =
+            self.prepare(&request.key.id, &version, &cx, text_request).await?;
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model, &prepared).map(CompletionResponse::DryRun);
         }
@@ -79,7 +81,7 @@ impl DriverState {
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
         let blobs = RequestBlobs(cut.blobs);
-        let run = TextRun { claimant, version, cx, prepared, blobs, model, tables, is_response };
+        let run = TextRun { claimant, version, cx, prepared, instance, blobs, model, tables, is_response };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = async move {
             if streaming {
@@ -95,10 +97,10 @@ impl DriverState {
     async fn whole(
         &self,
         held: &TextHold,
-        run: TextRun,
+        mut run: TextRun,
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
-        match self.serve(&run).await.and_then(ProviderAnswer::into_whole) {
+        match self.serve(&mut run).await.and_then(ProviderAnswer::into_whole) {
             Ok(mut answered) => {
                 if run.is_response {
                     let response = with_completed_at(String::from(&*answered.body), self.now());
@@ -124,13 +126,13 @@ impl DriverState {
         self: Arc<Self>,
         in_progress: InProgressGuard,
         held: Arc<TextHold>,
-        run: TextRun,
+        mut run: TextRun,
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
         let state = Arc::clone(&self);
         let mut serving =
-            Box::pin(async move { state.serve(&run).await.and_then(ProviderAnswer::into_stream) });
+            Box::pin(async move { state.serve(&mut run).await.and_then(ProviderAnswer::into_stream) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
             move |open_stream| Pump::new(state, held, open_stream, client, kept)
@@ -138,7 +140,9 @@ impl DriverState {
         tokio::select! {
             biased;
             open_stream = &mut serving => match open_stream {
-                Ok(open_stream) => self.spawn_stream(in_progress, held, client, pump(open_stream).run()),
+                Ok(open_stream) => {
+                    self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
+                }
                 Err(error) => {
                     self.release(&held).await;
                     return Err(error);
@@ -156,7 +160,7 @@ impl DriverState {
                         }
                     }
                 };
-                self.spawn_stream(in_progress, held, client, work);
+                self.spawn_stream(in_progress, held, client, Box::pin(work));
             }
         }
         Ok(CompletionResponse::Stream(stream.into()))
@@ -235,7 +239,7 @@ impl DriverState {
         version: &Arc<Version>,
         cx: &Context,
         request: TextRequest,
-    ) -> Result<(Arc<Version>, Prepared), SubmitError> {
+    ) -> Result<(Arc<Version>, PreparedText), SubmitError> {
         match self.plugins.for_key(key).prepare_text(version, cx.clone(), request).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),

@@ -11,3 +11,4 @@ mod submissions;
 mod support;
 mod text_timeouts;
 mod version_pinning;
+mod webhooks;

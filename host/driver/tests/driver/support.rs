@@ -36,10 +36,31 @@ impl Process {
         Self::start_on(data, providers, config, clock, Vec::new()).await
     }
 
+    /// Without a provider, and allowed to fetch from and post to a host of this machine.
+    pub(crate) async fn start_allowing(
+        data: &Path,
+        host: &str,
+        config: Config,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let upstream = json!({"providers": {}, "fetch": {"allow_private": [host]}});
+        Self::start_over(data, upstream, config, clock, Vec::new()).await
+    }
+
     /// The same with disks that may become full.
     async fn start_on(
         data: &Path,
         providers: Value,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        disks: Vec<Disk>,
+    ) -> Self {
+        Self::start_over(data, json!({"providers": providers}), config, clock, disks).await
+    }
+
+    async fn start_over(
+        data: &Path,
+        upstream: Value,
         config: Config,
         clock: Arc<dyn Clock>,
         disks: Vec<Disk>,
@@ -56,7 +77,7 @@ impl Process {
         // A canary would keep the version before it loaded.
         plugins.canary.window_s = 0;
         let plugins = PluginService::open(plugins, Arc::clone(&clock)).expect("a runtime");
-        let providers = serde_json::from_value(json!({"providers": providers})).expect("a configuration");
+        let providers = serde_json::from_value(upstream).expect("a configuration");
         let secret = |_: &_| Ok(Secret::new("sandbox-key".to_owned()));
         let resolver = Arc::new(SystemResolver);
         let upstream = Upstream::new(&providers, &secret, Arc::clone(&clock), Arc::clone(&seed), resolver)

@@ -118,7 +118,7 @@ fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// The refusal a client reads. `implied` is the path that implies the model, where the body names none.
-pub(super) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) -> Refusal {
+pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) -> Refusal {
     let message = error.to_string();
     match error {
         SubmitError::Invalid { field: Some(field), message } => Refusal::field(field, message),

@@ -5,13 +5,13 @@ mod documentation;
 mod dry_run;
 mod events;
 mod health;
-mod jobs;
+pub(crate) mod jobs;
 mod media;
 mod models;
 mod responses;
 mod task_view;
 mod tasks;
-mod text;
+pub(crate) mod text;
 mod usage;
 
 use std::sync::Arc;

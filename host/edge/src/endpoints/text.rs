@@ -85,7 +85,7 @@ fn wrap(body: &[u8]) -> Vec<u8> {
 }
 
 /// The refusal a client reads. A provider's failure is never shown as the client's error.
-fn text_refusal(error: TextError) -> Refusal {
+pub(crate) fn text_refusal(error: TextError) -> Refusal {
     let message = error.to_string();
     match error {
         TextError::Refused(SubmitError::UnknownModel(model)) => {

@@ -1,13 +1,14 @@
-//! The access record of one request: one log line and its metrics, written when the response has left or the
+//! The access record of one request: one log line, its line in memory and its metrics, written when the response has left or the
 //! client has. Never holds a query, a header value or a body.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use gatehouse_model::{KeyId, RequestId, metric};
+use gatehouse_model::{KeyId, Recent, RequestId, RequestLine, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
@@ -17,6 +18,20 @@ use crate::net::concurrency_limit::Permit;
 
 /// Logged as the status of a request whose client left before its response began.
 const CLIENT_GONE: u16 = 499;
+
+/// What a line in memory takes, about.
+const LINE_BYTES: usize = 160;
+
+fn name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::HEAD => "HEAD",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "OTHER",
+    }
+}
 
 /// Written to the log when dropped.
 pub(crate) struct AccessRecord {
@@ -33,10 +48,16 @@ pub(crate) struct AccessRecord {
     /// The whole response was taken.
     whole: bool,
     activity: RequestActivity,
+    log: Arc<Recent<RequestLine>>,
 }
 
 impl AccessRecord {
-    pub(crate) fn new(id: RequestId, method: Method, connection: &Activity) -> Self {
+    pub(crate) fn new(
+        id: RequestId,
+        method: Method,
+        connection: &Activity,
+        log: &Arc<Recent<RequestLine>>,
+    ) -> Self {
         Self {
             id,
             method,
@@ -50,6 +71,7 @@ impl AccessRecord {
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
+            log: Arc::clone(log),
         }
     }
 }
@@ -72,6 +94,18 @@ impl Drop for AccessRecord {
             whole = self.whole,
             "request"
         );
+        // The key goes along, so that nothing is copied.
+        let line = RequestLine {
+            id: self.id,
+            method: name(&self.method),
+            route: self.pattern,
+            status: self.status,
+            ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
+            key: self.key.take(),
+            received: self.received,
+            sent: self.sent,
+        };
+        self.log.push(line, LINE_BYTES);
     }
 }
 

@@ -106,17 +106,23 @@ fn presented(headers: &HeaderMap, x_api_key: bool) -> Vec<Result<&str, Refusal>>
 
 /// Checks revocation, expiry and networks.
 fn check(key: Arc<Key>, client: IpAddr, now: UnixMs) -> Result<Arc<Key>, Refusal> {
+    check_life(&key, now)?;
+    if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
+        let message = format!("this API key may not be used from {client}");
+        return Err(Refusal::new(Kind::NetworkForbidden, message));
+    }
+    Ok(key)
+}
+
+/// Checks revocation and expiry alone.
+pub(crate) fn check_life(key: &Key, now: UnixMs) -> Result<(), Refusal> {
     if key.revoked.is_some() {
         return Err(Refusal::new(Kind::Unauthenticated, "this API key has been revoked"));
     }
     if key.expires.is_some_and(|end| end <= now) {
         return Err(Refusal::new(Kind::Unauthenticated, "this API key has expired"));
     }
-    if !key.networks.is_empty() && !client_address::is_within(client, &key.networks) {
-        let message = format!("this API key may not be used from {client}");
-        return Err(Refusal::new(Kind::NetworkForbidden, message));
-    }
-    Ok(key)
+    Ok(())
 }
 
 fn unknown() -> Refusal {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::RateReport;
-use gatehouse_model::{Clock, CustomerId, RequestId, Seed};
+use gatehouse_model::{Clock, CustomerId, Recent, RequestId, RequestLine, Seed};
 use gatehouse_net::ShutdownPhase;
 use http::request::Parts;
 use tokio::sync::watch;
@@ -29,6 +29,8 @@ pub(crate) struct EdgeContext {
     /// The documentation, as it was last asked for.
     pub(crate) documents: Documents,
     pub(crate) shutdown: watch::Receiver<ShutdownPhase>,
+    /// The last requests.
+    pub(crate) log: Arc<Recent<RequestLine>>,
 }
 
 /// One request whose head, route and key have been checked.

@@ -8,6 +8,7 @@ pub(crate) mod client_address;
 pub(crate) mod context;
 pub(crate) mod forwarded;
 pub(crate) mod head;
+pub(crate) mod local;
 pub(crate) mod pipeline;
 pub(crate) mod query;
 pub(crate) mod response;

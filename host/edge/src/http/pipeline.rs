@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use gatehouse_driver::RateReport;
-use gatehouse_model::{Clock, Key, KeyId, RequestId, Seed};
+use gatehouse_model::{Clock, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
@@ -34,6 +34,10 @@ use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
 use crate::net::concurrency_limit::ConcurrencyLimit;
 use crate::rate_headers;
+
+/// Requests that the log in memory keeps, and their bytes.
+const MAX_LINES: usize = 10_000;
+const MAX_LOG_BYTES: usize = 4 << 20;
 
 /// One for all listeners.
 pub(crate) struct Pipeline {
@@ -63,7 +67,9 @@ impl Pipeline {
         let per_key = ConcurrencyLimit::new(count(config.limits.requests_per_key));
         let task_streams = ConcurrencyLimit::new(count(config.limits.task_streams_per_customer));
         let documents = Documents::default();
-        let context = EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown };
+        let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
+        let context =
+            EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown, log };
         Self { context, auth, per_key }
     }
 
@@ -76,7 +82,8 @@ impl Pipeline {
         let (parts, incoming) = request.into_parts();
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
-        let mut record = AccessRecord::new(id, parts.method.clone(), &peer.observed.activity);
+        let mut record =
+            AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
         let rates = RateReport::default();
         let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;
@@ -143,13 +150,19 @@ impl Pipeline {
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let key = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now)?;
+        self.admit(&key, record)?;
+        Ok(key)
+    }
+
+    /// Counts a request of that key, until its response has left.
+    pub(super) fn admit(&self, key: &Key, record: &mut AccessRecord) -> Result<(), Refusal> {
         record.key = Some(key.id.clone());
         record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
-            let max = context.config.limits.requests_per_key;
+            let max = self.context.config.limits.requests_per_key;
             let message = format!("this API key has {max} requests under way, the most it may have at once");
             Refusal::new(Kind::RateLimited, message)
         })?);
-        Ok(key)
+        Ok(())
     }
 
     fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {
@@ -174,13 +187,8 @@ impl Pipeline {
         if parts.method == Method::HEAD {
             remove_body(response);
         }
-        let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
+        identify(response, id);
         let headers = response.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        // The same id under the names OpenAI and Anthropic clients read.
-        for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
-            headers.insert(name, id.clone());
-        }
         if !reusable {
             peer.observed.flags.linger();
         }
@@ -191,6 +199,17 @@ impl Pipeline {
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+    }
+}
+
+/// The id of the request, and what keeps a browser from guessing types.
+pub(super) fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
+    let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The same id under the names OpenAI and Anthropic clients read.
+    for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
+        headers.insert(name, id.clone());
     }
 }
 

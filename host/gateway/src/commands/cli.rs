@@ -10,6 +10,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
 use super::values::OutputArgs;
+use super::webhook_args::WebhookCommand;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// Open customer accounts, deposit and withdraw credits
     #[command(subcommand, name = "account", visible_alias = "customer")]
     Customer(CustomerCommand),
+    /// Tell a customer's server when tasks end: make, list, rotate, try out and disable webhooks
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
     Doctor(OutputArgs),
     /// List decisions taken without all facts, such as a lost provider reply; newest first
@@ -63,6 +67,9 @@ pub(crate) enum Command {
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
+    /// Show the prices of a running gateway, and what a request would cost
+    #[command(subcommand)]
+    Prices(PricesCommand),
     /// Show what a task did: its plugin's steps and its exchanges with providers; leaves a line in the audit record
     #[command(after_help = "Example:\n  gatehouse steps task_01jz3k8m4n5p6q7r8s9t0v1w2x --json")]
     Steps {
@@ -155,6 +162,28 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+}
+
+/// Commands about prices.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PricesCommand {
+    /// Show the prices in effect, by family
+    Show(OutputArgs),
+    /// Say what a request would cost; makes nothing, and needs no key and no money
+    #[command(after_help = "Example:
+  gatehouse prices preview /v1/images/generations '{\"model\": \"ctx-pro\", \"prompt\": \"a kite\"}'")]
+    Preview {
+        /// The path of the endpoint, or its operation, such as images.generate
+        #[arg(value_name = "PATH")]
+        target: String,
+        /// The body, JSON; @FILE reads it from a file
+        body: String,
+        /// The customer whose tasks and names the body refers to
+        #[arg(long)]
+        customer: Option<String>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -300,6 +329,12 @@ mod tests {
             ("gatehouse key create n --account a --unlimited", true),
             ("gatehouse key create n --account a --quota 12.5 --model m --model o --ip ::1", true),
             ("gatehouse key create n --account a", false),
+            ("gatehouse webhook create https://e.test/h --account a --event task.failed", true),
+            ("gatehouse webhook create https://e.test/h --account a --event task.began", false),
+            ("gatehouse webhook list --account a", true),
+            ("gatehouse webhook rotate we_01KBH8V6G40000000000000007", true),
+            ("gatehouse webhook rotate 7", false),
+            ("gatehouse webhook resend msg_01KBH8V6G40000000000000007 --json", true),
             ("gatehouse key create n --account a --quota 1 --unlimited", false),
             ("gatehouse key create n --account a --quota 1e3", false),
             ("gatehouse key create n --account a --unlimited --ip 10.0.0.0/40", false),
@@ -324,6 +359,9 @@ mod tests {
             ("gatehouse console link", true),
             ("gatehouse console link --role viewer --json", true),
             ("gatehouse console link --role root", false),
+            ("gatehouse prices show --json", true),
+            ("gatehouse prices preview images.generate {} --customer c", true),
+            ("gatehouse prices preview images.generate", false),
             ("gatehouse steps task_01ARZ3NDEKTSV4RRFFQ69G5FAV --json", true),
             ("gatehouse steps 5", false),
             ("gatehouse providers --json", true),

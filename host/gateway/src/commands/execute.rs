@@ -35,6 +35,9 @@ pub(crate) enum ExecuteError {
     /// Providers were asked for, and there is no gateway.
     #[error("{0}: no gateway runs on this data folder; only a running one knows the state of its providers")]
     NoProviders(String),
+    /// Prices were asked for, and there is no gateway.
+    #[error("{0}: no gateway runs on this data folder; only a running one knows the prices of its plugins")]
+    NoPrices(String),
     /// A login link was wanted, and there is no gateway.
     #[error("{0}: no gateway runs on this data folder; start it, it prints a link to its console")]
     NoConsole(String),
@@ -62,6 +65,7 @@ impl From<&ExecuteError> for Exit {
             | ExecuteError::NoStore(_)
             | ExecuteError::NotRunning(_)
             | ExecuteError::NoProviders(_)
+            | ExecuteError::NoPrices(_)
             | ExecuteError::NoConsole(_) => Self::Refused,
             ExecuteError::Open(_) => Self::Store,
             ExecuteError::Data(_)
@@ -95,6 +99,9 @@ pub(crate) async fn execute(
         match operation {
             Operation::Reload => return Err(ExecuteError::NotRunning(root.display().to_string())),
             Operation::ConsoleLink { .. } => return Err(ExecuteError::NoConsole(root.display().to_string())),
+            Operation::Prices | Operation::PricePreview { .. } => {
+                return Err(ExecuteError::NoPrices(root.display().to_string()));
+            }
             Operation::ProviderList | Operation::ProviderDrain { .. } | Operation::ProviderResume { .. } => {
                 return Err(ExecuteError::NoProviders(root.display().to_string()));
             }
@@ -165,6 +172,7 @@ fn service(
         pepper: folder.pepper(&SystemSeed)?,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
+        public: std::sync::OnceLock::new(),
     })
 }
 

@@ -12,5 +12,6 @@ mod packaging;
 mod print;
 mod run;
 mod values;
+mod webhook_args;
 
 pub(crate) use run::run;

@@ -183,6 +183,7 @@ mod tests {
             pepper: Pepper::new([7; 32]),
             clock: Arc::new(SystemClock),
             seed: Arc::new(SystemSeed),
+            public: std::sync::OnceLock::new(),
         };
         (service, folder)
     }

@@ -18,6 +18,7 @@ use super::banner::{Banner, reachable};
 use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
+use super::public_api::LocalApi;
 use super::services::Services;
 use super::shutdown::{Gateway, Signals};
 use crate::config::{Config, Loaded, Location};
@@ -143,6 +144,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         Probes { metrics: Box::new(move || metrics.render()), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
     let public_url = public_url(&edge);
+    service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));
     admin.show(Arc::new(Pages::new(
         service.clone(),
         admin.sessions().clone(),

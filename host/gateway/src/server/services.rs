@@ -73,6 +73,7 @@ impl Services {
         tasks.prices.clone_from(&config.prices);
         tasks.text.clone_from(&config.text);
         tasks.models.clone_from(&config.models);
+        tasks.webhooks_over_http = config.sandbox.enabled;
         let driver = Driver::start(Parts {
             store: self.store.clone(),
             plugins: self.plugins.clone(),
@@ -100,6 +101,7 @@ impl Services {
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),
+            public: std::sync::OnceLock::new(),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Instant;
 use gatehouse_model::{
     Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView, metric,
 };
-use tokio::sync::Semaphore;
 
+use crate::exec::instance_permits::InstancePermits;
 use crate::exec::queue::family_queue::{JobKind, Origin};
 use crate::fault::Fault;
 use crate::service::PluginService;
@@ -141,8 +141,9 @@ impl PluginService {
         self.state.threads.waiting(family)
     }
 
-    pub(crate) fn streams(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.state.streams)
+    /// Permits to keep an instance: for a stream, or else for a request that is answered whole.
+    pub(crate) fn instance_permits(&self, streaming: bool) -> &Arc<InstancePermits> {
+        if streaming { &self.state.streams } else { &self.state.request_instances }
     }
 
     /// What a request begins, with the bytes of its body.

@@ -2,18 +2,19 @@
 //!
 //! When a fresh version faults, its standby answers, as long as the client has got nothing yet.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use gatehouse_model::{Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, TextFailure, TextRequest};
-use tokio::sync::OwnedSemaphorePermit;
+use gatehouse_model::{Answered, Chunk, Context, Refusal, Reply, Sse, TextFailure, TextRequest};
 
 use crate::calls::tasks::begun_work;
 use crate::deploy::fallback::ServedBy;
+use crate::exec::instance_permits::InstancePermit;
 use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
 use crate::service::PluginService;
+use crate::state::lock;
 use crate::version::Version;
-use crate::version_text::Stream;
+use crate::version_text::{PreparedText, RequestInstance, Stream};
 
 /// Translates one stream. Dropping it frees its instance.
 #[derive(Debug)]
@@ -24,20 +25,22 @@ pub struct Relay {
     version: Arc<Version>,
     /// In whose name it runs.
     origin: Origin,
-    _permit: OwnedSemaphorePermit,
+    _permit: InstancePermit,
 }
 
 impl PluginService {
-    /// Prepares a text request. Only the version that served it reads the state it returned.
+    /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
+    /// answer: that of a stream as one of the open streams, that of any other request as one of a few.
     ///
     /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
+    /// [`Fault`] when there is no acceptable answer; [`Fault::Busy`] also when the limit of open streams is reached, or the
+    /// customer has most of them.
     pub async fn prepare_text(
         &self,
         version: &Arc<Version>,
         cx: Context,
         request: TextRequest,
-    ) -> Result<ServedBy<Result<Prepared, Refusal>>, Fault> {
+    ) -> Result<ServedBy<Result<PreparedText, Refusal>>, Fault> {
         let surface = request.surface.clone();
         let standby = self.standby(version).filter(|standby| standby.serves_text(&surface));
         self.call_with_fallback(
@@ -47,7 +50,12 @@ impl PluginService {
             (cx, request),
             |version, (cx, request)| async move {
                 let origin = self.new_work(&cx, request.body.len());
-                self.call(&version, "prepare", &origin, move |version| version.prepare(&cx, request)).await
+                let (serving, service) = (Arc::clone(&version), self.clone());
+                let prepare = move |_: &Version| {
+                    let permit = |streaming| service.instance_permits(streaming).take(&cx.customer);
+                    serving.prepare_and_keep(&cx, request, permit)
+                };
+                self.call(&version, "prepare", &origin, prepare).await
             },
         )
         .await
@@ -63,42 +71,51 @@ impl PluginService {
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
+        instance: Option<&mut RequestInstance>,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
+        let instance = Mutex::new(instance.and_then(|instance| instance.take(version)));
         let input = (cx, state, reply);
         let answered = self.call_with_fallback(
             version,
             standby,
             "answer",
             input,
-            |version, (cx, state, reply)| async move {
-                let origin = begun_work(&cx);
-                let answer = move |version: &Version| version.answer(&cx, &state, reply);
+            async |version, (cx, state, reply)| {
+                let (origin, instance) = (begun_work(&cx), lock(&instance).take());
+                let answer = move |version: &Version| version.answer(&cx, &state, reply, instance);
                 self.call(&version, "answer", &origin, answer).await
             },
         );
         answered.await.map(|answered| answered.answer)
     }
 
-    /// Begins a stream, in an instance of its own.
+    /// Begins a stream, in the instance that prepared its request, or one of its own.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when the limit of open streams is reached; any other when it does not begin.
-    pub async fn relay(&self, version: &Arc<Version>, cx: Context, state: Vec<u8>) -> Result<Relay, Fault> {
-        let permit = self.streams().try_acquire_owned().map_err(|_| Fault::Busy)?;
+    /// [`Fault::Busy`] when the limit of open streams is reached, or the customer has most of them; any other when it does
+    /// not begin.
+    pub async fn relay(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        instance: Option<Box<RequestInstance>>,
+    ) -> Result<Relay, Fault> {
+        let (instance, permit) = match instance {
+            Some(mut instance) => (instance.take(version), instance.into_permit()),
+            None => (None, self.instance_permits(true).take(&cx.customer).ok_or(Fault::Busy)?),
+        };
+        let instance = Mutex::new(instance);
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
         let origin = begun_work(&cx);
-        let begun = self.call_with_fallback(
-            version,
-            standby,
-            "relay",
-            (cx, state),
-            |version, (cx, state)| async move {
-                let serving = Arc::clone(&version);
-                let origin = begun_work(&cx);
-                self.call(&version, "relay", &origin, move |_| serving.relay(&cx, &state)).await
-            },
-        );
+        let begun =
+            self.call_with_fallback(version, standby, "relay", (cx, state), async |version, (cx, state)| {
+                let (serving, origin) = (Arc::clone(&version), begun_work(&cx));
+                let instance = lock(&instance).take();
+                let relay = move |_: &Version| serving.relay(&cx, &state, instance);
+                self.call(&version, "relay", &origin, relay).await
+            });
         let ServedBy { by, answer: stream } = begun.await?;
         let stream = Some(Box::new(stream));
         Ok(Relay { service: self.clone(), stream, version: by, origin, _permit: permit })

@@ -13,7 +13,7 @@ use wasmtime::component::{Component, Linker};
 
 use crate::abi_v1;
 use crate::abi_v1::exports::FamilyPre;
-use crate::config::Config;
+use crate::config::{Config, REQUEST_INSTANCES};
 use crate::deploy::error::{OpenError, StageError, causes};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::admit::AdmitError;
@@ -48,11 +48,11 @@ pub(crate) struct Candidate {
 }
 
 impl Verifier {
-    /// Makes an engine for the calls of `threads` threads and `streams` streams at once (and the verifier's own), of at
-    /// most `memory` bytes each.
+    /// Makes an engine for the calls of `threads` threads and `streams` streams at once (and the verifier's own, and the
+    /// requests that keep an instance), of at most `memory` bytes each.
     pub(crate) fn open(threads: usize, streams: usize, memory: usize) -> Result<Self, OpenError> {
         let failed = |error: wasmtime::Error| OpenError::Engine(causes(&error));
-        let others = threads.saturating_add(1);
+        let others = threads.saturating_add(1 + REQUEST_INSTANCES);
         let calls = others.saturating_add(streams);
         let engine = engine::serving(calls, memory).map_err(|error| {
             let most = engine::fitting(calls, memory).and_then(|fitting| fitting.checked_sub(others));

@@ -2,8 +2,10 @@
 //!
 //! Runs on the caller's thread, which must be outside any async runtime.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_model::metric;
 use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
@@ -40,6 +42,7 @@ pub(crate) fn call<R>(
 /// A store with the setup's limits; its deadline runs from now.
 fn new_store(pre: &FamilyPre, setup: CallSetup) -> Store<Guest> {
     let limits = setup.limits;
+    metrics::counter!(metric::PLUGIN_INSTANCES, "family" => Arc::clone(&setup.source.family)).increment(1);
     let mut store = Store::new(pre.engine(), Guest::new(setup.source, &limits));
     store.limiter(|guest| guest);
     store.set_max_component_handles(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));

@@ -8,6 +8,7 @@ pub(crate) mod engine;
 pub(crate) mod guest;
 pub(crate) mod guest_log;
 pub(crate) mod instance;
+pub(crate) mod instance_permits;
 pub(crate) mod limits;
 pub(crate) mod queue;
 pub(crate) mod single_flight;

@@ -11,7 +11,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
 use gatehouse_model::metric;
@@ -53,6 +53,8 @@ struct Shared {
 #[derive(Default)]
 struct Work {
     queue: FairQueue<Job>,
+    /// Threads that wait for a job. A wake-up costs a system call, so nobody is woken where nobody waits.
+    idle: usize,
     closed: bool,
 }
 
@@ -62,9 +64,13 @@ impl Shared {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next job; `None` once the threads are to end.
-    fn next(&self) -> Option<(Ticket, Job)> {
+    /// Records the job that has ended and the time it took, and waits for the next one; `None` once the threads are
+    /// to end.
+    fn next(&self, ended: Option<(Ticket, Duration)>) -> Option<(Ticket, Job)> {
         let mut work = self.lock();
+        if let Some((ticket, took)) = ended {
+            work.queue.charge(&ticket, took);
+        }
         loop {
             if let Some(next) = work.queue.pop() {
                 return Some(next);
@@ -72,7 +78,9 @@ impl Shared {
             if work.closed {
                 return None;
             }
+            work.idle += 1;
             work = self.job_added.wait(work).unwrap_or_else(PoisonError::into_inner);
+            work.idle -= 1;
         }
     }
 }
@@ -143,10 +151,15 @@ impl Threads {
     }
 
     fn push(&self, family: &str, origin: &Origin, job: Job) {
-        let added = self.shared.lock().queue.push(family, origin, job, QUEUE_LIMIT);
+        let (added, has_idle) = {
+            let mut work = self.shared.lock();
+            (work.queue.push(family, origin, job, QUEUE_LIMIT), work.idle > 0)
+        };
         let refused = match added {
             Added::Waits(refused) => {
-                self.shared.job_added.notify_one();
+                if has_idle {
+                    self.shared.job_added.notify_one();
+                }
                 refused
             }
             Added::Refused(job) => vec![job],
@@ -168,10 +181,11 @@ impl Drop for Threads {
 }
 
 fn work(shared: &Shared) {
-    while let Some((ticket, job)) = shared.next() {
+    let mut ended = None;
+    while let Some((ticket, job)) = shared.next(ended) {
         let begun = Instant::now();
         job(Outcome::Runs);
-        shared.lock().queue.charge(&ticket, begun.elapsed());
+        ended = Some((ticket, begun.elapsed()));
     }
 }
 

@@ -8,9 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gatehouse_model::TaskId;
 use tokio::sync::watch;
 
+use super::webhook_changes::WebhookChanges;
+
 /// The listeners of this process.
 #[derive(Default)]
 pub(crate) struct TaskChanges {
+    /// Those of webhooks.
+    pub(crate) webhooks: WebhookChanges,
     by_task: Mutex<HashMap<TaskId, watch::Sender<()>>>,
 }
 

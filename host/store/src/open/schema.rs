@@ -9,12 +9,13 @@ use std::path::Path;
 use redb::{Database, ReadableTable, TableHandle, WriteTransaction};
 
 use crate::administration::idempotency::AdminIdempotencyTables;
-use crate::batch::Batch;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
 use crate::open::derived;
 use crate::responses::ResponseTables;
+use crate::transaction::batch::Batch;
+use crate::webhooks::write::WebhookTables;
 
 /// Makes every fixed table of a new file, so that reads find them; brings an older file to the present schema.
 pub(crate) fn prepare(database: &Database, path: &Path) -> Result<(), OpenError> {
@@ -45,6 +46,7 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     txn.open_table(layout::USAGE_DAYS)?;
     txn.open_table(layout::LEDGER_INDEX)?;
     AdminIdempotencyTables::make(&txn)?;
+    WebhookTables::make(&txn)?;
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
     Ok(found.unwrap_or(SCHEMA))

@@ -17,10 +17,10 @@ use redb::Durability;
 
 use super::workload::Workload;
 use super::{Dump, remember};
-use crate::batch::Batch;
 use crate::config::Config;
 use crate::fault_injection::{Disk, Op, each_cut};
 use crate::store::Store;
+use crate::transaction::batch::Batch;
 use crate::writer::commit;
 
 const SEEDS: Range<u64> = 1..8;

@@ -15,6 +15,7 @@ mod responses;
 mod same;
 mod schema;
 mod steps;
+mod webhooks;
 mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,6 +11,7 @@ use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::responses::record::{ResponseLimits, ResponseRecord};
 use crate::steps::record::StepRecord;
+use crate::webhooks::change::WebhookChange;
 
 /// One change. The sender sets its times; the rules read no clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +228,13 @@ pub enum Command {
         now: UnixMs,
         /// At most this many.
         limit: usize,
+    },
+    /// Changes a webhook or a delivery.
+    Webhook {
+        /// What changes.
+        change: Box<WebhookChange>,
+        /// When.
+        at: UnixMs,
     },
 }
 

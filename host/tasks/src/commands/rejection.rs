@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
+use gatehouse_model::{Credits, CustomerId, DeliveryId, KeyId, Status, TaskId, WebhookId};
 
 use crate::ledger::hold::HoldId;
 
@@ -77,6 +77,9 @@ pub enum Rejection {
     /// No customer of that id.
     #[error("no account {0}")]
     NoCustomer(CustomerId),
+    /// No delivery of that id: never made, or forgotten after its time.
+    #[error("no delivery {0}")]
+    NoDelivery(DeliveryId),
     /// No open hold of that id: never made, or resolved already.
     #[error("no open hold for {0}")]
     NoHold(HoldId),
@@ -86,6 +89,9 @@ pub enum Rejection {
     /// No task of that id.
     #[error("no task {0}")]
     NoTask(TaskId),
+    /// No webhook of that id.
+    #[error("no webhook {0}")]
+    NoWebhook(WebhookId),
     /// The sum does not fit.
     #[error("the amount does not fit into the ledger")]
     Overflow,
@@ -124,6 +130,22 @@ pub enum Rejection {
         /// The model whose limit it is; none for the limit of all together.
         model: Option<String>,
     },
+    /// The customer has as many webhooks as it may have.
+    #[error("an account may have {0} webhooks; remove one first")]
+    TooManyWebhooks(usize),
+    /// The webhook has changed since the sender read it.
+    #[error("webhook {webhook} has changed since: it is at revision {current}, not {given}")]
+    WebhookChanged {
+        /// The webhook.
+        webhook: WebhookId,
+        /// The revision that the command is based on.
+        given: u64,
+        /// The present one.
+        current: u64,
+    },
+    /// Nothing is sent to the webhook.
+    #[error("webhook {0} is disabled; enable it first")]
+    WebhookDisabled(WebhookId),
     /// Less is to be settled than requests which joined have added.
     #[error("cannot settle {cost} credits where requests that joined cost {joined}")]
     UnderJoined {

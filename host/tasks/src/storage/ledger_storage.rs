@@ -4,7 +4,8 @@
 //! about rules. An implementation reads its own writes within one batch, and maintains its own indexes.
 
 use gatehouse_model::{
-    Claim, Credits, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
+    Claim, Credits, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
+    WebhookId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,7 @@ use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
 use crate::usage::sums::{UsageKey, UsageSums};
+use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
 /// What is remembered of a submission that came with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +163,25 @@ pub trait LedgerStorage {
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
     /// At most `limit` responses whose expiry is not after `now`, the oldest expiry first.
     fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Self::Error>;
+
+    /// The webhook of that id.
+    fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, Self::Error>;
+    /// All webhooks of a customer, by id. Of one without any it is one look-up.
+    fn webhooks_of(&self, customer: &CustomerId) -> Result<Vec<WebhookEndpoint>, Self::Error>;
+    /// Keeps a webhook. Its sender looks at what waits for it.
+    fn put_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), Self::Error>;
+    /// Forgets a webhook, not its deliveries.
+    fn remove_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), Self::Error>;
+    /// The delivery of that id.
+    fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, Self::Error>;
+    /// The oldest delivery that waits for a webhook.
+    fn oldest_pending_delivery(&self, webhook: WebhookId) -> Result<Option<WebhookDelivery>, Self::Error>;
+    /// Keeps a delivery, and lets it be found by when it is due.
+    fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
+    /// Forgets a delivery.
+    fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
+    /// At most `limit` deliveries made before a moment, the oldest first.
+    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Self::Error>;
 
     /// The present end of the ledger.
     fn head(&self) -> Result<LedgerHead, Self::Error>;

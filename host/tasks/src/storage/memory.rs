@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+};
 
 use crate::administration::record::AdminIdempotencyRecord;
 use crate::ledger::examination::{Examination, Report};
@@ -14,7 +16,9 @@ use crate::steps::record::StepRow;
 use crate::storage::ledger_storage::{
     AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord,
 };
+use crate::storage::memory_webhooks::MemoryWebhooks;
 use crate::usage::sums::{UsageKey, UsageSums};
+use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
 /// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +41,7 @@ pub struct MemoryLedgerStorage {
     balances_after: Vec<BalancesAfter>,
     usage: BTreeMap<UsageKey, UsageSums>,
     audit_records: Vec<AuditRecord>,
+    webhooks: MemoryWebhooks,
 }
 
 impl MemoryLedgerStorage {
@@ -126,6 +131,16 @@ impl MemoryLedgerStorage {
     #[must_use]
     pub fn audit_records(&self) -> &[AuditRecord] {
         &self.audit_records
+    }
+
+    /// All webhooks, by id.
+    pub fn webhooks(&self) -> impl Iterator<Item = &WebhookEndpoint> {
+        self.webhooks.webhooks.values()
+    }
+
+    /// All deliveries, by id.
+    pub fn deliveries(&self) -> impl Iterator<Item = &WebhookDelivery> {
+        self.webhooks.deliveries.values()
     }
 
     /// Re-sums everything.
@@ -311,6 +326,38 @@ impl LedgerStorage for MemoryLedgerStorage {
         let mut expired: Vec<_> = self.responses.values().filter(|record| record.expires <= now).collect();
         expired.sort_by_key(|record| (record.expires, &record.customer, &record.id));
         Ok(expired.into_iter().take(limit).cloned().collect())
+    }
+
+    fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, Infallible> {
+        Ok(self.webhooks.webhooks.get(&id).cloned())
+    }
+    fn webhooks_of(&self, customer: &CustomerId) -> Result<Vec<WebhookEndpoint>, Infallible> {
+        Ok(self.webhooks.of(customer))
+    }
+    fn put_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), Infallible> {
+        self.webhooks.webhooks.insert(webhook.id, webhook.clone());
+        Ok(())
+    }
+    fn remove_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), Infallible> {
+        self.webhooks.webhooks.remove(&webhook.id);
+        Ok(())
+    }
+    fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, Infallible> {
+        Ok(self.webhooks.deliveries.get(&id).cloned())
+    }
+    fn oldest_pending_delivery(&self, webhook: WebhookId) -> Result<Option<WebhookDelivery>, Infallible> {
+        Ok(self.webhooks.oldest_pending(webhook))
+    }
+    fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Infallible> {
+        self.webhooks.deliveries.insert(delivery.id, delivery.clone());
+        Ok(())
+    }
+    fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Infallible> {
+        self.webhooks.deliveries.remove(&delivery.id);
+        Ok(())
+    }
+    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Infallible> {
+        Ok(self.webhooks.older_than(before, limit))
     }
 
     fn head(&self) -> Result<LedgerHead, Infallible> {

@@ -2,3 +2,4 @@
 
 pub(crate) mod ledger_storage;
 pub(crate) mod memory;
+mod memory_webhooks;

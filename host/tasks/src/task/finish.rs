@@ -1,4 +1,4 @@
-//! The rule of a task's end: its record, its hold and the names it claims, or nothing.
+//! The rule of a task's end: its record, its hold, the names it claims and what its webhooks are told, or nothing.
 
 use bytes::Bytes;
 use gatehouse_model::{Credits, Phase, Status, Task, TaskId, UnixMs, Usage};
@@ -12,6 +12,7 @@ use crate::ledger::hold::HoldId;
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::claims;
 use crate::task::current::{append_audit_text, current};
+use crate::webhooks::deliveries::task_ended;
 
 pub(crate) fn finish<B: LedgerStorage>(
     storage: &mut B,
@@ -34,6 +35,7 @@ pub(crate) fn finish<B: LedgerStorage>(
     storage.remove_hold(&hold)?;
     names.iter().try_for_each(|name| storage.put_name(name))?;
     storage.put_finished(&task)?;
+    task_ended(storage, &task, at)?;
     append_audit_text(storage, id, audit, at)?;
     Ok(Applied::Task(Box::new(task)))
 }

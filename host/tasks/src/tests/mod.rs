@@ -15,6 +15,7 @@ mod sweeps;
 mod tasks;
 mod usage;
 mod views;
+mod webhooks;
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A circuit breaker for one provider account. Pure: time and chance come in as arguments.
+//! A circuit breaker for one provider account, or for one receiver of webhooks. Pure: time and chance come in as arguments.
 //!
 //! ```text
 //! Closed --5 failures in a row--> Open(until) --until--> one Trial --success--> Closed
@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// Consecutive failures and what follows from them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Breaker {
+pub struct Breaker {
     failures: u32,
     openings: u32,
     state: State,
@@ -35,7 +35,7 @@ enum State {
 
 /// Whether a call may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
+pub enum Admission {
     /// It may.
     Yes,
     /// It may, as the only one, to find out whether the provider is back.
@@ -47,7 +47,9 @@ pub(crate) enum Admission {
 }
 
 impl Breaker {
-    pub(crate) fn admission(&self, now: UnixMs) -> Admission {
+    /// Whether a call may begin at `now`.
+    #[must_use]
+    pub fn admission(&self, now: UnixMs) -> Admission {
         match self.state {
             State::Closed => Admission::Yes,
             State::Open(until) if now < until => Admission::NotBefore(until),
@@ -57,23 +59,24 @@ impl Breaker {
     }
 
     /// The trial leaves.
-    pub(crate) fn begin_trial(&mut self) {
+    pub fn begin_trial(&mut self) {
         self.state = State::Trial;
     }
 
     /// The trial ended without telling anything: another may go at once.
-    pub(crate) fn abandon_trial(&mut self, now: UnixMs) {
+    pub fn abandon_trial(&mut self, now: UnixMs) {
         if self.state == State::Trial {
             self.state = State::Open(now);
         }
     }
 
-    pub(crate) fn succeeded(&mut self) {
+    /// A call succeeded.
+    pub fn succeeded(&mut self) {
         *self = Self::default();
     }
 
-    /// `chance` in `0.0..1.0` spreads the return of many gateways.
-    pub(crate) fn failed(&mut self, now: UnixMs, chance: f64) {
+    /// A call failed. `chance` in `0.0..1.0` spreads the return of many gateways.
+    pub fn failed(&mut self, now: UnixMs, chance: f64) {
         self.failures = self.failures.saturating_add(1);
         if self.state == State::Trial || (self.state == State::Closed && self.failures >= THRESHOLD) {
             self.state = State::Open(now.plus(backoff(FIRST, LONGEST, self.openings, chance)));
@@ -82,7 +85,8 @@ impl Breaker {
     }
 
     /// Open or on trial: not to be relied upon.
-    pub(crate) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.state != State::Closed
     }
 }

@@ -8,7 +8,12 @@ use gatehouse_model::{Reply, UnixMs};
 /// `None` when the reply names no wait or none that can be read. Not bounded: every caller has its own bounds.
 #[must_use]
 pub fn retry_after(reply: &Reply, now: UnixMs) -> Option<Duration> {
-    let text = reply.header("retry-after")?.trim();
+    parse(reply.header("retry-after")?, now)
+}
+
+/// The same of the header's text.
+pub(crate) fn parse(text: &str, now: UnixMs) -> Option<Duration> {
+    let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds.ceil()).ok();
     }

@@ -9,6 +9,7 @@ mod fairness;
 mod fetching;
 mod operator;
 mod outages;
+mod posts;
 mod ssrf;
 mod streams;
 mod switching;

@@ -6,13 +6,14 @@ mod customers;
 mod key_policy;
 mod keys;
 mod ledger;
+mod logs;
 mod plugins;
 mod prices;
 mod providers;
-mod steps;
 mod system;
 mod tasks;
 mod usage;
+mod webhooks;
 
 use super::route::Route;
 
@@ -26,9 +27,10 @@ pub(crate) fn routes() -> Vec<Route> {
         tasks::routes(),
         prices::routes(),
         providers::routes(),
-        steps::routes(),
         plugins::routes(),
+        webhooks::routes(),
         audit::routes(),
+        logs::routes(),
         system::routes(),
     ]
     .into_iter()

@@ -8,6 +8,7 @@ mod edits;
 mod lists;
 mod money;
 mod repeats;
+mod webhooks;
 
 use gatehouse_harness::{Response, send};
 use serde_json::{Value, json};

@@ -137,6 +137,16 @@ fn content(details: &TaskDetails, steps: Option<&[StepRow]>, scale: Scale, now: 
     }
 }
 
+/// How far a task is, and what it has made: for pages that show it among other things.
+pub(crate) fn outcome(details: &TaskDetails) -> Markup {
+    let task = &details.task;
+    html! {
+        div.title { (state(task)) @if !task.status.is_final() { (progress(task)) } @if let Some(cost) = task.cost { span.muted { "charged " (credits(cost)) " credits" } } }
+        @if let Some(failure) = &task.failure { div.problems { p { (failure.message) } } }
+        (result(task))
+    }
+}
+
 fn result(task: &Task) -> Markup {
     let text = serde_json::from_slice::<serde_json::Value>(&task.public)
         .ok()

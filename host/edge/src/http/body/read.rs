@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use gatehouse_model::{Clock, Key};
 use http::{HeaderMap, header};
 use http_body::Body as _;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Frame, Incoming};
 
 use crate::config::{Limits, mib};
@@ -20,9 +20,9 @@ use crate::http::body::pace::Pace;
 const MAX_DRAINED: u64 = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// A request's body on its connection.
+/// A request's body: on its connection, or whole where none came over one.
 pub(crate) struct RequestBody {
-    incoming: Incoming,
+    incoming: Either<Incoming, Full<Bytes>>,
     /// Whose part of the budget it takes.
     key: Option<Arc<Key>>,
     finished: bool,
@@ -45,13 +45,23 @@ impl AsRef<[u8]> for Counted {
 
 impl RequestBody {
     pub(crate) fn new(incoming: Incoming, headers: &HeaderMap) -> Self {
+        let awaits_continue = headers.contains_key(header::EXPECT);
+        Self { awaits_continue, ..Self::of(Either::Left(incoming)) }
+    }
+
+    /// A body that is in memory already.
+    pub(crate) fn whole(bytes: Bytes) -> Self {
+        Self::of(Either::Right(Full::new(bytes)))
+    }
+
+    fn of(incoming: Either<Incoming, Full<Bytes>>) -> Self {
         Self {
             finished: incoming.is_end_stream(),
             incoming,
             key: None,
             failed: false,
             received: 0,
-            awaits_continue: headers.contains_key(header::EXPECT),
+            awaits_continue: false,
         }
     }
 

@@ -3,4 +3,5 @@
 pub(super) mod access_log;
 mod auth;
 mod errors;
+mod local;
 mod pipeline;

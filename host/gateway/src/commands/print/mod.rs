@@ -2,9 +2,11 @@
 
 mod configuration;
 mod key;
+mod price;
 mod provider;
 mod result;
 mod steps;
 mod table;
+mod webhook;
 
 pub(crate) use result::{json, stages, text};

@@ -8,7 +8,7 @@ use gatehouse_admin::{
 use gatehouse_model::Customer;
 
 use super::table::{rfc3339, table};
-use super::{configuration, key, provider, steps as task_steps};
+use super::{configuration, key, price, provider, steps as task_steps, webhook};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -47,7 +47,21 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
                 None => writeln!(out, "\nIt serves."),
             }
         }
+        OperationResult::Webhook { webhook: shown, deliveries } => {
+            webhook::details(out, shown)?;
+            writeln!(out)?;
+            webhook::deliveries(out, deliveries)
+        }
+        OperationResult::WebhookSecret { webhook: new, secret } => {
+            webhook::details(out, new)?;
+            writeln!(out, "\n{}\n\nThis is the secret; it is not shown again.", secret.0)
+        }
+        OperationResult::Webhooks { webhooks } => webhook::list(out, webhooks),
+        OperationResult::WebhookRemoved { id } => writeln!(out, "removed {id}"),
+        OperationResult::Delivery(delivery) => webhook::deliveries(out, std::slice::from_ref(delivery)),
         OperationResult::Plugins { plugins: all } => plugins(out, all),
+        OperationResult::Prices(book) => price::book(out, book),
+        OperationResult::PricePreview(preview) => price::preview(out, preview),
         OperationResult::Steps { rows } => task_steps::list(out, rows),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),

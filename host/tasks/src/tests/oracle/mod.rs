@@ -126,7 +126,8 @@ impl Oracle {
             | Command::ForgetResponse { .. }
             | Command::KeepResponse { .. }
             | Command::Sweep { .. }
-            | Command::SweepResponses { .. } => true,
+            | Command::SweepResponses { .. }
+            | Command::Webhook { .. } => true,
         }
     }
 

@@ -87,6 +87,21 @@ async fn urls_lead_where_their_table_says() {
     }
 }
 
+#[tokio::test]
+async fn webhooks_go_where_urls_of_users_lead() {
+    let stage = Stage::set().await;
+    let upstream = stage.upstream(&patterned(), "");
+    let rows = read(include_str!("urls.table"), 4);
+    let mut wrong = vec![];
+    for row in &rows {
+        let found = stage.post(&upstream, &row[0]).await;
+        if found != row[1] || named(&found).any(|dialled| is_inside(dialled.ip())) {
+            wrong.push(format!("{:?}: expected {}, found {found}", row[0], row[1]));
+        }
+    }
+    assert_all(rows.len(), &wrong);
+}
+
 #[test]
 fn the_host_that_is_judged_is_the_host_that_is_connected_to() {
     // The URL is judged by one parser and connected to by another's reading of the text the first one wrote.

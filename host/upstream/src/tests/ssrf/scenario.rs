@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use super::table::Row;
 use super::*;
 use crate::client::dial::{Dial, Dialed};
+use crate::post::Post;
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
@@ -73,6 +74,14 @@ impl Stage {
             Ok(fetched) => fetched.collect().await,
             Err(error) => Err(error),
         };
+        verdict(outcome, &self.dials.taken())
+    }
+
+    /// Posts, and tells the verdict in the same words.
+    pub(super) async fn post(&self, upstream: &Upstream, url: &str) -> String {
+        let body = Bytes::from_static(b"{}");
+        let post = Post { url, headers: &[], body, timeout: PATIENCE, max_answer: 1000, over_http: true };
+        let outcome = upstream.post(&post).await.map(|answer| answer.body);
         verdict(outcome, &self.dials.taken())
     }
 

@@ -4,24 +4,29 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs};
+use gatehouse_model::{
+    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+};
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
     LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, StepRow, UsageKey, UsageSums,
+    WebhookDelivery, WebhookEndpoint,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
 
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
-use crate::layout::{self, Day, DigestKey, HoldKey, Row};
+use crate::layout::{self, Day, DigestKey, Row};
 use crate::listing::step_tables::StepTables;
 use crate::listing::task_index::TaskIndex;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
 use crate::statement::write::NewEntries;
 use crate::tables::find;
+use crate::transaction::write_back::{HoldTables, WriteBack};
 use crate::usage::write::NewUsage;
+use crate::webhooks::write::WebhookTables;
 
 type Rows<'txn, K> = Table<'txn, K, Row>;
 
@@ -35,8 +40,7 @@ pub(crate) struct Batch<'txn> {
     live: Rows<'txn, u128>,
     task_index: TaskIndex<'txn>,
     steps: StepTables<'txn>,
-    holds: Rows<'txn, HoldKey>,
-    hold_expiry: Table<'txn, (u64, HoldKey), ()>,
+    holds: HoldTables<'txn>,
     names: Rows<'txn, (&'static str, &'static str)>,
     name_owners: Table<'txn, &'static str, &'static str>,
     ledger: Rows<'txn, u64>,
@@ -46,8 +50,10 @@ pub(crate) struct Batch<'txn> {
     audit: Rows<'txn, u64>,
     admin_idempotency: AdminIdempotencyTables<'txn>,
     responses: ResponseTables<'txn>,
+    webhooks: WebhookTables<'txn>,
     entries: NewEntries,
     usage: NewUsage,
+    write_back: WriteBack,
 }
 
 impl<'txn> Batch<'txn> {
@@ -65,8 +71,10 @@ impl<'txn> Batch<'txn> {
             live: txn.open_table(layout::LIVE)?,
             task_index: TaskIndex::new(txn),
             steps: StepTables::new(txn),
-            holds: txn.open_table(layout::HOLDS)?,
-            hold_expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            holds: HoldTables {
+                rows: txn.open_table(layout::HOLDS)?,
+                expiry: txn.open_table(layout::HOLD_EXPIRY)?,
+            },
             names: txn.open_table(layout::NAMES)?,
             name_owners: txn.open_table(layout::NAME_OWNERS)?,
             ledger,
@@ -76,16 +84,21 @@ impl<'txn> Batch<'txn> {
             audit: txn.open_table(layout::AUDIT)?,
             admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
+            webhooks: WebhookTables::new(txn),
             entries: NewEntries::default(),
             usage: NewUsage::default(),
+            write_back: WriteBack::default(),
         })
     }
 
-    /// Writes what is collected until the end of the transaction: one row for what many commands add to.
-    pub(crate) fn close(self) -> Result<(), StoreError> {
-        let Self { txn, entries, usage, .. } = self;
+    /// Writes what is collected until the end of the transaction: one row for what many commands add to. The webhooks
+    /// whose rows it wrote.
+    pub(crate) fn close(self) -> Result<BTreeSet<WebhookId>, StoreError> {
+        let Self { txn, entries, usage, write_back, mut customers, mut keys, mut holds, webhooks, .. } = self;
+        write_back.write(&mut customers, &mut keys, &mut holds)?;
         entries.write(txn)?;
-        usage.write(txn)
+        usage.write(txn)?;
+        Ok(webhooks.written())
     }
 }
 
@@ -103,24 +116,31 @@ impl LedgerStorage for Batch<'_> {
     type Error = StoreError;
 
     fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
-        find("accounts", &self.customers, id.0.as_str())
+        match self.write_back.customer(id) {
+            Some(customer) => Ok(Some(customer)),
+            None => find("accounts", &self.customers, id.0.as_str()),
+        }
     }
     fn put_customer(&mut self, customer: &Customer) -> Result<(), StoreError> {
-        keep(&mut self.customers, customer.id.0.as_str(), customer)
+        self.write_back.put_customer(customer);
+        Ok(())
     }
 
     fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
-        find("keys", &self.keys, id.0.as_str())
+        match self.write_back.key(id) {
+            Some(key) => Ok(Some(key)),
+            None => find("keys", &self.keys, id.0.as_str()),
+        }
     }
     fn key_of(&self, digest: &KeyDigest) -> Result<Option<KeyId>, StoreError> {
         Ok(self.key_digests.get(digest.0.0)?.map(|id| KeyId::from(id.value())))
     }
     fn put_key(&mut self, key: &Key) -> Result<(), StoreError> {
         // A key's digest never changes, and its `used` does with every hold: the look-up row is written once.
-        if self.keys.get(key.id.0.as_str())?.is_none() {
+        if self.write_back.put_key(key) && self.keys.get(key.id.0.as_str())?.is_none() {
             self.key_digests.insert(key.digest.0.0, key.id.0.as_str())?;
         }
-        keep(&mut self.keys, key.id.0.as_str(), key)
+        Ok(())
     }
 
     fn live(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
@@ -180,30 +200,16 @@ impl LedgerStorage for Batch<'_> {
     }
 
     fn hold(&self, id: HoldId) -> Result<Option<Hold>, StoreError> {
-        find("holds", &self.holds, layout::hold_key(id))
+        self.write_back.hold(id, &self.holds)
     }
     fn put_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
-        let key = layout::hold_key(hold.id);
-        if matches!(hold.id, HoldId::Request(_)) {
-            self.hold_expiry.insert((hold.expires.0, key), ())?;
-        }
-        keep(&mut self.holds, key, hold)
+        self.write_back.put_hold(hold, &mut self.holds)
     }
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
-        let key = layout::hold_key(hold.id);
-        if matches!(hold.id, HoldId::Request(_)) {
-            self.hold_expiry.remove((hold.expires.0, key))?;
-        }
-        self.holds.remove(key)?;
-        Ok(())
+        self.write_back.remove_hold(hold, &mut self.holds)
     }
     fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, StoreError> {
-        let mut expired = Vec::new();
-        for row in self.hold_expiry.range(..=(now.0, [u8::MAX; 17]))?.take(limit) {
-            let (_, key) = row?.0.value();
-            expired.extend(find("holds", &self.holds, key)?);
-        }
-        Ok(expired)
+        self.write_back.expired_holds(now, limit, &self.holds)
     }
 
     fn idempotency_record(
@@ -276,6 +282,34 @@ impl LedgerStorage for Batch<'_> {
     }
     fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
         self.responses.expired(now, limit)
+    }
+
+    fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+        self.webhooks.find(id)
+    }
+    fn webhooks_of(&self, customer: &CustomerId) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        self.webhooks.of(customer)
+    }
+    fn put_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), StoreError> {
+        self.webhooks.put(webhook)
+    }
+    fn remove_webhook(&mut self, webhook: &WebhookEndpoint) -> Result<(), StoreError> {
+        self.webhooks.remove(webhook)
+    }
+    fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+        self.webhooks.delivery(id)
+    }
+    fn oldest_pending_delivery(&self, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StoreError> {
+        self.webhooks.oldest_pending(webhook)
+    }
+    fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
+        self.webhooks.put_delivery(delivery)
+    }
+    fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
+        self.webhooks.remove_delivery(delivery)
+    }
+    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
+        self.webhooks.older_than(before, limit)
     }
 
     fn head(&self) -> Result<LedgerHead, StoreError> {

@@ -1,7 +1,9 @@
 //! Logs and metrics: how they leave the process.
 //!
-//! Logs go to standard error, one event a line; metrics are rendered for the admin listener. Nothing else
+//! Logs go to standard error, one event a line, and the last ones stay in memory; metrics are rendered for the admin listener. Nothing else
 //! installs a subscriber or a recorder.
+
+mod log_lines;
 
 use std::io;
 
@@ -10,6 +12,11 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use serde::Deserialize;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use log_lines::KeepLines;
+pub(crate) use log_lines::process_log;
 
 /// The `[log]` table.
 #[derive(Clone, Debug, Deserialize)]
@@ -55,8 +62,11 @@ impl LogConfig {
 pub(crate) fn start_logs(config: &LogConfig) -> Result<(), ParseError> {
     let logs = tracing_subscriber::fmt().with_env_filter(config.filter()?).with_writer(io::stderr);
     let installed = match config.format {
-        LogFormat::Text => logs.with_ansi(io::IsTerminal::is_terminal(&io::stderr())).try_init(),
-        LogFormat::Json => logs.json().flatten_event(true).try_init(),
+        LogFormat::Text => {
+            let ansi = io::IsTerminal::is_terminal(&io::stderr());
+            logs.with_ansi(ansi).finish().with(KeepLines).try_init()
+        }
+        LogFormat::Json => logs.json().flatten_event(true).finish().with(KeepLines).try_init(),
     };
     drop(installed);
     Ok(())

@@ -3,14 +3,17 @@
 use gatehouse_model::{RequestId, TaskId};
 use gatehouse_tasks::{AuditedRequest, Command, StepRow};
 
-use super::admin_service::{AdminService, rejected, store_failed};
 use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
 use crate::http::access::caller::Role;
+use crate::service::admin_service::{AdminService, rejected, store_failed};
 
 impl AdminService {
     /// The operation of a command: the log, and the line of the read in the audit record, because it shows a client's words.
-    pub(super) async fn read_steps(&self, task: TaskId) -> Result<OperationResult, OperationError> {
+    pub(in crate::service) async fn read_steps(
+        &self,
+        task: TaskId,
+    ) -> Result<OperationResult, OperationError> {
         let rows = self.steps(task).await?;
         self.note_steps_read(task, "command".to_owned(), String::new()).await?;
         Ok(OperationResult::Steps { rows })

@@ -5,8 +5,8 @@ use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
 use gatehouse_tasks::{HoldId, JournalEntry};
 
-use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
+use crate::service::admin_service::{AdminService, Backend, store_failed};
 
 /// Commands are applied in another order than their moments by this much at most, unless the writer waits for its disk.
 const AROUND_MS: u64 = 1_000;

@@ -62,3 +62,30 @@ fn abandoned_streams_are_in_nobodys_way() {
         scene.gateway.expect_sound_ledger().await;
     });
 }
+
+/// A customer who opens as many streams as it can leaves some to others, and is refused before its provider is asked.
+#[test]
+fn open_streams_of_one_customer_leave_some_to_others() {
+    run(async {
+        let scene = Scene::start("[plugins]\nstreams = 10\n\n").await;
+        let other = scene.gateway.open_account("other", "1000").await;
+        let stalled = request(Wire::Chat, "[[stall:2]] one two three", true);
+        let mut streams = Vec::new();
+        for opened in 1..=7 {
+            streams.push(scene.send(Wire::Chat, &stalled).await);
+            until("it is held up", async || scene.record(Wire::Chat).held == opened).await;
+        }
+        let eighth = scene.send(Wire::Chat, &stalled).await.end().await;
+        assert_eq!(eighth.status, 503, "{eighth:?}");
+        let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
+        let body = request(Wire::Chat, "hello", true).to_string();
+        let answer = other.send("POST", Wire::Chat.path(), &headers, body).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(scene.record(Wire::Chat).held, 7, "the provider was not asked for the eighth");
+        scene.sandbox.release();
+        for stream in streams {
+            assert_eq!(stream.end().await.status, 200);
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
+}

@@ -1,0 +1,291 @@
+//! Webhooks as operators read and write them: over HTTP and on the command line alike. Never holds a secret but in the
+//! answer that makes it.
+
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
+use gatehouse_tasks::{
+    DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::http::values::Moment;
+
+/// An event that a webhook may be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WebhookEvent")]
+pub enum EventName {
+    /// A task completed.
+    #[serde(rename = "task.completed")]
+    Completed,
+    /// A task failed, by its time limit too.
+    #[serde(rename = "task.failed")]
+    Failed,
+    /// Its client stopped it.
+    #[serde(rename = "task.cancelled")]
+    Cancelled,
+}
+
+/// What an edit of a webhook may change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "WebhookPolicy")]
+pub struct WebhookPolicyView {
+    /// Where events are posted to: https, without a user name, at most 2048 bytes.
+    pub url: String,
+    /// Which events; empty for all.
+    #[serde(default)]
+    pub events: Vec<EventName>,
+    /// For people; at most 200 bytes.
+    #[serde(default)]
+    pub description: String,
+    /// Whether anything is sent. What waits meanwhile is sent when it is enabled again.
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+}
+
+const fn enabled() -> bool {
+    true
+}
+
+/// A webhook. Its secret is shown once, by the request that makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Webhook")]
+pub struct WebhookView {
+    /// Its id.
+    pub id: String,
+    /// Whose tasks it hears of.
+    pub customer: String,
+    /// Where events are posted to.
+    pub url: String,
+    /// Which events; empty for all.
+    pub events: Vec<EventName>,
+    /// For people.
+    pub description: String,
+    /// Whether anything is sent.
+    pub enabled: bool,
+    /// Since when nothing is sent.
+    pub disabled_at: Option<Moment>,
+    /// Why nothing is sent.
+    pub disabled_reason: Option<String>,
+    /// When it was made.
+    pub created: Moment,
+    /// Counts what operators change.
+    pub revision: u64,
+    /// When its secret was made.
+    pub secret_created: Moment,
+    /// Until when the secret before signs too.
+    pub old_secret_until: Option<Moment>,
+    /// Deliveries that wait.
+    pub pending: u32,
+    /// The first failure since the last success.
+    pub failing_since: Option<Moment>,
+    /// The last success.
+    pub last_success: Option<Moment>,
+    /// The last attempt of any delivery.
+    pub last_attempt: Option<AttemptView>,
+}
+
+/// One attempt to deliver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WebhookAttempt")]
+pub struct AttemptView {
+    /// When it began.
+    pub at: Moment,
+    /// How long it took.
+    pub took_ms: u64,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// Why it failed; empty where it did not.
+    pub problem: String,
+    /// The beginning of the answer's body, at most 1 KiB.
+    pub answer: String,
+}
+
+/// How far a delivery is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "WebhookDeliveryState")]
+pub enum DeliveryStatus {
+    /// It waits for its next attempt.
+    Pending,
+    /// The receiver took it.
+    Delivered,
+    /// It is not tried any more.
+    Failed,
+}
+
+/// One event for one webhook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WebhookDelivery")]
+pub struct DeliveryView {
+    /// Its id, `webhook-id` of every attempt.
+    pub id: String,
+    /// The webhook.
+    pub webhook: String,
+    /// The task that ended; null for a test.
+    pub task: Option<String>,
+    /// The event, such as `task.completed`, or `webhook.test`.
+    pub event: String,
+    /// When it happened.
+    pub created: Moment,
+    /// How far it is.
+    pub status: DeliveryStatus,
+    /// When the next attempt is due.
+    pub due: Option<Moment>,
+    /// Why it is not tried any more.
+    pub reason: Option<String>,
+    /// The body, as it is signed and sent.
+    pub body: String,
+    /// The last attempts, oldest first.
+    pub attempts: Vec<AttemptView>,
+}
+
+/// A webhook to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewWebhook {
+    /// Whose tasks it hears of.
+    pub customer: String,
+    /// Where events are posted to: https, without a user name, at most 2048 bytes.
+    pub url: String,
+    /// Which events; empty for all.
+    #[serde(default)]
+    pub events: Vec<EventName>,
+    /// For people; at most 200 bytes.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// What the command line asks about webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WebhookRequest {
+    /// Makes one.
+    Create(NewWebhook),
+    /// Lists those of a customer, or all.
+    List {
+        /// Only this customer's.
+        customer: Option<CustomerId>,
+    },
+    /// Shows one with its last deliveries.
+    Show(WebhookId),
+    /// Changes whether anything is sent.
+    Enable {
+        /// The webhook.
+        id: WebhookId,
+        /// Whether.
+        enabled: bool,
+    },
+    /// Makes another secret; the one before signs too for a day.
+    Rotate(WebhookId),
+    /// Ends the secret before at once.
+    Retire(WebhookId),
+    /// Forgets one.
+    Remove(WebhookId),
+    /// Sends an event that only tries it out.
+    Test(WebhookId),
+    /// Sends an event again.
+    Resend(DeliveryId),
+}
+
+impl WebhookRequest {
+    /// Whether it may write.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::List { .. } | Self::Show(_))
+    }
+}
+
+impl EventName {
+    /// The name of an event that can be chosen; a test cannot.
+    #[must_use]
+    pub fn of(event: WebhookEvent) -> Option<Self> {
+        match event {
+            WebhookEvent::Completed => Some(Self::Completed),
+            WebhookEvent::Failed => Some(Self::Failed),
+            WebhookEvent::Cancelled => Some(Self::Cancelled),
+            WebhookEvent::Test => None,
+        }
+    }
+}
+
+impl From<EventName> for WebhookEvent {
+    fn from(name: EventName) -> Self {
+        match name {
+            EventName::Completed => Self::Completed,
+            EventName::Failed => Self::Failed,
+            EventName::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<WebhookPolicy> for WebhookPolicyView {
+    fn from(policy: WebhookPolicy) -> Self {
+        let WebhookPolicy { url, events, description, enabled } = policy;
+        Self { url, events: events.into_iter().filter_map(EventName::of).collect(), description, enabled }
+    }
+}
+
+impl From<WebhookPolicyView> for WebhookPolicy {
+    fn from(view: WebhookPolicyView) -> Self {
+        let WebhookPolicyView { url, events, description, enabled } = view;
+        Self { url, events: events.into_iter().map(WebhookEvent::from).collect(), description, enabled }
+    }
+}
+
+impl From<&WebhookEndpoint> for WebhookView {
+    fn from(row: &WebhookEndpoint) -> Self {
+        Self {
+            id: row.id.to_string(),
+            customer: row.customer.0.clone(),
+            url: row.url.clone(),
+            events: row.events.iter().copied().filter_map(EventName::of).collect(),
+            description: row.description.clone(),
+            enabled: row.disabled.is_none(),
+            disabled_at: row.disabled.as_ref().map(|disabled| Moment(disabled.at)),
+            disabled_reason: row.disabled.as_ref().map(|disabled| disabled.reason.clone()),
+            created: row.created.into(),
+            revision: row.revision,
+            secret_created: row.secret.created.into(),
+            old_secret_until: row.old_secret.as_ref().map(|old| Moment(old.until)),
+            pending: row.pending,
+            failing_since: row.failing_since.map(Moment),
+            last_success: row.last_success.map(Moment),
+            last_attempt: row.last_attempt.as_ref().map(AttemptView::from),
+        }
+    }
+}
+
+impl From<&WebhookAttempt> for AttemptView {
+    fn from(attempt: &WebhookAttempt) -> Self {
+        Self {
+            at: attempt.at.into(),
+            took_ms: attempt.took_ms,
+            status: attempt.status,
+            problem: if attempt.succeeded() { String::new() } else { attempt.problem() },
+            answer: attempt.answer.clone(),
+        }
+    }
+}
+
+impl From<&WebhookDelivery> for DeliveryView {
+    fn from(row: &WebhookDelivery) -> Self {
+        let (status, reason) = match &row.state {
+            DeliveryState::Pending { .. } => (DeliveryStatus::Pending, None),
+            DeliveryState::Delivered { .. } => (DeliveryStatus::Delivered, None),
+            DeliveryState::Failed { reason, .. } => (DeliveryStatus::Failed, Some(reason.clone())),
+        };
+        Self {
+            id: row.id.to_string(),
+            webhook: row.webhook.to_string(),
+            task: row.task.map(|task| task.to_string()),
+            event: row.event.as_str().to_owned(),
+            created: row.created.into(),
+            status,
+            due: row.due().map(Moment),
+            reason,
+            body: String::from_utf8_lossy(&row.body).into_owned(),
+            attempts: row.attempts.iter().map(AttemptView::from).collect(),
+        }
+    }
+}

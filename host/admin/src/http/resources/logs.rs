@@ -1,0 +1,184 @@
+//! `/logs`: the last 10,000 requests of clients, and the last 10,000 lines that the process said. In memory, so a restart
+//! empties them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use gatehouse_model::KeyId;
+use http::header::CACHE_CONTROL;
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::call::{Call, Outcome};
+use crate::http::error::{ApiError, Kind};
+use crate::http::reply::Reply;
+use crate::http::request::query::{Form, Parameter, filter, option};
+use crate::http::route::Route;
+use crate::http::values::{List, Moment};
+use crate::service::{LOG_LEVELS, LogFilter, LogLine};
+
+const FILTERS: [Parameter; 6] = [
+    filter("kind", Form::OneOf(&["requests", "process"]), "Which log; `requests` without it."),
+    filter("level", Form::OneOf(&LOG_LEVELS), "Lines of the process that are at least as grave."),
+    filter("target", Form::Text, "Lines of this part of the program, such as `gatehouse_upstream`."),
+    filter("key", Form::Text, "Requests of this key."),
+    filter("status", Form::Text, "Requests with this status, such as `404`, or of a class, such as `5xx`."),
+    filter("text", Form::Text, "A part of the line, or of a request's route; or a request's id."),
+];
+/// Between two looks of a tail.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Lines of one look.
+const BATCH: usize = 500;
+/// Looks without a line after which a comment shows that the stream is alive.
+const QUIET: u32 = 60;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/logs", "listLogs", "Lists what is kept of a log, newest first.", list)
+            .query(&FILTERS)
+            .paged()
+            .returns::<List<LogRow>>()
+            .for_operators(),
+        Route::get("/logs/tail", "tailLogs", "Sends a log's lines as events, from now on.", tail)
+            .query(&FILTERS)
+            .query(&[option("after", Form::Text, "Begin after the line of this number.")])
+            .returns_text("text/event-stream")
+            .for_operators(),
+    ]
+}
+
+/// A line of a log.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "LogLine")]
+struct LogRow {
+    /// Its number, which grows.
+    number: u64,
+    /// When; of a request, when it came.
+    at: Moment,
+    /// Of the process: "ERROR", "WARN", "INFO", "DEBUG" or "TRACE".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<&'static str>,
+    /// Of the process: the part of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'static str>,
+    /// Of the process: the sentence and its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// The request of a client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<LoggedRequest>,
+}
+
+/// A request of a client.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LoggedRequest {
+    /// Its id.
+    id: String,
+    /// Its method.
+    method: &'static str,
+    /// The pattern of its path; "-" where there is no such path.
+    route: &'static str,
+    /// The status of its answer; 499 where the client left first.
+    status: u16,
+    /// Milliseconds until its answer had left.
+    ms: u32,
+    /// The id of its key.
+    key: Option<String>,
+    /// Bytes of its body.
+    received: u64,
+    /// Bytes of its answer.
+    sent: u64,
+}
+
+impl From<(u64, LogLine)> for LogRow {
+    fn from((number, line): (u64, LogLine)) -> Self {
+        match line {
+            LogLine::Request(line) => {
+                let request = LoggedRequest {
+                    id: line.id.to_string(),
+                    method: line.method,
+                    route: line.route,
+                    status: line.status,
+                    ms: line.ms,
+                    key: line.key.map(|key| key.0),
+                    received: line.received,
+                    sent: line.sent,
+                };
+                let at = line.id.timestamp().into();
+                Self { number, at, level: None, target: None, text: None, request: Some(request) }
+            }
+            LogLine::Process(line) => Self {
+                number,
+                at: line.at.into(),
+                level: Some(line.level),
+                target: Some(line.target),
+                text: Some(line.text),
+                request: None,
+            },
+        }
+    }
+}
+
+fn wanted(call: &Call) -> LogFilter {
+    let text = |name| call.query.one(name).unwrap_or_default().to_owned();
+    LogFilter {
+        is_process: call.query.one("kind") == Some("process"),
+        level: text("level"),
+        target: text("target"),
+        text: text("text"),
+        key: call.query.one("key").map(|key| KeyId::from(key.trim_start_matches("sk-"))),
+        status: text("status"),
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let before = call.position()?.map(|position| {
+        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
+        position.parse::<u64>().map_err(|_| wrong())
+    });
+    let page = call.service.log_page(&wanted(&call), before.transpose()?, call.query.limit())?;
+    let rows: Vec<LogRow> = page.lines.into_iter().map(LogRow::from).collect();
+    Ok(call.list(rows, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+async fn tail(call: Call) -> Outcome {
+    let filter = wanted(&call);
+    let after = call.query.one("after").map(|text| {
+        let wrong = || ApiError::field("after", format!("after: expected a number, got {text:?}"));
+        text.parse::<u64>().map_err(|_| wrong())
+    });
+    // Where it begins is known before the head leaves, so that no later line is missed.
+    let (_, seen) = call.service.log_after(&filter, after.transpose()?, 0)?;
+    let state = (Arc::clone(&call.service), filter, seen, 0_u32);
+    let events = stream::try_unfold(state, |(service, filter, mut seen, mut quiet)| async move {
+        loop {
+            let found = service.log_after(&filter, Some(seen), BATCH);
+            let (lines, last) = found.map_err(|error| io::Error::other(error.to_string()))?;
+            seen = last;
+            let text: String = lines.into_iter().map(event).collect();
+            quiet += 1;
+            if !text.is_empty() || quiet >= QUIET {
+                let text = if text.is_empty() { ": alive\n\n".to_owned() } else { text };
+                return Ok::<_, io::Error>(Some((
+                    Frame::data(Bytes::from(text)),
+                    (service, filter, seen, 0),
+                )));
+            }
+            service.clock.pause(INTERVAL).await;
+        }
+    });
+    let head = stream::once(async { Ok(Frame::data(Bytes::from_static(b"retry: 2000\n\n"))) });
+    let body = StreamBody::new(stream::StreamExt::chain(head, events)).boxed_unsync();
+    Ok(Reply::typed("text/event-stream", body).with_header(CACHE_CONTROL, "no-cache, no-transform"))
+}
+
+fn event((number, line): (u64, LogLine)) -> String {
+    let row = LogRow::from((number, line));
+    let data = serde_json::to_string(&row).unwrap_or_default();
+    format!("id: {number}\nevent: line\ndata: {data}\n\n")
+}

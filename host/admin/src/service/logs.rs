@@ -1,0 +1,192 @@
+//! The logs that a running gateway keeps in memory, for operators: the last requests, and what the process said last.
+
+use gatehouse_model::{KeyId, ProcessLine, RecentPage, RequestLine};
+
+use super::admin_service::AdminService;
+use crate::api::error::OperationError;
+
+/// Levels of the process log, the gravest first.
+pub const LOG_LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+
+/// Which lines to read. What is empty selects nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LogFilter {
+    /// Lines of the process in place of requests.
+    pub is_process: bool,
+    /// At least as grave as this one of [`LOG_LEVELS`].
+    pub level: String,
+    /// The beginning of the part of the program.
+    pub target: String,
+    /// A part of the sentence, of a request's route or of its id.
+    pub text: String,
+    /// The key of a request.
+    pub key: Option<KeyId>,
+    /// A status such as `404`, or a class such as `5xx`.
+    pub status: String,
+}
+
+/// A line of either log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogLine {
+    /// A request of a client.
+    Request(RequestLine),
+    /// What the process said.
+    Process(ProcessLine),
+}
+
+impl LogFilter {
+    /// Checks what was typed.
+    ///
+    /// # Errors
+    /// The field and what was expected.
+    pub fn check(&self) -> Result<(), OperationError> {
+        let wrong = |field: &str, message: String| {
+            Err(OperationError::InvalidField { field: field.to_owned(), message })
+        };
+        if !self.level.is_empty() && !LOG_LEVELS.contains(&self.level.as_str()) {
+            let message = format!("level: expected one of {}, got {:?}", LOG_LEVELS.join(", "), self.level);
+            return wrong("level", message);
+        }
+        if !self.status.is_empty() && status_range(&self.status).is_none() {
+            let message = format!("status: expected a status such as 404, or 5xx, got {:?}", self.status);
+            return wrong("status", message);
+        }
+        Ok(())
+    }
+
+    fn fits_request(&self, line: &RequestLine) -> bool {
+        self.key.as_ref().is_none_or(|key| line.key.as_ref() == Some(key))
+            && status_range(&self.status).is_none_or(|(low, high)| (low..=high).contains(&line.status))
+            && (self.text.is_empty() || line.route.contains(&self.text) || line.id.to_string() == self.text)
+    }
+
+    fn fits_process(&self, line: &ProcessLine) -> bool {
+        let rank = |level: &str| LOG_LEVELS.iter().position(|one| *one == level);
+        rank(&self.level).is_none_or(|most| rank(line.level).is_some_and(|rank| rank <= most))
+            && line.target.starts_with(&self.target)
+            && (self.text.is_empty() || line.text.contains(&self.text))
+    }
+}
+
+/// The statuses of `404` or `5xx`.
+fn status_range(text: &str) -> Option<(u16, u16)> {
+    if let Some(class) = text.strip_suffix("xx") {
+        let class: u16 = class.parse().ok().filter(|class| (1..=5).contains(class))?;
+        return Some((class * 100, class * 100 + 99));
+    }
+    text.parse().ok().filter(|status| (100..=599).contains(status)).map(|status| (status, status))
+}
+
+impl AdminService {
+    /// The newest lines that fit, at most `limit`, those before the line `before`.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] without a running gateway; a wrong filter.
+    pub fn log_page(
+        &self,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RecentPage<LogLine>, OperationError> {
+        filter.check()?;
+        let logs = self.public_api()?.logs();
+        Ok(if filter.is_process {
+            let page = logs.process.newest(before, limit, |line| filter.fits_process(line));
+            RecentPage { lines: named(page.lines, LogLine::Process), next: page.next }
+        } else {
+            let page = logs.requests.newest(before, limit, |line| filter.fits_request(line));
+            RecentPage { lines: named(page.lines, LogLine::Request), next: page.next }
+        })
+    }
+
+    /// The lines after the line `after` that fit, the oldest first, and the last number that was looked at. Without a
+    /// number no line, and the last number there is.
+    ///
+    /// # Errors
+    /// As of [`AdminService::log_page`].
+    pub fn log_after(
+        &self,
+        filter: &LogFilter,
+        after: Option<u64>,
+        limit: usize,
+    ) -> Result<(Vec<(u64, LogLine)>, u64), OperationError> {
+        filter.check()?;
+        let logs = self.public_api()?.logs();
+        Ok(match (filter.is_process, after) {
+            (true, None) => (Vec::new(), logs.process.last()),
+            (false, None) => (Vec::new(), logs.requests.last()),
+            (true, Some(after)) => {
+                let (lines, seen) = logs.process.after(after, limit, |line| filter.fits_process(line));
+                (named(lines, LogLine::Process), seen)
+            }
+            (false, Some(after)) => {
+                let (lines, seen) = logs.requests.after(after, limit, |line| filter.fits_request(line));
+                (named(lines, LogLine::Request), seen)
+            }
+        })
+    }
+}
+
+fn named<T>(lines: Vec<(u64, T)>, line: fn(T) -> LogLine) -> Vec<(u64, LogLine)> {
+    lines.into_iter().map(|(number, one)| (number, line(one))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::{RequestId, UnixMs};
+
+    use super::*;
+
+    #[test]
+    fn filters_select() {
+        let request = RequestLine {
+            id: RequestId::from_bits(7),
+            method: "POST",
+            route: "/v1/messages",
+            status: 429,
+            ms: 1,
+            key: Some(KeyId::from("k")),
+            received: 0,
+            sent: 0,
+        };
+        let filter = |change: fn(&mut LogFilter)| {
+            let mut filter = LogFilter::default();
+            change(&mut filter);
+            filter
+        };
+        for (wanted, fits) in [
+            (LogFilter::default(), true),
+            (filter(|wanted| wanted.status = "4xx".into()), true),
+            (filter(|wanted| wanted.status = "429".into()), true),
+            (filter(|wanted| wanted.status = "5xx".into()), false),
+            (filter(|wanted| wanted.key = Some(KeyId::from("k"))), true),
+            (filter(|wanted| wanted.key = Some(KeyId::from("o"))), false),
+            (filter(|wanted| wanted.text = "/v1/mess".into()), true),
+            (filter(|wanted| wanted.text = RequestId::from_bits(7).to_string()), true),
+            (filter(|wanted| wanted.text = "/v1/tasks".into()), false),
+        ] {
+            assert_eq!(wanted.fits_request(&request), fits, "{wanted:?}");
+        }
+        let line =
+            ProcessLine { at: UnixMs(0), level: "WARN", target: "gatehouse_edge::net", text: "a b".into() };
+        for (level, target, text, fits) in [
+            ("", "", "", true),
+            ("WARN", "", "", true),
+            ("INFO", "", "", true),
+            ("ERROR", "", "", false),
+            ("", "gatehouse_edge", "b", true),
+            ("", "gatehouse_store", "", false),
+            ("", "", "c", false),
+        ] {
+            let (level, target, text) = (level.to_owned(), target.to_owned(), text.to_owned());
+            let wanted = LogFilter { level, target, text, ..LogFilter::default() };
+            assert_eq!(wanted.fits_process(&line), fits, "{wanted:?}");
+        }
+        for (status, level, fits) in
+            [("6xx", "", false), ("x", "", false), ("", "LOUD", false), ("5xx", "WARN", true)]
+        {
+            let wanted = LogFilter { status: status.into(), level: level.into(), ..LogFilter::default() };
+            assert_eq!(wanted.check().is_ok(), fits, "{status} {level}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Webhooks: made, listed, edited, rotated, tried out; their deliveries read and sent again. The secret of a webhook is in
+//! the result of its creation or rotation and nowhere else.
+
+use gatehouse_driver::{WebhookSecret, check_post_url};
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
+use gatehouse_store::{DeliveryQuery, RowPage};
+use gatehouse_tasks::{
+    Command, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+};
+
+use super::admin_service::{AdminService, Backend, store_failed};
+use crate::api::error::OperationError;
+use crate::api::result::{OperationResult, Revealed};
+use crate::api::webhook::{DeliveryView, NewWebhook, WebhookRequest, WebhookView};
+
+/// Rows of one page of webhooks that the command line reads at a time, and deliveries that it shows.
+const PAGE: usize = 100;
+const SHOWN: usize = 20;
+
+impl AdminService {
+    /// Performs a request of the command line.
+    pub(super) async fn webhook_request(
+        &self,
+        request: WebhookRequest,
+    ) -> Result<OperationResult, OperationError> {
+        match request {
+            WebhookRequest::Create(new) => {
+                let (webhook, secret) = self.create_webhook(new).await?;
+                Ok(OperationResult::WebhookSecret { webhook: Box::new(WebhookView::from(&webhook)), secret })
+            }
+            WebhookRequest::List { customer } => self.all_webhooks(customer).await,
+            WebhookRequest::Show(id) => self.webhook_details(id).await,
+            WebhookRequest::Enable { id, enabled } => {
+                let row = self.webhook_row(id)?;
+                let policy = WebhookPolicy { enabled, ..row.policy() };
+                self.edit_webhook(id, row.revision, policy).await?;
+                self.webhook_details(id).await
+            }
+            WebhookRequest::Rotate(id) => {
+                let (webhook, secret) = self.rotate_webhook(id).await?;
+                Ok(OperationResult::WebhookSecret { webhook: Box::new(WebhookView::from(&webhook)), secret })
+            }
+            WebhookRequest::Retire(id) => {
+                self.change_webhook(WebhookChange::Retire { id }).await?;
+                self.webhook_details(id).await
+            }
+            WebhookRequest::Remove(id) => {
+                self.change_webhook(WebhookChange::Remove { id }).await?;
+                Ok(OperationResult::WebhookRemoved { id: id.to_string() })
+            }
+            WebhookRequest::Test(id) => {
+                let delivery = self.test_webhook(id).await?;
+                Ok(OperationResult::Delivery(DeliveryView::from(&delivery)))
+            }
+            WebhookRequest::Resend(id) => {
+                let delivery = self.resend_delivery(id).await?;
+                Ok(OperationResult::Delivery(DeliveryView::from(&delivery)))
+            }
+        }
+    }
+
+    /// A page of webhooks by id, after that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn webhooks_page(
+        &self,
+        customer: Option<CustomerId>,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookEndpoint, WebhookId>, OperationError> {
+        self.store.list_webhooks(customer, after, limit).await.map_err(store_failed)
+    }
+
+    /// One webhook.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
+        let found = self.store.webhook(id).map_err(store_failed)?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
+    }
+
+    /// A page of a webhook's deliveries, newest first, before that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn deliveries_page(
+        &self,
+        query: DeliveryQuery,
+        before: Option<DeliveryId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookDelivery, DeliveryId>, OperationError> {
+        self.store.list_deliveries(query, before, limit).await.map_err(store_failed)
+    }
+
+    /// One delivery.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
+        let found = self.store.delivery(id).map_err(store_failed)?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
+    }
+
+    /// Makes a webhook. Its secret is in the answer and nowhere else.
+    ///
+    /// # Errors
+    /// An address that cannot be used, an unknown customer, too many webhooks, or the store's.
+    pub async fn create_webhook(
+        &self,
+        new: NewWebhook,
+    ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
+        let (webhook, secret) = self.mint_webhook(new)?;
+        self.change_webhook(WebhookChange::Add(Box::new(webhook.clone()))).await?;
+        Ok((webhook, secret))
+    }
+
+    /// Replaces what an operator may set, at that revision.
+    ///
+    /// # Errors
+    /// [`OperationError::Stale`] at another revision; an address that cannot be used, or the store's.
+    pub async fn edit_webhook(
+        &self,
+        id: WebhookId,
+        revision: u64,
+        policy: WebhookPolicy,
+    ) -> Result<(), OperationError> {
+        self.check_webhook_url(&policy.url)?;
+        self.change_webhook(WebhookChange::Edit { id, revision, policy }).await
+    }
+
+    /// Makes another secret, which is in the answer and nowhere else. The one before signs too for a day.
+    ///
+    /// # Errors
+    /// An unknown webhook, or the store's.
+    pub async fn rotate_webhook(&self, id: WebhookId) -> Result<(WebhookEndpoint, Revealed), OperationError> {
+        let (secret, revealed) = self.mint_webhook_secret(id);
+        self.change_webhook(WebhookChange::Rotate { id, secret }).await?;
+        Ok((self.webhook_row(id)?, revealed))
+    }
+
+    /// Sends an event that only tries a webhook out.
+    ///
+    /// # Errors
+    /// An unknown or disabled webhook, or the store's.
+    pub async fn test_webhook(&self, id: WebhookId) -> Result<WebhookDelivery, OperationError> {
+        let delivery = DeliveryId::new(self.clock.now(), self.seed.as_ref());
+        self.change_webhook(WebhookChange::Test { id, delivery }).await?;
+        self.delivery(delivery)
+    }
+
+    /// Sends an event again, or now instead of later, under its id.
+    ///
+    /// # Errors
+    /// An unknown delivery, a disabled webhook, or the store's.
+    pub async fn resend_delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
+        self.change_webhook(WebhookChange::Resend { delivery: id }).await?;
+        self.delivery(id)
+    }
+
+    /// Any other change.
+    ///
+    /// # Errors
+    /// Why nothing was changed.
+    pub async fn change_webhook(&self, change: WebhookChange) -> Result<(), OperationError> {
+        self.send(Command::Webhook { change: Box::new(change), at: self.clock.now() }).await.map(drop)
+    }
+
+    /// A new webhook and its secret, which are not in the store yet.
+    pub(crate) fn mint_webhook(
+        &self,
+        new: NewWebhook,
+    ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
+        let NewWebhook { customer, url, events, description } = new;
+        self.check_webhook_url(&url)?;
+        let now = self.clock.now();
+        let id = WebhookId::new(now, self.seed.as_ref());
+        let (secret, revealed) = self.mint_webhook_secret(id);
+        let webhook = WebhookEndpoint {
+            id,
+            customer: CustomerId(customer),
+            url,
+            events: events.into_iter().map(WebhookEvent::from).collect(),
+            description,
+            created: now,
+            revision: 0,
+            secret,
+            old_secret: None,
+            disabled: None,
+            pending: 0,
+            failing_since: None,
+            last_success: None,
+            last_attempt: None,
+        };
+        Ok((webhook, revealed))
+    }
+
+    /// A secret that the webhook does not have yet.
+    pub(crate) fn mint_webhook_secret(&self, id: WebhookId) -> (SealedSecret, Revealed) {
+        let secret = WebhookSecret::mint(self.seed.as_ref());
+        let sealed = secret.seal(&self.pepper, id, self.clock.now(), self.seed.as_ref());
+        (sealed, Revealed(secret.reveal()))
+    }
+
+    /// Without a gateway only the form is checked; what a running one would not send to fails there, and shows.
+    pub(crate) fn check_webhook_url(&self, url: &str) -> Result<(), OperationError> {
+        let checked = match &self.backend {
+            Backend::Running { driver, .. } => driver.check_webhook_url(url),
+            Backend::Offline(_) => check_post_url(url, true).map_err(|error| error.to_string()),
+        };
+        checked.map_err(|problem| OperationError::Invalid(format!("url: {problem}")))
+    }
+
+    async fn all_webhooks(&self, customer: Option<CustomerId>) -> Result<OperationResult, OperationError> {
+        let (mut webhooks, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.webhooks_page(customer.clone(), after, PAGE).await?;
+            webhooks.extend(page.rows.iter().map(WebhookView::from));
+            after = page.next;
+            if after.is_none() {
+                return Ok(OperationResult::Webhooks { webhooks });
+            }
+        }
+    }
+
+    async fn webhook_details(&self, id: WebhookId) -> Result<OperationResult, OperationError> {
+        let webhook = WebhookView::from(&self.webhook_row(id)?);
+        let page = self.deliveries_page(DeliveryQuery { webhook: id, pending: false }, None, SHOWN).await?;
+        let deliveries = page.rows.iter().map(DeliveryView::from).collect();
+        Ok(OperationResult::Webhook { webhook: Box::new(webhook), deliveries })
+    }
+}

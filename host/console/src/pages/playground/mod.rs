@@ -1,0 +1,210 @@
+//! The playground: a form of each family's own schema, its price, and its answer. A request goes the way of every request,
+//! as a key that the operator chooses, whose secret nobody needs.
+
+mod answer;
+mod offer;
+mod page;
+
+use std::sync::Arc;
+
+use gatehouse_admin::ResponseBody;
+use http::{Response, StatusCode};
+use http_body_util::BodyExt as _;
+use maud::html;
+use serde_json::Value;
+
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::parts::elements::empty;
+use crate::parts::live::{self, Fragment};
+use crate::parts::shell::{Shell, redirect};
+use crate::request::PageRequest;
+use crate::runs::{Run, Wanted};
+use crate::schema_form::{fill, read};
+use offer::Offer;
+
+/// Bytes of a price's answer, at most.
+const MAX_PRICE: usize = 64 * 1024;
+
+/// `GET /playground`: the families.
+pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
+    let known = offer::every_family(pages);
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Playground");
+    shell.page(
+        StatusCode::OK,
+        &html! {
+            h1 { "Playground" }
+            p.muted { "Send a request to a family as one of your keys. What it costs is charged." }
+            @if known.is_empty() { (empty("No family is loaded.", None, "gatehouse plugin list")) }
+            ul.cards { @for family in &known {
+                li.card {
+                    h2 { a href={ "/playground/" (family.family) } { (family.family) } }
+                    p.muted { (family.version) ", " (family.surfaces.len()) @if family.surfaces.len() == 1 { " surface" } @else { " surfaces" } }
+                }
+            } }
+        },
+    )
+}
+
+/// `GET /playground/<family>`, with `surface`, `key` and `run`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let query = &request.query;
+    let run = pages.runs.find(query.text("run"), session(request));
+    let (surface, key) = match &run {
+        Some(run) => (run.wanted.surface.as_str(), run.wanted.key.0.as_str()),
+        None => (query.text("surface"), query.text("key")),
+    };
+    let offer = Offer::find(pages, &request.id, surface, key).await?;
+    let body = run.as_ref().map_or(&offer.example, |run| &run.wanted.body);
+    let mut sent = page::Sent::new(fill(&offer.fields, body));
+    sent.body = Some(body.clone());
+    if let Some(run) = &run {
+        sent.task = task_in(&offer, run);
+    }
+    let result = match &run {
+        Some(run) => Some((run.id, content(pages, run).await)),
+        None => None,
+    };
+    Ok(page::show(pages, request, StatusCode::OK, &offer, &sent, result))
+}
+
+/// `POST /playground/<family>`: runs it, asks for its price, or shows the form with more of it.
+pub(crate) async fn act(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let form = request.form();
+    let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key")).await?;
+    let task = form.text("task_id").to_owned();
+    let mut sent =
+        page::Sent { more: form.text("more").to_owned(), task: task.clone(), ..page::Sent::new(form) };
+    let action = sent.form.text("do").to_owned();
+    match read(&offer.fields, &sent.form) {
+        Ok(body) => sent.body = Some(body),
+        Err(wrong) => sent.problems = wrong,
+    }
+    let Some(body) = sent.body.clone().filter(|_| matches!(action.as_str(), "run" | "price")) else {
+        let is_refused = !sent.problems.is_empty() && sent.more.is_empty() && action != "form";
+        let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+        return Ok(page::show(pages, request, status, &offer, &sent, None));
+    };
+    let Some(key) = &offer.key else {
+        sent.problems.push((String::new(), "There is no key to send it as.".to_owned()));
+        return Ok(page::show(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &offer, &sent, None));
+    };
+    let wanted = Wanted {
+        session: session(request),
+        address: request.address.to_string(),
+        family: offer.family.family.clone(),
+        surface: offer.endpoint.surface.to_owned(),
+        path: offer.path(&task),
+        key: key.id.clone(),
+        body,
+    };
+    if action == "price" {
+        let status = match price(pages, wanted).await? {
+            Ok(price) => {
+                sent.price = Some(price);
+                StatusCode::OK
+            }
+            Err((message, param)) => {
+                sent.problems.push((pointer(&offer, &message, param), message));
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+        };
+        return Ok(page::show(pages, request, status, &offer, &sent, None));
+    }
+    match pages.runs.start(&pages.service, wanted) {
+        Some(run) => Ok(redirect(&format!("/playground/{}?run={run}", offer.family.family))),
+        None => {
+            let message = "Too many requests of the playground are under way; wait for one to end.";
+            sent.problems.push((String::new(), message.to_owned()));
+            Ok(page::show(pages, request, StatusCode::TOO_MANY_REQUESTS, &offer, &sent, None))
+        }
+    }
+}
+
+/// `GET /playground/<run>/live`: its answer, again whenever there is more of it.
+pub(crate) fn follow(
+    pages: &Arc<PageContext>,
+    request: PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let session = session(&request);
+    let unknown = || PageError::not_found("this request is not remembered any more");
+    let run = pages.runs.find(&request.id, session).ok_or_else(unknown)?;
+    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
+    let pages = Arc::clone(pages);
+    let look = move || {
+        let (pages, run) = (Arc::clone(&pages), Arc::clone(&run));
+        async move { Some(content(&pages, &run).await) }
+    };
+    Ok(live::stream(clock, sessions, session, request.end, look))
+}
+
+/// What there is of an answer, and of the task that it began.
+async fn content(pages: &PageContext, run: &Run) -> Fragment {
+    let answer = run.answer();
+    let found = answer::read(&answer);
+    let task = match found.task {
+        Some(id) => pages.service.task(id).await.ok(),
+        None => None,
+    };
+    let is_over = task.as_ref().is_none_or(|details| details.task.status.is_final());
+    let html = html! {
+        (answer::head(run, &answer, &found))
+        @if let Some(details) = &task {
+            p { a href={ "/tasks/" (details.task.id) } { "Task " code { (details.task.id) } } }
+            (super::tasks::one::outcome(details))
+        }
+        (answer::body(&answer, &found))
+    };
+    Fragment { html, is_last: answer.ended.is_some() && is_over }
+}
+
+/// What it would cost, or the refusal with its field.
+async fn price(
+    pages: &PageContext,
+    wanted: Wanted,
+) -> Result<Result<Value, (String, Option<String>)>, PageError> {
+    let Wanted { key, path, body, session, address, .. } = wanted;
+    let mut body = Value::Object(body);
+    body["dry_run"] = true.into();
+    let who = (format!("session {session}"), address);
+    let response = pages.service.send_as(&key, &path, &body, who).await?;
+    let is_ok = response.status().is_success();
+    let failed = |error: &dyn std::fmt::Display| {
+        PageError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the price could not be read: {error}"))
+    };
+    let bytes = http_body_util::Limited::new(response.into_body(), MAX_PRICE).collect().await;
+    let bytes = bytes.map_err(|error| failed(&error))?.to_bytes();
+    let answer: Value = serde_json::from_slice(&bytes).map_err(|error| failed(&error))?;
+    if is_ok {
+        return Ok(Ok(if answer.get("code").is_some() { answer["data"].clone() } else { answer }));
+    }
+    Ok(Err(answer::refusal(&answer).unwrap_or_else(|| ("The request was refused.".to_owned(), None))))
+}
+
+/// The pointer of a field that a refusal names; in the messages form its message begins with it.
+fn pointer(offer: &Offer, message: &str, param: Option<String>) -> String {
+    let named = message.split_once(": ").map(|(field, _)| field.to_owned());
+    let Some(param) = param.or(named) else { return String::new() };
+    let pointer = format!("/{}", param.replace(']', "").replace(['[', '.'], "/"));
+    let top = pointer.split('/').nth(1).unwrap_or_default();
+    let is_field = top == "task_id" || offer.fields.iter().any(|field| field.name == top);
+    if is_field { pointer } else { String::new() }
+}
+
+/// The task in the path of a run.
+fn task_in(offer: &Offer, run: &Run) -> String {
+    let Some((before, rest)) = offer.endpoint.path.split_once('{') else { return String::new() };
+    let after = rest.split_once('}').map_or("", |(_, after)| after);
+    let task = run.wanted.path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    task.unwrap_or_default().to_owned()
+}
+
+fn session(request: &PageRequest) -> u64 {
+    request.session.as_ref().map_or(0, |session| session.number)
+}

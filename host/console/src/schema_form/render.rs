@@ -1,0 +1,343 @@
+//! The controls of a form, each with its label, its help, its limits and what is wrong with it.
+
+use gatehouse_schema::{Choice, Field, Kind, Limits, Variant};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::control::{AS_JSON, Control, control, id, item, json, member, of_field, pair_name, variant};
+use super::read::{REST, message_rows, rows};
+use crate::form::Form;
+
+/// Fields that are shown at once; more optional ones are folded away.
+const SHOWN: usize = 8;
+
+/// A form as it is shown.
+pub(crate) struct Shown<'s> {
+    /// What stands in it.
+    pub(crate) form: &'s Form,
+    /// By pointer.
+    pub(crate) problems: &'s [(String, String)],
+    /// The list that gets one more row.
+    pub(crate) more: &'s str,
+}
+
+/// A control's label and what is said of it.
+struct About<'a> {
+    name: &'a str,
+    label: &'a str,
+    required: bool,
+    help: String,
+    placeholder: String,
+    examples: &'a [Value],
+}
+
+/// The controls of these fields.
+pub(crate) fn render(fields: &[Field], shown: &Shown<'_>) -> Markup {
+    let is_first = |at: usize, field: &Field| !field.deprecated && (field.required || at < SHOWN);
+    let (first, rest): (Vec<_>, Vec<_>) =
+        fields.iter().enumerate().partition(|(at, field)| is_first(*at, field));
+    let in_use = rest.iter().any(|(_, field)| shown.is_in_use(&member("", &field.name)));
+    html! {
+        @for (_, field) in first { (shown.field(field, "", 0)) }
+        @if !rest.is_empty() {
+            details.more open[in_use] {
+                summary { "More fields" }
+                @for (_, field) in rest { (shown.field(field, "", 0)) }
+            }
+        }
+        @if shown.form.given(REST).is_some() {
+            (shown.lines(REST, &About::plain(REST, "Other members", "Members that the schema does not name, as a JSON object.")))
+        }
+    }
+}
+
+impl<'a> About<'a> {
+    fn plain(name: &'a str, label: &'a str, help: &str) -> Self {
+        let help = help.to_owned();
+        Self { name, label, required: false, help, placeholder: String::new(), examples: &[] }
+    }
+
+    fn of(field: &'a Field, pointer: &'a str) -> Self {
+        let limits = limits(&field.kind);
+        let deprecated = field.deprecated.then(|| "Deprecated.".to_owned());
+        let help = field.help.clone().into_iter().chain(deprecated).chain(limits).collect::<Vec<_>>();
+        let default = field.default.as_ref().map(|value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        Self {
+            name: pointer,
+            label: field.title.as_deref().unwrap_or(&field.name),
+            required: field.required,
+            help: help.join(" "),
+            placeholder: default.unwrap_or_default(),
+            examples: &field.examples,
+        }
+    }
+
+    fn label(&self) -> Markup {
+        html! {
+            (self.label)
+            @if self.required { span.muted { " (required)" } }
+            @if !self.placeholder.is_empty() { span.muted { " default " (self.placeholder) } }
+        }
+    }
+}
+
+impl Shown<'_> {
+    /// Whether anything stands in a control or is wrong with it.
+    fn is_in_use(&self, pointer: &str) -> bool {
+        self.problem(pointer).is_some() || self.more == pointer || self.form.begins_with(pointer)
+    }
+
+    /// What is wrong with a value, or with anything inside of it.
+    fn problem(&self, pointer: &str) -> Option<String> {
+        let below = |found: &str| {
+            found.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let found: Vec<&str> =
+            self.problems.iter().filter(|(at, _)| below(at)).map(|(_, why)| why.as_str()).collect();
+        (!found.is_empty()).then(|| found.join("; "))
+    }
+
+    fn field(&self, field: &Field, pointer: &str, depth: usize) -> Markup {
+        let pointer = member(pointer, &field.name);
+        let about = About::of(field, &pointer);
+        // An object that is there always has its constants.
+        self.value(of_field(field, depth), &about, depth)
+    }
+
+    fn value(&self, with: Control<'_>, about: &About<'_>, depth: usize) -> Markup {
+        let pointer = about.name;
+        if let (Some(_), false) = (self.form.given(&json(pointer)), matches!(with, Control::Variants(_))) {
+            return self.json(about);
+        }
+        match with {
+            Control::Line => self.line(about, None),
+            Control::Number(integer) => self.line(about, Some(if integer { "numeric" } else { "decimal" })),
+            Control::Lines => self.lines(pointer, about),
+            Control::Boolean => {
+                let words = [("true", "yes"), ("false", "no")];
+                self.select(about, &words.map(|(value, word)| (value.to_owned(), word.to_owned())), true)
+            }
+            Control::Choice(choices) => {
+                let is_constant = about.required && choices.len() == 1;
+                self.select(about, &options(choices), !is_constant)
+            }
+            Control::Rows(kind) => self.rows(kind, about, depth),
+            Control::Group(fields) => self.group(
+                about,
+                &html! {
+                    @for field in fields { (self.field(field, pointer, depth + 1)) }
+                },
+            ),
+            Control::Pairs(kind) => self.pairs(kind, about, depth),
+            Control::Messages(roles) => self.messages(roles, about),
+            Control::Variants(variants) => self.variants(variants, about, depth),
+            Control::Json => self.json(about),
+        }
+    }
+
+    /// Help, control and problem under a label.
+    fn labelled(
+        &self,
+        about: &About<'_>,
+        name: &str,
+        input: impl Fn(&str, Option<&str>) -> Markup,
+    ) -> Markup {
+        let (id, problem) = (id(name), self.problem(about.name));
+        let help = (!about.help.is_empty()).then(|| format!("{id}-help"));
+        let wrong = problem.as_ref().map(|_| format!("{id}-problem"));
+        let described: Vec<String> = help.iter().chain(&wrong).cloned().collect();
+        let described = (!described.is_empty()).then(|| described.join(" "));
+        html! {
+            div.field {
+                label for=(id) { (about.label()) }
+                @if let Some(help) = &help { p.help id=(help) { (about.help) } }
+                (input(&id, described.as_deref()))
+                @if let (Some(wrong), Some(problem)) = (&wrong, &problem) { p.problem id=(wrong) { (problem) } }
+            }
+        }
+    }
+
+    fn line(&self, about: &About<'_>, digits: Option<&str>) -> Markup {
+        let name = about.name;
+        let list = (!about.examples.is_empty()).then(|| format!("{}-examples", id(name)));
+        let is_wrong = self.problem(name).map(|_| "true");
+        let value = self.form.given(name).unwrap_or_default();
+        self.labelled(about, name, |id, described| {
+            html! {
+                input type="text" id=(id) name=(name) value=(value) inputmode=[digits] placeholder=(about.placeholder)
+                    list=[list.as_deref()] autocomplete="off" aria-describedby=[described] aria-invalid=[is_wrong];
+                @if let Some(list) = &list {
+                    datalist id=(list) { @for one in about.examples { option value=(plain(one)) {} } }
+                }
+            }
+        })
+    }
+
+    fn lines(&self, name: &str, about: &About<'_>) -> Markup {
+        let value = self.form.given(name).unwrap_or_default();
+        let is_wrong = self.problem(about.name).map(|_| "true");
+        let height = value.lines().count().clamp(3, 16);
+        self.labelled(about, name, |id, described| {
+            html! {
+                textarea id=(id) name=(name) rows=(height) spellcheck="false" aria-describedby=[described]
+                    aria-invalid=[is_wrong] { "\n" (value) }
+            }
+        })
+    }
+
+    fn json(&self, about: &About<'_>) -> Markup {
+        let help = if about.help.is_empty() { "JSON.".to_owned() } else { format!("{} JSON.", about.help) };
+        self.lines(&json(about.name), &About { help, placeholder: String::new(), ..*about })
+    }
+
+    fn select(&self, about: &About<'_>, options: &[(String, String)], has_unset: bool) -> Markup {
+        let (name, is_wrong) = (about.name, self.problem(about.name).map(|_| "true"));
+        let chosen = self.form.given(name).unwrap_or_default();
+        self.labelled(about, name, |id, described| {
+            html! {
+                select id=(id) name=(name) aria-describedby=[described] aria-invalid=[is_wrong] {
+                    @if has_unset { option value="" { "unset" } }
+                    @for (value, word) in options { option value=(value) selected[value == chosen] { (word) } }
+                }
+            }
+        })
+    }
+
+    fn group(&self, about: &About<'_>, inside: &Markup) -> Markup {
+        html! {
+            fieldset.group {
+                legend { (about.label()) }
+                @if !about.help.is_empty() { p.help { (about.help) } }
+                (inside)
+            }
+        }
+    }
+
+    /// Rows that are shown: those of the form, one more if wanted, and never none.
+    fn count(&self, present: usize, pointer: &str) -> usize {
+        present.max(1) + usize::from(self.more == pointer)
+    }
+
+    fn more(&self, about: &About<'_>) -> Markup {
+        html! {
+            button type="submit" name="more" value=(about.name) aria-label={ "Add a row to " (about.label) } { "Add a row" }
+            " " span.help { "A row without a value is left out." }
+            @if let Some(problem) = self.problem(about.name) { p.problem { (problem) } }
+        }
+    }
+
+    fn rows(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
+        let pointer = about.name;
+        let count = self.count(rows(self.form, pointer), pointer);
+        self.group(about, &html! {
+            @for at in 0..count {
+                @let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
+                (self.without_problems().value(control(None, "", kind, depth), &About::plain(&name, &label, ""), depth))
+            }
+            (self.more(about))
+        })
+    }
+
+    fn pairs(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
+        let pointer = about.name;
+        let count = self.count(rows(self.form, pointer), pointer);
+        let own = self.without_problems();
+        self.group(about, &html! {
+            @for at in 0..count {
+                @let (key, name) = (pair_name(pointer, at), item(pointer, at));
+                (own.line(&About::plain(&key, &format!("Name {}", at + 1), ""), None))
+                (own.value(control(None, "", kind, depth), &About::plain(&name, &format!("Value {}", at + 1), ""), depth))
+            }
+            (self.more(about))
+        })
+    }
+
+    fn messages(&self, roles: &[Choice], about: &About<'_>) -> Markup {
+        let pointer = about.name;
+        let count = self.count(message_rows(self.form, pointer), pointer);
+        let own = self.without_problems();
+        let roles = options(roles);
+        // Who writes a first message is the user.
+        let user = roles.iter().find(|(_, word)| word == "user");
+        let first: Vec<_> =
+            user.into_iter().chain(roles.iter().filter(|one| Some(*one) != user)).cloned().collect();
+        self.group(about, &html! {
+            @for at in 0..count {
+                @let row = item(pointer, at);
+                (own.select(&About::plain(&member(&row, "role"), &format!("Role {}", at + 1), ""), &first, false))
+                (own.lines(&member(&row, "content"), &About::plain(&member(&row, "content"), &format!("Text {}", at + 1), "")))
+            }
+            (self.more(about))
+        })
+    }
+
+    fn variants(&self, variants: &[Variant], about: &About<'_>, depth: usize) -> Markup {
+        let pointer = about.name;
+        let name = variant(pointer);
+        let chosen = self.form.given(&name).unwrap_or_default();
+        let mut words: Vec<(String, String)> = variants
+            .iter()
+            .enumerate()
+            .map(|(at, one)| (at.to_string(), described(&one.name, one.help.as_deref())))
+            .collect();
+        words.push((AS_JSON.to_owned(), "as JSON".to_owned()));
+        let of_choice = chosen.parse::<usize>().ok().and_then(|at| variants.get(at));
+        let form_of = format!("Form of {}", about.label);
+        self.group(about, &html! {
+            (self.without_problems().select(&About::plain(&name, &form_of, ""), &words, true))
+            button type="submit" name="do" value="form" aria-label={ "Show the fields of " (about.label) } { "Show its fields" }
+            @if let Some(one) = of_choice {
+                @let inside = About::plain(pointer, about.label, "");
+                (self.value(control(None, "", &one.kind, depth + 1), &inside, depth + 1))
+            } @else if chosen == AS_JSON {
+                (self.json(&About::plain(pointer, about.label, "")))
+            } @else if let Some(problem) = self.problem(pointer) {
+                p.problem { (problem) }
+            }
+        })
+    }
+
+    /// For parts whose problems stand at the whole.
+    fn without_problems(&self) -> Shown<'_> {
+        Shown { problems: &[], ..*self }
+    }
+}
+
+/// Values as JSON, and the words for them.
+fn options(choices: &[Choice]) -> Vec<(String, String)> {
+    let word = |choice: &Choice| described(&plain(&choice.value), choice.help.as_deref());
+    choices.iter().map(|choice| (choice.value.to_string(), word(choice))).collect()
+}
+
+fn described(word: &str, help: Option<&str>) -> String {
+    match help.map(|help| help.lines().next().unwrap_or_default()) {
+        Some(help) if !help.is_empty() => format!("{word}: {help}"),
+        _ => word.to_owned(),
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The limits of a value as a sentence.
+fn limits(kind: &Kind) -> Option<String> {
+    match kind {
+        Kind::Text { length, .. } => Some(format!("{} characters.", range(length)?)),
+        Kind::List { length, .. } => Some(format!("{} rows.", range(length)?)),
+        Kind::Number { range: limits, .. } => Some(format!("{}.", range(limits)?)),
+        _ => None,
+    }
+}
+
+fn range<T: std::fmt::Display>(limits: &Limits<T>) -> Option<String> {
+    match (&limits.min, &limits.max) {
+        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+        (Some(min), None) => Some(format!("At least {min}")),
+        (None, Some(max)) => Some(format!("At most {max}")),
+        (None, None) => None,
+    }
+}

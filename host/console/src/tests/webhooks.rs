@@ -1,0 +1,83 @@
+//! The pages of webhooks: made with a secret shown once, listed, tried out, rotated, disabled, removed.
+
+use gatehouse_admin::Role;
+
+use super::scene::start;
+
+/// The id in the address that a redirect or a page names.
+fn id_in(text: &str) -> String {
+    let (_, rest) = text.split_once("/webhooks/we_").expect("an address of a webhook");
+    let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    format!("we_{}", &rest[..end])
+}
+
+#[tokio::test]
+async fn a_webhook_is_made_tried_rotated_and_removed() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    assert!(browser.get("/webhooks").await.text().contains("There are no webhooks"));
+    let form =
+        "customer=known&url=https%3A%2F%2Fexample.com%2Fhook&description=night+shift&event=task.failed";
+    let made = browser.post("/webhooks", form).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let text = made.text();
+    let secret = |text: &str| {
+        let (_, rest) = text.split_once("<code id=\"new-secret\">").expect("a secret");
+        rest.split('<').next().expect("its end").to_owned()
+    };
+    let first = secret(&text);
+    assert!(first.starts_with("whsec_") && text.contains("standardwebhooks"), "{text}");
+    let path = format!("/webhooks/{}", id_in(&text));
+    let page = browser.get(&path).await.text();
+    for part in ["https://example.com/hook", "task.failed", "night shift", "Send test event", "Rotate secret"]
+    {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert_eq!(browser.post(&format!("{path}/test"), "").await.status, 303);
+    let page = browser.get(&path).await.text();
+    assert!(page.contains("webhook.test") && page.contains("waiting") && page.contains("Resend"), "{page}");
+    let (_, rest) = page.split_once("/deliveries/").expect("a delivery");
+    let resend = format!("/deliveries/{}", rest.split('"').next().expect("an address"));
+    let resent = browser.post(&resend, "").await;
+    assert_eq!((resent.status, resent.header("location")), (303, format!("{path}?done=resent").as_str()));
+
+    let rotated = browser.post(&format!("{path}/rotate"), "").await;
+    assert_eq!(rotated.status, 201, "{}", rotated.text());
+    let second = secret(&rotated.text());
+    assert_ne!(first, second);
+    for page in [path.as_str(), "/webhooks", "/audit"] {
+        let text = browser.get(page).await.text();
+        assert!(!text.contains(&first[6..]) && !text.contains(&second[6..]), "{page}");
+    }
+    assert!(browser.get(&path).await.text().contains("the one before signs too"));
+    assert_eq!(browser.post(&format!("{path}/retire"), "").await.status, 303);
+    assert!(!browser.get(&path).await.text().contains("the one before signs too"));
+    assert_eq!(browser.post(&format!("{path}/disable"), "").await.status, 303);
+    assert!(browser.get("/webhooks?customer=known").await.text().contains("disabled"));
+    assert_eq!(browser.post(&format!("{path}/test"), "").await.status, 409);
+    assert_eq!(browser.post(&format!("{path}/enable"), "").await.status, 303);
+    assert_eq!(browser.post(&format!("{path}/remove"), "").await.status, 303);
+    assert_eq!(browser.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_is_wrong_stands_at_its_field_and_a_viewer_changes_nothing() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    for (form, field) in [
+        ("", "url"),
+        ("customer=known&url=ftp%3A%2F%2Fx", "url"),
+        ("customer=nobody&url=https%3A%2F%2Fexample.com", "customer"),
+    ] {
+        let wrong = browser.post("/webhooks", form).await;
+        assert_eq!(wrong.status, 422, "{form}");
+        assert!(wrong.text().contains(&format!("f-{field}-problem")), "{form}: {}", wrong.text());
+    }
+    for path in ["/webhooks/none", "/webhooks?after=x"] {
+        assert!([404, 422].contains(&browser.get(path).await.status), "{path}");
+    }
+    let mut viewer = scene.logged_in(Role::Viewer).await;
+    assert!(!viewer.get("/webhooks").await.text().contains("New webhook"));
+    assert_eq!(viewer.post("/webhooks", "customer=known&url=https%3A%2F%2Fexample.com").await.status, 403);
+    assert_eq!(viewer.get("/webhooks/new").await.status, 403);
+}

@@ -1,0 +1,96 @@
+//! One attempt: the delivery is read, signed with every secret of its webhook, posted, and what came of it is durable
+//! before the next attempt of that webhook begins.
+//!
+//! A crash in between leaves the delivery as it was, so it is sent again: at least once, always under the same id.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{DeliveryId, WebhookId};
+use gatehouse_store::{Durability, StoreError};
+use gatehouse_tasks::{Command, MAX_ANSWER, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint};
+use gatehouse_upstream::{Answer, Post};
+
+use super::queue::AttemptEnd;
+use super::secret::WebhookSecret;
+use crate::state::DriverState;
+
+/// The longest time for one attempt.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Statuses that ask for a pause.
+const THROTTLES: [u16; 4] = [429, 502, 503, 504];
+
+impl DriverState {
+    /// Sends a delivery once.
+    pub(super) async fn attempt(
+        &self,
+        webhook: WebhookId,
+        delivery: DeliveryId,
+    ) -> Result<AttemptEnd, StoreError> {
+        let webhook = self.store.webhook(webhook)?.filter(|webhook| webhook.disabled.is_none());
+        let delivery = self.store.delivery(delivery)?.filter(|delivery| delivery.due().is_some());
+        let (Some(webhook), Some(delivery)) = (webhook, delivery) else { return Ok(AttemptEnd::Nothing) };
+        let at = self.now();
+        let outcome = self.post(&webhook, &delivery).await;
+        let took_ms = u64::try_from(self.now().since(at).as_millis()).unwrap_or(u64::MAX);
+        let retry_after = outcome.as_ref().ok().and_then(|answer| answer.retry_after);
+        let (status, error, answer) = match outcome {
+            Ok(answer) => (Some(answer.status), String::new(), text(&answer.body)),
+            Err(error) => (None, error, String::new()),
+        };
+        let attempt = WebhookAttempt { at, took_ms, status, error, answer };
+        let end = match (attempt.succeeded(), status, retry_after) {
+            (true, ..) => AttemptEnd::Taken,
+            (false, Some(status), Some(pause)) if THROTTLES.contains(&status) => AttemptEnd::Throttled(pause),
+            _ => AttemptEnd::Failed,
+        };
+        tracing::debug!(delivery = %delivery.id, webhook = %webhook.id, ?status, took_ms, "webhook attempt");
+        let change = WebhookChange::Record {
+            delivery: delivery.id,
+            attempt,
+            retry_after_ms: retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+            chance: u32::try_from(self.seed.next_u64() % 1_001).unwrap_or_default(),
+        };
+        let command = Command::Webhook { change: Box::new(change), at: self.now() };
+        if let Err(rejection) = self.store.execute_when_free(command, Durability::Immediate).await? {
+            tracing::error!(?rejection, "the store rejected what became of a webhook attempt");
+        }
+        Ok(end)
+    }
+
+    /// The answer, or why there is none.
+    async fn post(&self, webhook: &WebhookEndpoint, delivery: &WebhookDelivery) -> Result<Answer, String> {
+        let at = self.now();
+        let mut signatures = Vec::new();
+        for sealed in webhook.secrets(at) {
+            let secret = WebhookSecret::open(sealed, &self.pepper, webhook.id);
+            let secret = secret.map_err(|error| error.to_string())?;
+            signatures.push(secret.sign(delivery.id, at, &delivery.body));
+        }
+        let headers = [
+            ("webhook-id", delivery.id.to_string()),
+            ("webhook-timestamp", at.seconds().to_string()),
+            ("webhook-signature", signatures.join(" ")),
+        ];
+        let post = Post {
+            url: &webhook.url,
+            headers: &headers,
+            body: Bytes::from(delivery.body.clone()),
+            timeout: TIMEOUT,
+            max_answer: MAX_ANSWER,
+            over_http: self.config.webhooks_over_http,
+        };
+        self.upstream.post(&post).await.map_err(|error| error.to_string())
+    }
+}
+
+/// The beginning of an answer as text, at most [`MAX_ANSWER`] bytes.
+fn text(body: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    let mut end = text.len().min(MAX_ANSWER);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}

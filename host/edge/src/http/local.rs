@@ -1,0 +1,182 @@
+//! Requests of this process itself: an operator asks for a price, or sends a request as a key whose secret nobody has.
+//!
+//! They pass what follows the check of a key: routes, limits, endpoints, error envelopes, the access record. They come over
+//! no connection, so its rules and a key's networks do not apply to them. Never reachable through a listener.
+
+mod price;
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gatehouse_driver::{DryRun, RateReport};
+use gatehouse_model::{CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine};
+use gatehouse_net::Activity;
+use http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+
+use crate::endpoints;
+use crate::errors::{Form, Kind, Refusal};
+use crate::http::access_log::{AccessRecord, LoggedBody};
+use crate::http::auth::check_life;
+use crate::http::body::RequestBody;
+use crate::http::context::EndpointRequest;
+use crate::http::pipeline::{Pipeline, identify};
+use crate::http::query::quoted;
+use crate::http::response::ResponseBody;
+use crate::http::routes::{self, Lookup, Route};
+use crate::rate_headers;
+
+/// The entry for requests of this process.
+#[derive(Clone)]
+pub struct LocalRequests(Arc<Pipeline>);
+
+/// Why a request would be refused, as the public API says it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LocalError {
+    /// HTTP status.
+    pub status: u16,
+    /// `error.reason` of the generic form.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+    /// The wrong field.
+    pub param: Option<String>,
+}
+
+impl From<Refusal> for LocalError {
+    fn from(refusal: Refusal) -> Self {
+        if let Some(cause) = refusal.cause() {
+            tracing::error!(cause, "a price could not be told");
+        }
+        let (row, message, param) = refusal.parts();
+        let (message, param) = (message.to_owned(), param.map(str::to_owned));
+        Self { status: row.status, reason: row.reason, message, param }
+    }
+}
+
+impl LocalRequests {
+    pub(crate) fn new(pipeline: Arc<Pipeline>) -> Self {
+        Self(pipeline)
+    }
+
+    /// The last requests of all listeners and of this process.
+    #[must_use]
+    pub fn log(&self) -> Arc<Recent<RequestLine>> {
+        Arc::clone(&self.0.context.log)
+    }
+
+    /// What a request would cost: `target` is the path of its endpoint, or the surface that serves it. Needs no key and no
+    /// money, and makes nothing. Tasks and names that the body refers to are those of `customer`.
+    ///
+    /// # Errors
+    /// The refusal that a client would read; `path` is the field of a target that is no paid endpoint.
+    pub async fn price(
+        &self,
+        target: &str,
+        body: Bytes,
+        customer: Option<CustomerId>,
+    ) -> Result<DryRun, LocalError> {
+        let context = &self.0.context;
+        let now = context.clock.now();
+        let id = RequestId::new(now, &*context.seed);
+        let customer = customer.unwrap_or_else(|| CustomerId::from(""));
+        let digest = KeyDigest(Digest::of(b""));
+        let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
+        Ok(price::price(context, target_route(target)?, (id, payer), body).await?)
+    }
+
+    /// Answers a request as `key`: its quota, models, rates and limits count, and it is charged. `base_url` begins the
+    /// links in the answer.
+    pub async fn respond(
+        &self,
+        key: Arc<Key>,
+        request: Request<Bytes>,
+        base_url: String,
+    ) -> Response<UnsyncBoxBody<Bytes, io::Error>> {
+        let (parts, bytes) = request.into_parts();
+        let context = &self.0.context;
+        let id = RequestId::new(context.clock.now(), &*context.seed);
+        let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default(), &context.log);
+        record.received = bytes.len() as u64;
+        let mut body = RequestBody::whole(bytes);
+        let form = Form::of(parts.uri.path());
+        let rates = RateReport::default();
+        let result = async {
+            let (route, param) = route(&parts.method, parts.uri.path())?;
+            (record.pattern, record.surface) = (route.pattern, route.surface);
+            check_life(&key, context.clock.now())?;
+            self.0.admit(&key, &mut record)?;
+            body.count_for(&key);
+            let (body, rates) = (&mut body, rates.clone());
+            let request = EndpointRequest { parts: &parts, body, route, id, param, base_url, rates };
+            endpoints::respond(context, request, Some(Arc::clone(&key))).await
+        };
+        let mut response: Response<ResponseBody> = result.await.unwrap_or_else(|refusal: Refusal| {
+            if let Some(cause) = refusal.cause() {
+                tracing::error!(request = %id, cause, "a request failed");
+            }
+            refusal.into_response(form, id)
+        });
+        let now = context.clock.now();
+        rate_headers::add(response.headers_mut(), form, &rates.status(now), now);
+        identify(&mut response, id);
+        record.status = response.status().as_u16();
+        response.map(|body| LoggedBody::new(body, record).boxed_unsync())
+    }
+}
+
+fn route<'p>(method: &Method, path: &'p str) -> Result<(&'static Route, &'p str), Refusal> {
+    match routes::look_up(method, path) {
+        Lookup::Route(route, param) => Ok((route, param.unwrap_or_default())),
+        Lookup::OtherMethods(allowed) => {
+            let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
+            Err(Refusal::new(Kind::WrongMethod, message))
+        }
+        Lookup::UnknownPath => Err(Refusal::new(Kind::UnknownPath, format!("unknown path {}", quoted(path)))),
+    }
+}
+
+/// The row of a path, or of the first path that serves a surface.
+fn target_route(target: &str) -> Result<(&'static Route, &str), Refusal> {
+    let found = if target.starts_with('/') {
+        route(&Method::POST, target).ok()
+    } else {
+        let is_named = |row: &&Route| row.surface == target && row.method == Method::POST;
+        routes::TABLE.iter().find(is_named).map(|row| (row, ""))
+    };
+    found.ok_or_else(|| {
+        let message = format!(
+            "path: expected the path or the surface of a POST endpoint, such as \"/v1/images/generations\" or \
+             \"images.generate\", got {}",
+            quoted(target)
+        );
+        Refusal::field("path", message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_path_or_a_surface() {
+        for (target, expected) in [
+            ("/v1/images/generations", Some(("images.generate", ""))),
+            ("images.generate", Some(("images.generate", ""))),
+            ("/v1/videos/task_x/remix", Some(("videos.remix", "task_x"))),
+            ("chat.completions", Some(("chat.completions", ""))),
+            ("tasks.read", None),
+            ("/v1/tasks", None),
+            ("/v1/none", None),
+            ("", None),
+        ] {
+            let found = target_route(target).ok().map(|(route, param)| (route.surface, param));
+            assert_eq!(found, expected, "{target}");
+        }
+        let error = LocalError::from(target_route("/none").err().unwrap());
+        assert_eq!((error.status, error.param.as_deref()), (400, Some("path")), "{error}");
+    }
+}

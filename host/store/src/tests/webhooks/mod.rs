@@ -1,0 +1,234 @@
+//! Webhooks in the file: the same rows as in memory, a delivery in the commit of its task's end, pages, and files of
+//! releases without the tables.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fastrand::Rng;
+use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
+use gatehouse_tasks::sample::{START, beginning, completed, customer_id, task, task_id};
+use gatehouse_tasks::{
+    Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
+    WebhookEndpoint,
+};
+use redb::ReadableDatabase as _;
+
+use super::{begin, each, memory_store, remember};
+use crate::config::Config;
+use crate::fault_injection::Disk;
+use crate::layout;
+use crate::store::Store;
+use crate::tables::rows;
+use crate::webhooks::read::DeliveryQuery;
+use crate::writer::commit;
+
+fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
+    WebhookEndpoint {
+        id: WebhookId::from_bits(number),
+        customer: customer_id(customer),
+        url: "https://example.com/hook".to_owned(),
+        events: Vec::new(),
+        description: String::new(),
+        created: START,
+        revision: 0,
+        secret: SealedSecret { created: START, sealed: vec![1] },
+        old_secret: None,
+        disabled: None,
+        pending: 0,
+        failing_since: None,
+        last_success: None,
+        last_attempt: None,
+    }
+}
+
+fn change(change: WebhookChange, at: UnixMs) -> Command {
+    Command::Webhook { change: Box::new(change), at }
+}
+
+fn add(number: u128, customer: u8) -> Command {
+    change(WebhookChange::Add(Box::new(webhook(number, customer))), START)
+}
+
+fn submit(number: u8) -> Command {
+    Command::Submit { task: Box::new(task(number, 0, 0, 2, START)), idempotency: None }
+}
+
+fn finish(number: u8, at: UnixMs) -> Command {
+    Command::Finish { id: task_id(number), revision: 0, ending: completed(2), audit: None, at }
+}
+
+fn delivery(number: u128, at: UnixMs) -> DeliveryId {
+    DeliveryId::from_bits(u128::from(at.0) << 80 | number)
+}
+
+/// A command about few webhooks, so that they meet in every order.
+fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: UnixMs) -> Command {
+    let id = WebhookId::from_bits(random.u128(1..4));
+    let known: Vec<DeliveryId> = storage.deliveries().map(|row| row.id).collect();
+    let some = known.get(random.usize(0..known.len().max(1))).copied();
+    let some = some.unwrap_or_else(|| delivery(9, at));
+    match random.u8(0..12) {
+        0..=2 => change(WebhookChange::Test { id, delivery: delivery(number.into(), at) }, at),
+        3 => change(WebhookChange::Resend { delivery: some }, at),
+        4..=7 => {
+            let status = [Some(200), Some(500), None, Some(410)][random.usize(0..4)];
+            let attempt =
+                WebhookAttempt { at, took_ms: 1, status, error: String::new(), answer: String::new() };
+            let chance = random.u32(0..=1_000);
+            change(WebhookChange::Record { delivery: some, attempt, retry_after_ms: None, chance }, at)
+        }
+        8 => change(WebhookChange::Remove { id }, at),
+        9 => add(random.u128(1..4), random.u8(0..2)),
+        10 => change(WebhookChange::Sweep { limit: 3 }, at.plus(Duration::from_secs(7 * 86_400 - 30))),
+        _ => {
+            let row = storage.webhooks().find(|row| row.id == id);
+            let policy = webhook(1, 0).policy();
+            let revision = row.map_or(0, |row| row.revision);
+            change(WebhookChange::Edit { id, revision, policy }, at)
+        }
+    }
+}
+
+/// Every row, and the look-up tables against the rows.
+fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
+    let database = store.database().unwrap();
+    let txn = database.begin_read().unwrap();
+    let webhooks: Vec<WebhookEndpoint> = rows(&txn, layout::WEBHOOKS).unwrap();
+    let deliveries: Vec<WebhookDelivery> = rows(&txn, layout::DELIVERIES).unwrap();
+    assert_eq!(webhooks, storage.webhooks().cloned().collect::<Vec<_>>());
+    assert_eq!(deliveries, storage.deliveries().cloned().collect::<Vec<_>>());
+    let owners = each(&txn.open_table(layout::WEBHOOK_OWNERS).unwrap(), |row| {
+        let (customer, id) = row.0.value();
+        (customer.to_owned(), id)
+    });
+    assert_eq!(owners, webhooks.iter().map(|row| (row.customer.0.clone(), row.id.bits())).collect());
+    let due = each(&txn.open_table(layout::DELIVERY_DUE).unwrap(), |row| row.0.value());
+    let waits = |row: &WebhookDelivery| Some((row.webhook.bits(), row.due()?.0, row.id.bits()));
+    assert_eq!(due, deliveries.iter().filter_map(waits).collect());
+    let index = each(&txn.open_table(layout::DELIVERY_INDEX).unwrap(), |row| row.0.value());
+    let mut expected = BTreeSet::new();
+    for row in &deliveries {
+        expected.insert((row.webhook.bits(), layout::ALL_DELIVERIES, row.id.bits()));
+        if row.due().is_some() {
+            expected.insert((row.webhook.bits(), layout::PENDING_DELIVERIES, row.id.bits()));
+        }
+    }
+    assert_eq!(index, expected);
+}
+
+#[test]
+fn the_store_and_the_memory_agree_about_webhooks() {
+    let (mut made, mut ended) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Rng::with_seed(seed);
+        let (store, mut storage) = (memory_store(), MemoryLedgerStorage::default());
+        let database = store.database().unwrap();
+        let mut commands: Vec<Command> = Vec::new();
+        for template in beginning() {
+            let command = template.command(&storage, START);
+            remember(&mut storage, command.clone()).unwrap();
+            commands.push(command);
+        }
+        commit(&database, commands).unwrap();
+        let mut at = START;
+        for number in 0..40 {
+            at = at.plus(Duration::from_secs(1));
+            let batch = [any_command(&mut random, &storage, number, at), submit(number), finish(number, at)];
+            let expected: Vec<_> =
+                batch.iter().map(|command| remember(&mut storage, command.clone())).collect();
+            assert_eq!(commit(&database, batch.to_vec()).unwrap(), expected, "seed {seed}");
+        }
+        assert_same(&store, &storage);
+        made += storage.deliveries().count();
+        ended += storage.deliveries().filter(|row| row.due().is_none()).count();
+    }
+    assert!(made > 500 && ended > 100, "{made} deliveries, {ended} ended");
+}
+
+#[tokio::test]
+async fn a_delivery_is_in_the_commit_of_the_end_and_wakes_its_sender() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    for command in [add(1, 0), add(2, 1), submit(1)] {
+        store.execute(command).await.unwrap().unwrap();
+    }
+    assert_eq!(store.changed_webhooks().await.len(), 2);
+    assert_eq!(store.waiting_webhooks(), Ok(BTreeSet::new()));
+    let at = START.plus(Duration::from_secs(9));
+    store.execute(finish(1, at)).await.unwrap().unwrap();
+    let one = WebhookId::from_bits(1);
+    assert_eq!(store.changed_webhooks().await, [one].into());
+    // What the disk has at the answer is what a crash leaves.
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(store.waiting_webhooks(), Ok([one].into()));
+    let (due, id) = store.next_delivery(one).unwrap().expect("it waits");
+    let row = store.delivery(id).unwrap().expect("a row");
+    assert_eq!((due, row.task, row.webhook), (at, Some(task_id(1)), one));
+    assert!(store.examine().unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn pages_end_where_the_next_one_begins() {
+    let store = memory_store();
+    begin(&store).await;
+    for number in 1..=7 {
+        store.execute(add(number, u8::from(number > 4))).await.unwrap().unwrap();
+    }
+    let page = |customer, after, limit| store.list_webhooks(customer, after, limit);
+    let ids = |rows: &[WebhookEndpoint]| rows.iter().map(|row| row.id.bits()).collect::<Vec<_>>();
+    let first = page(None, None, 5).await.unwrap();
+    assert_eq!((ids(&first.rows), first.next), (vec![1, 2, 3, 4, 5], Some(WebhookId::from_bits(5))));
+    let rest = page(None, first.next, 5).await.unwrap();
+    assert_eq!((ids(&rest.rows), rest.next), (vec![6, 7], None));
+    let own = page(Some(customer_id(1)), None, 2).await.unwrap();
+    assert_eq!((ids(&own.rows), own.next), (vec![5, 6], Some(WebhookId::from_bits(6))));
+    assert_eq!(ids(&page(Some(customer_id(1)), own.next, 2).await.unwrap().rows), [7]);
+
+    for number in 1..=5 {
+        let at = START.plus(Duration::from_secs(number));
+        let test = WebhookChange::Test { id: WebhookId::from_bits(1), delivery: delivery(1, at) };
+        store.execute(change(test, at)).await.unwrap().unwrap();
+    }
+    let query = DeliveryQuery { webhook: WebhookId::from_bits(1), pending: false };
+    let seconds = |rows: &[WebhookDelivery]| {
+        rows.iter().map(|row| row.created.since(START).as_secs()).collect::<Vec<_>>()
+    };
+    let first = store.list_deliveries(query, None, 3).await.unwrap();
+    assert_eq!(seconds(&first.rows), [5, 4, 3]);
+    let rest = store.list_deliveries(query, first.next, 3).await.unwrap();
+    assert_eq!((seconds(&rest.rows), rest.next), (vec![2, 1], None));
+    let (newest, at) = (first.rows[0].id, START.plus(Duration::from_secs(60)));
+    let attempt =
+        WebhookAttempt { at, took_ms: 1, status: Some(200), error: String::new(), answer: String::new() };
+    let taken = WebhookChange::Record { delivery: newest, attempt, retry_after_ms: None, chance: 0 };
+    store.execute(change(taken, at)).await.unwrap().unwrap();
+    let pending = DeliveryQuery { pending: true, ..query };
+    assert_eq!(seconds(&store.list_deliveries(pending, None, 9).await.unwrap().rows), [4, 3, 2, 1]);
+}
+
+#[tokio::test]
+async fn a_file_of_the_release_before_gets_the_tables() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    let deleted = [
+        txn.delete_table(layout::WEBHOOKS),
+        txn.delete_table(layout::WEBHOOK_OWNERS),
+        txn.delete_table(layout::DELIVERIES),
+        txn.delete_table(layout::DELIVERY_INDEX),
+        txn.delete_table(layout::DELIVERY_DUE),
+    ];
+    assert!(deleted.into_iter().all(|deleted| deleted.unwrap()));
+    txn.commit().unwrap();
+    drop(database);
+    store.close();
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(store.waiting_webhooks(), Ok(BTreeSet::new()));
+    for command in [add(1, 0), submit(1), finish(1, START.plus(Duration::from_secs(1)))] {
+        store.execute(command).await.unwrap().unwrap();
+    }
+    assert_eq!(store.waiting_webhooks().unwrap().len(), 1);
+}

@@ -1,0 +1,165 @@
+//! Rows that a batch changes again and again: customers, keys and the holds of requests. A batch keeps them as they are
+//! and writes each once, when it closes. A hold made and settled in one batch is never written. Everything else goes to
+//! its table at once.
+
+use std::collections::BTreeMap;
+
+use gatehouse_model::{Customer, CustomerId, Key, KeyId, UnixMs};
+use gatehouse_tasks::{Hold, HoldId};
+use redb::{ReadableTable, Table};
+
+use crate::error::StoreError;
+use crate::layout::{self, HoldKey, Row};
+use crate::row::encode;
+use crate::tables::find;
+
+/// What became of a request's hold.
+#[derive(Debug)]
+enum HoldChange {
+    /// Made in this batch: its tables do not know it.
+    Made(Hold),
+    /// One of an earlier batch, forgotten. Holds never change between the two.
+    Forgotten,
+}
+
+/// The rows of one batch that are not written yet.
+#[derive(Debug, Default)]
+pub(crate) struct WriteBack {
+    customers: BTreeMap<CustomerId, Customer>,
+    keys: BTreeMap<KeyId, Key>,
+    holds: BTreeMap<HoldKey, (UnixMs, HoldChange)>,
+}
+
+/// The tables of holds.
+pub(crate) struct HoldTables<'txn> {
+    pub(crate) rows: Table<'txn, HoldKey, Row>,
+    /// Of requests only.
+    pub(crate) expiry: Table<'txn, (u64, HoldKey), ()>,
+}
+
+impl WriteBack {
+    /// The customer, if this batch has changed it.
+    pub(crate) fn customer(&self, id: &CustomerId) -> Option<Customer> {
+        self.customers.get(id).cloned()
+    }
+
+    pub(crate) fn put_customer(&mut self, customer: &Customer) {
+        self.customers.insert(customer.id.clone(), customer.clone());
+    }
+
+    /// The key, if this batch has changed it.
+    pub(crate) fn key(&self, id: &KeyId) -> Option<Key> {
+        self.keys.get(id).cloned()
+    }
+
+    /// Whether this is the first change of the key in this batch.
+    pub(crate) fn put_key(&mut self, key: &Key) -> bool {
+        self.keys.insert(key.id.clone(), key.clone()).is_none()
+    }
+
+    pub(crate) fn hold(&self, id: HoldId, tables: &HoldTables<'_>) -> Result<Option<Hold>, StoreError> {
+        let key = layout::hold_key(id);
+        match self.holds.get(&key) {
+            Some((_, HoldChange::Made(hold))) => Ok(Some(hold.clone())),
+            Some((_, HoldChange::Forgotten)) => Ok(None),
+            None => find("holds", &tables.rows, key),
+        }
+    }
+
+    pub(crate) fn put_hold(&mut self, hold: &Hold, tables: &mut HoldTables<'_>) -> Result<(), StoreError> {
+        let key = layout::hold_key(hold.id);
+        let is_new = matches!(hold.id, HoldId::Request(_))
+            && !self.holds.contains_key(&key)
+            && tables.rows.get(key)?.is_none();
+        if is_new || matches!(self.holds.get(&key), Some((_, HoldChange::Made(_)))) {
+            self.holds.insert(key, (hold.expires, HoldChange::Made(hold.clone())));
+            return Ok(());
+        }
+        if let Some((expires, _)) = self.holds.remove(&key) {
+            tables.remove(key, Some(expires))?;
+        }
+        tables.put(key, hold)
+    }
+
+    pub(crate) fn remove_hold(&mut self, hold: &Hold, tables: &mut HoldTables<'_>) -> Result<(), StoreError> {
+        let key = layout::hold_key(hold.id);
+        if matches!(hold.id, HoldId::Task(_)) {
+            return tables.remove(key, None);
+        }
+        match self.holds.remove(&key) {
+            Some((_, HoldChange::Made(_))) => {}
+            Some((_, HoldChange::Forgotten)) | None => {
+                self.holds.insert(key, (hold.expires, HoldChange::Forgotten));
+            }
+        }
+        Ok(())
+    }
+
+    /// At most `limit` holds of requests whose expiry is not after `now`, the oldest expiry first.
+    pub(crate) fn expired_holds(
+        &self,
+        now: UnixMs,
+        limit: usize,
+        tables: &HoldTables<'_>,
+    ) -> Result<Vec<Hold>, StoreError> {
+        let mut expired = Vec::new();
+        for row in tables.expiry.range(..=(now.0, [u8::MAX; 17]))? {
+            let (_, key) = row?.0.value();
+            if !self.holds.contains_key(&key) {
+                expired.extend(find::<_, Hold>("holds", &tables.rows, key)?);
+            }
+            if expired.len() == limit {
+                break;
+            }
+        }
+        let made = self.holds.values().filter_map(|(expires, change)| match change {
+            HoldChange::Made(hold) if *expires <= now => Some(hold.clone()),
+            _ => None,
+        });
+        expired.extend(made);
+        expired.sort_by_key(|hold| (hold.expires, layout::hold_key(hold.id)));
+        expired.truncate(limit);
+        Ok(expired)
+    }
+
+    /// Writes them all.
+    pub(crate) fn write(
+        self,
+        customers: &mut Table<'_, &'static str, Row>,
+        keys: &mut Table<'_, &'static str, Row>,
+        holds: &mut HoldTables<'_>,
+    ) -> Result<(), StoreError> {
+        for (id, customer) in &self.customers {
+            customers.insert(id.0.as_str(), encode("accounts", customer)?.as_slice())?;
+        }
+        for (id, key) in &self.keys {
+            keys.insert(id.0.as_str(), encode("keys", key)?.as_slice())?;
+        }
+        for (key, (expires, change)) in &self.holds {
+            match change {
+                HoldChange::Made(hold) => holds.put(*key, hold)?,
+                HoldChange::Forgotten => holds.remove(*key, Some(*expires))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl HoldTables<'_> {
+    fn put(&mut self, key: HoldKey, hold: &Hold) -> Result<(), StoreError> {
+        if matches!(hold.id, HoldId::Request(_)) {
+            self.expiry.insert((hold.expires.0, key), ())?;
+        }
+        self.rows.insert(key, encode("holds", hold)?.as_slice())?;
+        Ok(())
+    }
+
+    /// Forgets a hold; that of a request with its expiry.
+    fn remove(&mut self, key: HoldKey, expires: Option<UnixMs>) -> Result<(), StoreError> {
+        if let Some(expires) = expires {
+            self.expiry.remove((expires.0, key))?;
+        }
+        self.rows.remove(key)?;
+        Ok(())
+    }
+}

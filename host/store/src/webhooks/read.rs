@@ -1,0 +1,160 @@
+//! What the sender of webhooks reads, and the pages that operators read.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
+use redb::ReadTransaction;
+
+use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::error::StoreError;
+use crate::layout::{
+    ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, WEBHOOK_OWNERS, WEBHOOKS,
+};
+use crate::row::decode;
+use crate::store::Store;
+use crate::tables::find;
+
+/// Which deliveries of a webhook to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryQuery {
+    /// The webhook.
+    pub webhook: WebhookId,
+    /// Only those that wait.
+    pub pending: bool,
+}
+
+impl Store {
+    /// Webhooks whose rows were written since this was last asked; ends once there are any. For one sender: each change
+    /// is told once.
+    pub async fn changed_webhooks(&self) -> BTreeSet<WebhookId> {
+        self.webhook_changes().next().await
+    }
+
+    /// Webhooks for which a delivery waits. Reads one row for each.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
+        self.read(|txn| {
+            let due = txn.open_table(DELIVERY_DUE)?;
+            let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
+            while let Some(row) = due.range((from, Bound::Unbounded))?.next() {
+                let (webhook, ..) = row?.0.value();
+                found.insert(WebhookId::from_bits(webhook));
+                from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
+            }
+            Ok(found)
+        })
+    }
+
+    /// The delivery of a webhook that is due first, and when.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn next_delivery(&self, webhook: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+        self.read(|txn| {
+            let due = txn.open_table(DELIVERY_DUE)?;
+            let of = |moment, id| (webhook.bits(), moment, id);
+            let first = due.range(of(0, 0)..=of(u64::MAX, u128::MAX))?.next().transpose()?;
+            Ok(first.map(|(key, _)| {
+                let (_, moment, id) = key.value();
+                (UnixMs(moment), DeliveryId::from_bits(id))
+            }))
+        })
+    }
+
+    /// A webhook.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+        self.read(|txn| find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits()))
+    }
+
+    /// A delivery.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+        self.read(|txn| find("deliveries", &txn.open_table(DELIVERIES)?, id.bits()))
+    }
+
+    /// A page of webhooks by id, of one customer or of all, after the one of id `after`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_webhooks(
+        &self,
+        customer: Option<CustomerId>,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let rows = txn.open_table(WEBHOOKS)?;
+            let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            let mut add = |row: Option<WebhookEndpoint>| {
+                if page.rows.len() == limit {
+                    page.next = page.rows.last().map(|last: &WebhookEndpoint| last.id);
+                    return false;
+                }
+                page.rows.extend(row);
+                true
+            };
+            if let Some(customer) = &customer {
+                let customer = customer.0.as_str();
+                let owners = txn.open_table(WEBHOOK_OWNERS)?;
+                let from = after.map(|id| (customer, id));
+                let from = if from == Bound::Unbounded { Bound::Included((customer, 0)) } else { from };
+                for row in owners.range((from, Bound::Included((customer, u128::MAX))))? {
+                    if !add(find("webhooks", &rows, row?.0.value().1)?) {
+                        break;
+                    }
+                }
+            } else {
+                for row in rows.range((after, Bound::Unbounded))? {
+                    if !add(Some(decode("webhooks", row?.1.value())?)) {
+                        break;
+                    }
+                }
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// A page of deliveries, newest first, before the one of id `before`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_deliveries(
+        &self,
+        query: DeliveryQuery,
+        before: Option<DeliveryId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookDelivery, DeliveryId>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
+            let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
+            let of = |id| (query.webhook.bits(), kind, id);
+            let end = match before {
+                Some(id) => Bound::Excluded(of(id.bits())),
+                None => Bound::Included(of(u128::MAX)),
+            };
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            for row in index.range((Bound::Included(of(0)), end))?.rev().take(MAX_ROWS_READ) {
+                if page.rows.len() == limit {
+                    page.next = page.rows.last().map(|last: &WebhookDelivery| last.id);
+                    break;
+                }
+                page.rows.extend(find("deliveries", &rows, row?.0.value().2)?);
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+}

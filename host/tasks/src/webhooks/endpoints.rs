@@ -1,0 +1,112 @@
+//! The rules of webhooks themselves: made, edited, rotated, removed.
+
+use gatehouse_model::{UnixMs, WebhookId};
+
+use crate::commands::command::Applied;
+use crate::commands::funds::customer_of;
+use crate::commands::rejection::Rejection;
+use crate::commands::ruling::{Ruling, Stop};
+use crate::storage::ledger_storage::LedgerStorage;
+use crate::webhooks::record::{
+    Disabled, MAX_DESCRIPTION, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookEndpoint, WebhookEvent,
+    WebhookPolicy,
+};
+use crate::webhooks::schedule::SECRET_OVERLAP;
+
+pub(crate) fn add<B: LedgerStorage>(storage: &mut B, webhook: &WebhookEndpoint) -> Ruling<Applied, B> {
+    check(&webhook.policy()).map_err(Stop::Rejected)?;
+    if webhook.pending != 0 || webhook.last_attempt.is_some() || webhook.old_secret.is_some() {
+        return Err(malformed("webhook", "expected one that has sent nothing yet"));
+    }
+    customer_of(storage, &webhook.customer)?;
+    if storage.webhook(webhook.id)?.is_some() {
+        return Err(malformed("id", "expected the id of no other webhook"));
+    }
+    if storage.webhooks_of(&webhook.customer)?.len() >= MAX_WEBHOOKS {
+        return Err(Stop::Rejected(Rejection::TooManyWebhooks(MAX_WEBHOOKS)));
+    }
+    storage.put_webhook(webhook)?;
+    Ok(Applied::Done)
+}
+
+pub(crate) fn edit<B: LedgerStorage>(
+    storage: &mut B,
+    id: WebhookId,
+    revision: u64,
+    policy: WebhookPolicy,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    check(&policy).map_err(Stop::Rejected)?;
+    let mut webhook = find(storage, id)?;
+    if webhook.revision != revision {
+        let current = webhook.revision;
+        return Err(Stop::Rejected(Rejection::WebhookChanged { webhook: id, given: revision, current }));
+    }
+    let WebhookPolicy { url, events, description, enabled } = policy;
+    (webhook.url, webhook.events, webhook.description) = (url, events, description);
+    match (enabled, &webhook.disabled) {
+        (true, Some(_)) => (webhook.disabled, webhook.failing_since) = (None, None),
+        (false, None) => {
+            webhook.disabled = Some(Disabled { at, reason: "an operator disabled it".to_owned() });
+        }
+        _ => {}
+    }
+    put(storage, webhook)
+}
+
+pub(crate) fn remove<B: LedgerStorage>(storage: &mut B, id: WebhookId) -> Ruling<Applied, B> {
+    let webhook = find(storage, id)?;
+    storage.remove_webhook(&webhook)?;
+    Ok(Applied::Done)
+}
+
+pub(crate) fn rotate<B: LedgerStorage>(
+    storage: &mut B,
+    id: WebhookId,
+    secret: SealedSecret,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let mut webhook = find(storage, id)?;
+    let old = std::mem::replace(&mut webhook.secret, secret);
+    webhook.old_secret = Some(OldSecret { secret: old, until: at.plus(SECRET_OVERLAP) });
+    put(storage, webhook)
+}
+
+pub(crate) fn retire<B: LedgerStorage>(storage: &mut B, id: WebhookId) -> Ruling<Applied, B> {
+    let mut webhook = find(storage, id)?;
+    if webhook.old_secret.take().is_none() {
+        return Ok(Applied::Done);
+    }
+    put(storage, webhook)
+}
+
+pub(crate) fn find<B: LedgerStorage>(storage: &B, id: WebhookId) -> Ruling<WebhookEndpoint, B> {
+    storage.webhook(id)?.ok_or(Stop::Rejected(Rejection::NoWebhook(id)))
+}
+
+fn put<B: LedgerStorage>(storage: &mut B, webhook: WebhookEndpoint) -> Ruling<Applied, B> {
+    let revision = webhook.revision.saturating_add(1);
+    storage.put_webhook(&WebhookEndpoint { revision, ..webhook })?;
+    Ok(Applied::Done)
+}
+
+fn check(policy: &WebhookPolicy) -> Result<(), Rejection> {
+    let WebhookPolicy { url, events, description, .. } = policy;
+    if url.is_empty() || url.len() > MAX_URL {
+        let problem = format!("expected 1 to {MAX_URL} bytes, not {}", url.len());
+        return Err(Rejection::malformed("url", problem));
+    }
+    if description.len() > MAX_DESCRIPTION {
+        let problem = format!("expected at most {MAX_DESCRIPTION} bytes, not {}", description.len());
+        return Err(Rejection::malformed("description", problem));
+    }
+    let repeats = events.iter().enumerate().any(|(at, event)| events[..at].contains(event));
+    if repeats || events.contains(&WebhookEvent::Test) {
+        return Err(Rejection::malformed("events", "expected events of tasks, each once"));
+    }
+    Ok(())
+}
+
+fn malformed<E>(field: &'static str, problem: &str) -> Stop<E> {
+    Stop::Rejected(Rejection::malformed(field, problem))
+}

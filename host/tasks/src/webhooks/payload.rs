@@ -1,0 +1,76 @@
+//! What a webhook is told: a thin JSON object, `{"type", "timestamp", "data"}`.
+//!
+//! No result and no link: links would expire between two attempts. The receiver asks `GET /v1/tasks/{id}`.
+
+use gatehouse_model::{Credits, DeliveryId, Digest, Status, Task, UnixMs, WebhookId};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::webhooks::record::WebhookEvent;
+use gatehouse_model::FailureKind;
+
+#[derive(Serialize)]
+struct Payload<D> {
+    r#type: &'static str,
+    timestamp: String,
+    data: D,
+}
+
+#[derive(Serialize)]
+struct EndedTask<'a> {
+    id: String,
+    status: &'a str,
+    model: &'a str,
+    /// Credits, as a number.
+    charged: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct Tried {
+    webhook: String,
+}
+
+/// The event of a task that ended.
+pub(crate) fn event_of(task: &Task) -> WebhookEvent {
+    let cancelled = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Cancelled);
+    match task.status {
+        Status::Completed => WebhookEvent::Completed,
+        _ if cancelled => WebhookEvent::Cancelled,
+        _ => WebhookEvent::Failed,
+    }
+}
+
+/// The body of the event of a task that ended at `at`.
+pub(crate) fn of_task(task: &Task, at: UnixMs) -> Vec<u8> {
+    let event = event_of(task);
+    let status = if event == WebhookEvent::Cancelled { "cancelled" } else { task.status.as_str() };
+    let data = EndedTask {
+        id: task.id.to_string(),
+        status,
+        model: &task.model,
+        charged: number(task.cost.unwrap_or(Credits::ZERO)),
+    };
+    bytes(&Payload { r#type: event.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The body of an event that only tries a webhook out.
+pub(crate) fn of_test(webhook: WebhookId, at: UnixMs) -> Vec<u8> {
+    let data = Tried { webhook: webhook.to_string() };
+    bytes(&Payload { r#type: WebhookEvent::Test.as_str(), timestamp: at.to_string(), data })
+}
+
+/// The id of the event of a task for a webhook: the same whenever it is worked out, different for any two.
+pub(crate) fn delivery_id(webhook: WebhookId, task: &Task, at: UnixMs) -> DeliveryId {
+    let (webhook, task) = (webhook.bits().to_be_bytes(), task.id.bits().to_be_bytes());
+    let digest = Digest::of_fields(&[b"webhook delivery", &webhook, &task]);
+    let random = digest.0.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
+    DeliveryId::from_bits(u128::from(at.0 & 0xffff_ffff_ffff) << 80 | random)
+}
+
+fn number(credits: Credits) -> Box<RawValue> {
+    RawValue::from_string(credits.to_string()).expect("credits are written as digits and a point")
+}
+
+fn bytes(payload: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(payload).expect("a payload has string keys only")
+}

@@ -1,0 +1,246 @@
+//! The rows of webhooks and of their deliveries. Data only.
+
+use gatehouse_model::{CustomerId, DeliveryId, TaskId, UnixMs, WebhookId};
+use serde::{Deserialize, Serialize};
+
+/// Webhooks of one customer, at most.
+pub const MAX_WEBHOOKS: usize = 10;
+/// Deliveries that wait for one webhook, at most. The oldest fails to make room for the next.
+pub const MAX_PENDING: u32 = 10_000;
+/// Attempts that a delivery's row keeps: the last ones.
+pub(crate) const MAX_ATTEMPTS: usize = 16;
+/// Bytes of a URL, at most.
+pub const MAX_URL: usize = 2_048;
+/// Bytes of a description, at most.
+pub const MAX_DESCRIPTION: usize = 200;
+/// Bytes of a receiver's answer that are kept of an attempt.
+pub const MAX_ANSWER: usize = 1_024;
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum WebhookEvent {
+    /// A task completed.
+    #[serde(rename = "task.completed")]
+    Completed,
+    /// A task failed, by its deadline too.
+    #[serde(rename = "task.failed")]
+    Failed,
+    /// Its client stopped it.
+    #[serde(rename = "task.cancelled")]
+    Cancelled,
+    /// An operator tries the webhook out.
+    #[serde(rename = "webhook.test")]
+    Test,
+}
+
+impl WebhookEvent {
+    /// Those that can be chosen.
+    pub const TASKS: [Self; 3] = [Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// The `type` of the payload.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "task.completed",
+            Self::Failed => "task.failed",
+            Self::Cancelled => "task.cancelled",
+            Self::Test => "webhook.test",
+        }
+    }
+
+    /// The event of a task of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::TASKS.into_iter().find(|event| event.as_str() == name)
+    }
+}
+
+/// What an operator sets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookPolicy {
+    /// Where events are posted to.
+    pub url: String,
+    /// Which events; empty for all of tasks.
+    pub events: Vec<WebhookEvent>,
+    /// For people.
+    pub description: String,
+    /// Whether anything is sent. What waits while nothing is sent goes on waiting.
+    pub enabled: bool,
+}
+
+/// A signing secret, encrypted under a key of the data folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedSecret {
+    /// When it was made.
+    pub created: UnixMs,
+    /// Nonce, ciphertext and tag.
+    #[serde(with = "serde_bytes")]
+    pub sealed: Vec<u8>,
+}
+
+/// A secret that was replaced and signs beside its successor for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldSecret {
+    /// The secret.
+    pub secret: SealedSecret,
+    /// From when on it signs no more.
+    pub until: UnixMs,
+}
+
+/// Why nothing is sent, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disabled {
+    /// Since when.
+    pub at: UnixMs,
+    /// Why, a sentence.
+    pub reason: String,
+}
+
+/// One address of a customer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookEndpoint {
+    /// Its id.
+    pub id: WebhookId,
+    /// Whose tasks it hears of.
+    pub customer: CustomerId,
+    /// Where events are posted to.
+    pub url: String,
+    /// Which events; empty for all of tasks.
+    pub events: Vec<WebhookEvent>,
+    /// For people.
+    pub description: String,
+    /// When it was made.
+    pub created: UnixMs,
+    /// Counts what operators change, not deliveries.
+    pub revision: u64,
+    /// Signs.
+    pub secret: SealedSecret,
+    /// Signs too, until its time.
+    pub old_secret: Option<OldSecret>,
+    /// Nothing is sent.
+    pub disabled: Option<Disabled>,
+    /// Deliveries that wait.
+    pub pending: u32,
+    /// The first failure since the last success.
+    pub failing_since: Option<UnixMs>,
+    /// The last success.
+    pub last_success: Option<UnixMs>,
+    /// The last attempt of any delivery.
+    pub last_attempt: Option<WebhookAttempt>,
+}
+
+/// One attempt to deliver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookAttempt {
+    /// When it began.
+    pub at: UnixMs,
+    /// How long it took.
+    pub took_ms: u64,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// Why there was no answer; empty where there was one.
+    pub error: String,
+    /// The beginning of the answer's body, at most [`MAX_ANSWER`] bytes.
+    pub answer: String,
+}
+
+/// How far a delivery is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeliveryState {
+    /// It waits for its next attempt.
+    Pending {
+        /// When that is due.
+        due: UnixMs,
+    },
+    /// The receiver took it.
+    Delivered {
+        /// When.
+        at: UnixMs,
+    },
+    /// It is not tried any more.
+    Failed {
+        /// Since when.
+        at: UnixMs,
+        /// Why, a sentence.
+        reason: String,
+    },
+}
+
+/// One event for one webhook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookDelivery {
+    /// Its id, `webhook-id` of every attempt.
+    pub id: DeliveryId,
+    /// Where it goes.
+    pub webhook: WebhookId,
+    /// Who owns the webhook.
+    pub customer: CustomerId,
+    /// The task that ended.
+    pub task: Option<TaskId>,
+    /// What is told.
+    pub event: WebhookEvent,
+    /// The body, signed and sent as these bytes.
+    #[serde(with = "serde_bytes")]
+    pub body: Vec<u8>,
+    /// When it happened.
+    pub created: UnixMs,
+    /// How far it is.
+    pub state: DeliveryState,
+    /// Attempts since it was made, or sent again by hand. They decide about the next.
+    pub tries: u32,
+    /// The last attempts, oldest first.
+    pub attempts: Vec<WebhookAttempt>,
+}
+
+impl WebhookEndpoint {
+    /// What an operator set.
+    #[must_use]
+    pub fn policy(&self) -> WebhookPolicy {
+        WebhookPolicy {
+            url: self.url.clone(),
+            events: self.events.clone(),
+            description: self.description.clone(),
+            enabled: self.disabled.is_none(),
+        }
+    }
+
+    /// Whether it is told of that event.
+    #[must_use]
+    pub fn takes(&self, event: WebhookEvent) -> bool {
+        self.disabled.is_none() && (self.events.is_empty() || self.events.contains(&event))
+    }
+
+    /// The secrets that sign at a moment, the new one first.
+    pub fn secrets(&self, at: UnixMs) -> impl Iterator<Item = &SealedSecret> {
+        let old = self.old_secret.iter().filter(move |old| at < old.until).map(|old| &old.secret);
+        std::iter::once(&self.secret).chain(old)
+    }
+}
+
+impl WebhookAttempt {
+    /// Whether the receiver took the event: 2xx alone. A redirect is none.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// Why it failed, in words.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        match self.status {
+            Some(status) => format!("the receiver answered {status}"),
+            None => self.error.clone(),
+        }
+    }
+}
+
+impl WebhookDelivery {
+    /// When its next attempt is due.
+    #[must_use]
+    pub fn due(&self) -> Option<UnixMs> {
+        match self.state {
+            DeliveryState::Pending { due } => Some(due),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The playground: a request in each family of a fresh gateway, as a key whose secret nobody types; and the forms of every
+//! schema.
+
+use gatehouse_harness::{Gateway, Setup, run, send};
+use serde_json::{Value, json};
+
+use crate::browser::Tab;
+use crate::scene::link;
+
+const TEXTS: [&str; 2] = ["chat", "messages"];
+const MEDIA: [&str; 6] = ["clip", "context-image", "imagine", "journey", "motion", "scene"];
+
+async fn start() -> (Gateway, Tab) {
+    let gateway = Gateway::start(Setup::sandbox_mode(env!("CARGO_BIN_EXE_gatehouse"))).await;
+    let link = link(&gateway, "operator").await;
+    let tab = Tab::open(link.split_once("/login").expect("a link").0).await;
+    tab.log_in(&link).await;
+    (gateway, tab)
+}
+
+/// The lines of the audit record about requests as a key.
+async fn sent(gateway: &Gateway) -> Vec<Value> {
+    let text = std::fs::read(gateway.folder().join("data/admin.json")).expect("an endpoint file");
+    let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
+    let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
+    let path = "/admin/v1/audit?operation=sendAsKey&limit=100";
+    let answer = send(gateway.admin(), "GET", path, &[("authorization", bearer.as_str())], "").await;
+    answer.json()["data"].as_array().expect("lines").clone()
+}
+
+#[test]
+fn a_request_is_sent_in_each_family() {
+    run(async {
+        let (gateway, tab) = start().await;
+        tab.goto("/playground").await;
+        for family in TEXTS.iter().chain(&MEDIA) {
+            tab.find(&format!("a[href='/playground/{family}']")).await;
+        }
+        for family in TEXTS {
+            tab.goto(&format!("/playground/{family}")).await;
+            tab.press("Dry run").await;
+            tab.see("Nothing was made.").await;
+            tab.press("Run").await;
+            tab.see("answered").await;
+            let text = tab.find("p.answer").await;
+            drop(text);
+            tab.see("tokens in").await;
+        }
+        for family in MEDIA {
+            tab.goto(&format!("/playground/{family}")).await;
+            tab.press("Dry run").await;
+            tab.see("Nothing was made.").await;
+            tab.press("Run").await;
+            tab.see("completed").await;
+            tab.find("img.result, video.result").await;
+        }
+        // Each left its line, with the key and the session, and nothing of the request.
+        let lines = sent(&gateway).await;
+        assert_eq!(lines.len(), TEXTS.len() + MEDIA.len(), "{lines:?}");
+        for line in &lines {
+            let request = &line["request"];
+            assert!(request["object"].as_str().is_some_and(|object| object.starts_with("keys/")), "{line}");
+            assert!(request["who"].as_str().is_some_and(|who| who.starts_with("session ")), "{line}");
+            assert_eq!(request["changes"].as_array().map(Vec::len), Some(1), "{line}");
+        }
+        let customer = gateway.account("sandbox").await;
+        assert!(customer["spent"].as_i64().is_some_and(|spent| spent > 0), "{customer}");
+        tab.expect_no_problems().await;
+        tab.close().await;
+    });
+}
+
+#[test]
+fn a_keys_rules_hold_but_for_its_networks() {
+    run(async {
+        let (gateway, tab) = start().await;
+        let policy = ["--unlimited", "--model", "ctx-pro", "--ip", "10.9.9.9/32"];
+        let key = gateway.make_key("sandbox", &policy).await;
+        let page = format!("/playground/context-image?key={}", key.id());
+        tab.goto(&page).await;
+        tab.see("Its list of networks does not apply here.").await;
+        tab.fill("#f-prompt", "a kite").await;
+        tab.press("Run").await;
+        tab.see("completed").await;
+        tab.find("img.result").await;
+
+        // What is wrong stands at its field.
+        tab.goto(&page).await;
+        tab.fill("#f-prompt", " ").await;
+        tab.press("Dry run").await;
+        tab.see("This request cannot be sent").await;
+        tab.find("#f-prompt-problem").await;
+        // And what the key may not do is refused as everywhere.
+        tab.goto(&format!("/playground/imagine?key={}", key.id())).await;
+        tab.press("Run").await;
+        tab.see("failed").await;
+        tab.see("HTTP 403").await;
+        tab.press("curl").await;
+        tab.see("/v1/images/generations").await;
+        let text = tab.text().await;
+        assert!(!text.contains(key.bearer().trim_start_matches("Bearer ")), "the secret is nowhere");
+        tab.expect_no_problems().await;
+        tab.close().await;
+    });
+}
+
+/// Names of the properties of a schema of the document, also where it is put together of several.
+fn properties(schema: &Value, names: &mut Vec<String>) {
+    if let Some(own) = schema["properties"].as_object() {
+        names.extend(own.keys().cloned());
+    }
+    for part in schema["allOf"].as_array().into_iter().flatten() {
+        properties(part, names);
+    }
+}
+
+#[test]
+fn every_property_of_every_schema_has_a_control() {
+    run(async {
+        let (gateway, tab) = start().await;
+        let document = send(gateway.public, "GET", "/v1/openapi.json", &[], "").await.json();
+        let (mut surfaces, mut controls) = (0, 0);
+        for family in TEXTS.iter().chain(&MEDIA) {
+            tab.goto(&format!("/playground/{family}")).await;
+            let script = "return [...document.querySelectorAll('#surface option')].map((one) => one.value)";
+            for surface in tab.run(script).await.as_array().expect("surfaces") {
+                let surface = surface.as_str().expect("a name");
+                let schema = &document["components"]["schemas"][format!("{family}.{surface}")];
+                let mut names = Vec::new();
+                properties(schema, &mut names);
+                assert!(!names.is_empty(), "{family}.{surface}: {schema}");
+                let page = format!("/playground/{family}?surface={surface}");
+                let html = tab
+                    .run_async(&format!(
+                        "const done = arguments[arguments.length - 1];
+                         fetch({}).then((answer) => answer.text()).then(done);",
+                        json!(page)
+                    ))
+                    .await;
+                let html = html.as_str().expect("a page");
+                // The host's own, which the buttons stand for; and a model that the path implies.
+                let is_hosts = |name: &String| {
+                    name == "dry_run" || (name == "model" && !html.contains("name=\"/model\""))
+                };
+                for name in names.iter().filter(|name| !is_hosts(name)) {
+                    assert!(
+                        html.contains(&format!("name=\"/{name}")),
+                        "{family}.{surface}: no control for {name}"
+                    );
+                    controls += 1;
+                }
+                surfaces += 1;
+            }
+        }
+        assert!(surfaces >= 20 && controls > 100, "{surfaces} surfaces, {controls} controls");
+        tab.close().await;
+    });
+}

@@ -1,0 +1,6 @@
+//! Text under load: many streams, slow providers, customers beside each other, and what a request costs.
+
+mod fairness;
+mod instances;
+mod slow_providers;
+mod thousand_streams;
