@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_model::{Key, UnixMs};
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
@@ -47,6 +47,22 @@ async fn a_key_without_its_secret_has_its_rules_but_for_its_networks() {
     let shown: Vec<(&str, u16)> = lines.iter().rev().map(|(_, line)| (line.route, line.status)).collect();
     assert_eq!(shown, [(images, 200), ("-", 404), ("-", 405), ("/v1/models", 200), (images, 401)]);
     assert_eq!(lines[4].1.key, Some(key(&edge).id.clone()));
+}
+
+/// The limit of requests under way counts those of an operator too, until their answer has been read.
+#[tokio::test]
+async fn a_request_counts_against_its_key_until_its_answer_is_read() {
+    let edge = TestEdge::with("limits = { requests_per_key = 1 }").await;
+    let ask = || {
+        let request = Request::get("/v1/models").body(Bytes::new()).unwrap();
+        let local = edge.server.local();
+        let key = key(&edge);
+        async move { local.respond(key, request, "http://self".to_owned()).await }
+    };
+    let first = ask().await;
+    assert_eq!((first.status(), ask().await.status()), (StatusCode::OK, StatusCode::TOO_MANY_REQUESTS));
+    drop(first);
+    assert_eq!(ask().await.status(), StatusCode::OK);
 }
 
 #[tokio::test]
