@@ -98,7 +98,8 @@ enum Attempt {
 
 impl DriverState {
     pub(super) async fn serve(&self, run: &mut TextRun) -> Result<ProviderAnswer, TextError> {
-        let provider = run.model.route.provider.clone();
+        let model = Arc::clone(&run.model);
+        let provider = model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
         let mut last = None;
         let mut max_wait = self.config.text.permit_wait();
@@ -106,10 +107,10 @@ impl DriverState {
         loop {
             let began = self.now();
             let acquired =
-                run.tables.upstream.wait_for_account(&provider, &run.claimant, &tried, max_wait).await;
+                run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait).await;
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(&provider, none))),
+                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
             };
             max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());

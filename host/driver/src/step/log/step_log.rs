@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 
 use gatehouse_model::{Action, Call, Digest, Event, Media, Step, UnixMs};
-use gatehouse_tasks::{Command, StepKind, StepRecord};
+use gatehouse_tasks::{Command, MAX_STEPS_OF_A_ROW, StepKind, StepRecord};
 
 use crate::step::log::excerpt::excerpt;
 use crate::step::log::exchange::NotedExchange;
 
-/// Steps that are held until a commit; beyond it the oldest are only counted.
-const MAX_HELD: usize = 64;
+/// Steps that are held until a commit, so many that they fit into a row with the count of those before; beyond it the
+/// oldest are only counted.
+const MAX_HELD: usize = MAX_STEPS_OF_A_ROW - 1;
 
 /// Steps of a run that no commit has taken yet.
 #[derive(Debug, Default)]
