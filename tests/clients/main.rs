@@ -16,6 +16,7 @@ mod rows;
 mod scene;
 mod script;
 mod shell;
+mod webhooks;
 mod wire;
 
 use kit::{Set, Tool};

@@ -53,6 +53,12 @@ fn every_page_is_accessible_and_fits() {
         scene.tab.goto("/plugins").await;
         scene.tab.press("Install version").await;
         check(&scene.tab, "plugin-install", &axe, &mut wrong).await;
+        scene.tab.goto("/webhooks/new").await;
+        scene.tab.fill("#f-customer", "acme").await;
+        scene.tab.fill("#f-url", "https://localhost/other").await;
+        scene.tab.press("Create webhook").await;
+        scene.tab.see("whsec_").await;
+        check(&scene.tab, "webhook-created", &axe, &mut wrong).await;
         scene.tab.expect_no_problems().await;
         scene.tab.press("Log out").await;
         scene.tab.see("Login link or token").await;
@@ -76,6 +82,10 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
     gateway
         .command(&["key", "create", "مفتاح التطبيق", "--account", "acme", "--unlimited", "--expires", "30d"])
         .await;
+    // It never answers, so its pages have failures to show. Nothing leaves the machine for it.
+    let hook = ["webhook", "create", "https://localhost/hook", "--account", "acme", "--json"];
+    let made: serde_json::Value = serde_json::from_str(&gateway.command(&hook).await).expect("JSON");
+    let hook = made["webhook"]["id"].as_str().expect("an id").to_owned();
     let (status, receipt) = ask_for_picture(&key).await;
     assert_eq!(status, 200);
     let task = receipt["data"][0]["task_id"].as_str().expect("a task");
@@ -113,6 +123,14 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         page("playground-text", "/playground/chat"),
         page("providers", "/providers"),
         page("plugins", "/plugins"),
+        page("deployments", "/deployments"),
+        page("deployments-none", "/deployments?family=nothing"),
+        page("deployment", "/deployments/1"),
+        page("price-books", "/price-books"),
+        page("price-book", "/price-books/1"),
+        page("webhooks", "/webhooks"),
+        page("webhook", &format!("/webhooks/{hook}")),
+        page("webhook-new", "/webhooks/new"),
         page("logs", "/logs"),
         page("logs-process", "/logs?kind=process"),
         page("logs-none", "/logs?text=nothing"),

@@ -20,11 +20,13 @@ mod token;
 
 pub use api::{
     AccountErrorView, AccountHealth, AttemptView, AuditNote, BreakerView, Component, DefaultEffect,
-    DefaultView, DeliveryStatus, DeliveryView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
+    DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
+    DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
     FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
-    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PricePreview,
-    PricesView, ProviderAccountView, ProviderView, ReloadView, Revealed, StageVerdict, StageView, TokenPrice,
-    UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
+    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
+    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
+    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, StageVerdict,
+    StageView, TokenPrice, UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
@@ -35,7 +37,7 @@ pub use gatehouse_store::{
 };
 pub use gatehouse_tasks::{
     DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, UsageSums,
-    WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{
@@ -43,9 +45,9 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    AdminService, Backend, Configuration, LOG_LEVELS, LogFilter, LogLine, Logs, Pending, PublicApi,
-    PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest, StoredStates, TaskDetails, UsageGroup,
-    UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    Actor, AdminService, Backend, Configuration, Deployed, LOG_LEVELS, LogFilter, LogLine, Logs, Pending,
+    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest,
+    StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -82,7 +82,8 @@ impl PageContext {
                 .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
         };
         let request = PageRequest::new(request, id, self.service.clock.now());
-        self.page(row.page, request).await.unwrap_or_else(|error| {
+        let actor = request.actor();
+        actor.during(self.page(row.page, request)).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {
                 tracing::error!(path, error = error.message, "a page of the console failed");
             }
@@ -129,13 +130,17 @@ impl PageContext {
             Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
             Page::PluginUpload => plugins::upload::take(self, &request).await,
             Page::Plugins => plugins::list::show(self, &request).await,
+            Page::Deployment => plugins::deployments::show(self, &request),
+            Page::Deployments => plugins::deployments::list(self, &request).await,
             Page::ProviderDrain => providers::drain(self, &request).await,
             Page::ProviderResume => providers::resume(self, &request).await,
-            Page::PricePreview => prices::preview(self, &request).await,
-            Page::Prices => prices::show(self, &request).await,
+            Page::PricePreview => prices::active::preview(self, &request).await,
+            Page::PriceBook => prices::versions::show(self, &request).await,
+            Page::PriceBooks => prices::versions::list(self, &request).await,
+            Page::Prices => prices::active::show(self, &request).await,
             Page::Providers => providers::show(self, &request).await,
-            Page::SessionEnd => system::end_session(self, &request),
-            Page::SessionEndAll => Ok(system::end_all_sessions(self)),
+            Page::SessionEnd => system::end_session(self, &request).await,
+            Page::SessionEndAll => Ok(system::end_all_sessions(self).await),
             Page::System => system::show(self, &request),
             Page::SystemDoctor => system::examine(self, &request).await,
             Page::SystemReload => system::reload(self, &request).await,
@@ -151,6 +156,7 @@ impl PageContext {
             Page::WebhookEnable => webhooks::actions::enable(self, &request).await,
             Page::WebhookNew => Ok(webhooks::new::show(self, &request)),
             Page::WebhookRemove => webhooks::actions::remove(self, &request).await,
+            Page::WebhookResend => webhooks::actions::resend_range(self, &request).await,
             Page::WebhookRetire => webhooks::actions::retire(self, &request).await,
             Page::WebhookRotate => webhooks::actions::rotate(self, &request).await,
             Page::WebhookTest => webhooks::actions::test(self, &request).await,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gatehouse_admin::{ConsoleRequest, Role, SessionView, StreamEnd};
+use gatehouse_admin::{Actor, Caller, ConsoleRequest, Role, SessionView, StreamEnd};
 use gatehouse_model::UnixMs;
 use http::HeaderMap;
 use http::header::COOKIE;
@@ -85,6 +85,15 @@ impl PageRequest {
     /// The fields of a submitted form.
     pub(crate) fn form(&self) -> Form {
         Form::parse(&self.body)
+    }
+
+    /// Who it is done for, as the audit record names it.
+    pub(crate) fn actor(&self) -> Actor {
+        let (who, role) = match &self.session {
+            Some(session) => (format!("session {}", session.number), session.role),
+            None => (String::new(), Role::Viewer),
+        };
+        Actor::of(&Caller { who, role, address: self.address })
     }
 
     /// Whether the person may change anything.

@@ -116,6 +116,11 @@ impl PluginService {
         drop(self.state.live.set(live));
     }
 
+    /// Has `listener` told after each automatic rollback, on a blocking thread. Only the first call counts.
+    pub fn on_roll_back(&self, listener: Box<dyn Fn() + Send + Sync>) {
+        drop(self.state.on_roll_back.set(listener));
+    }
+
     /// Takes a component through every stage and makes it the active version of its family. A version that is active
     /// already stays as it is. Blocks for seconds.
     ///

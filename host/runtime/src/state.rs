@@ -52,6 +52,8 @@ pub(crate) struct ServiceState {
     pub(crate) late_standbys: Mutex<Vec<ActiveEntry>>,
     /// The store of live tasks, once it is known.
     pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
+    /// Told after each automatic rollback.
+    pub(crate) on_roll_back: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// One deployment at a time. Locked before `changing`.
     pub(crate) deploying: Mutex<()>,
     /// One change of the registry at a time; held for moments, so that a rollback waits for no compiler.
@@ -91,6 +93,7 @@ impl ServiceState {
             rolled_back: Mutex::new(rolled_back),
             canaries: Canaries::default(),
             live: OnceLock::new(),
+            on_roll_back: OnceLock::new(),
             deploying: Mutex::default(),
             changing: Mutex::default(),
             loads: SingleFlight::default(),

@@ -65,7 +65,7 @@ pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 16] = [
+pub(crate) const ADDED: [&str; 18] = [
     "names",
     "name-owners",
     "responses",
@@ -82,7 +82,14 @@ pub(crate) const ADDED: [&str; 16] = [
     "deliveries",
     "delivery-index",
     "delivery-due",
+    "price-books",
+    "deployments",
 ];
+
+/// Versions of the price book by number.
+pub(crate) const PRICE_BOOKS: TableDefinition<'_, u64, Row> = TableDefinition::new("price-books");
+/// Reports of deployments by number.
+pub(crate) const DEPLOYMENTS: TableDefinition<'_, u64, Row> = TableDefinition::new("deployments");
 
 /// Webhooks by id.
 pub(crate) const WEBHOOKS: TableDefinition<'_, u128, Row> = TableDefinition::new("webhooks");

@@ -109,10 +109,24 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        let wanted = |record: &Result<AuditRecord, _>| {
-            // An unreadable row may be about any task, so it must not be skipped.
-            record.as_ref().map_or(true, |record: &AuditRecord| task.is_none() || record.task == task)
-        };
+        self.audit_lines(limit, |record| task.is_none() || record.task == task)
+    }
+
+    /// The same without the lines of operators' requests: what the gateway decided by itself.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn decisions(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
+        self.audit_lines(limit, |record| record.request.is_none() && (task.is_none() || record.task == task))
+    }
+
+    fn audit_lines(
+        &self,
+        limit: usize,
+        takes: impl Fn(&AuditRecord) -> bool,
+    ) -> Result<Vec<AuditRecord>, StoreError> {
+        // An unreadable row may be one of them, so it must not be skipped.
+        let wanted = |record: &Result<AuditRecord, _>| record.as_ref().map_or(true, &takes);
         self.read(|txn| {
             let table = txn.open_table(layout::AUDIT)?;
             let audit_records = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));

@@ -12,6 +12,7 @@ use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::commands::{funds, keys};
+use crate::records::rules as records;
 use crate::responses::rules as responses;
 use crate::steps::rules as steps;
 use crate::storage::ledger_storage::LedgerStorage;
@@ -59,6 +60,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
         }
+        Command::KeepRecord { record } => records::keep(storage, *record),
         Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
         Command::Logged { change, steps, at } => match *change {
             change @ (Command::Advance { .. } | Command::Finish { .. }) => {
@@ -98,6 +100,7 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
         WebhookChange::Retire { id } => endpoints::retire(storage, id),
         WebhookChange::Test { id, delivery } => deliveries::test(storage, id, delivery, at),
         WebhookChange::Resend { delivery } => deliveries::resend(storage, delivery, at),
+        WebhookChange::ResendAll { id, deliveries } => deliveries::resend_all(storage, id, deliveries, at),
         WebhookChange::Record { delivery, attempt, retry_after_ms, chance } => {
             deliveries::record(storage, delivery, attempt, (retry_after_ms, chance), at)
         }
@@ -118,14 +121,14 @@ fn administer<B: LedgerStorage>(
         KnownRequest::New(expired) => expired,
     };
     let first = storage.head()?.next;
-    match change.map(|change| *change) {
+    let change = match change.map(|change| *change) {
         Some(Command::Administer { .. }) => {
             let problem = "expected a change, not another request";
             return Err(Stop::Rejected(Rejection::malformed("change", problem)));
         }
-        Some(change) => drop(rule(storage, change)?),
-        None => {}
-    }
+        Some(change) => Some(Box::new(rule(storage, change)?)),
+        None => None,
+    };
     let entry = (storage.head()?.next > first).then_some(first);
-    administration::record(storage, expired, idempotency, (audit, entry), at)
+    administration::record(storage, expired, idempotency, (audit, entry, change), at)
 }

@@ -9,6 +9,7 @@ mod administration;
 mod apply;
 mod commands;
 mod ledger;
+mod records;
 mod responses;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -30,6 +31,11 @@ pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
+pub use records::changes::{PriceChange, price_changes};
+pub use records::record::{
+    DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
+    MAX_RECORD_TEXT, OperatorRecord, PricePart, PriceRow, PriceVersion, StageRecord,
+};
 pub use responses::record::{ResponseLimits, ResponseRecord, ResponseTotals};
 pub use steps::record::{
     ExchangeRecord, MAX_EXCERPTS_OF_A_ROW, MAX_STEP_ROWS, MAX_STEP_ROWS_OF_A_DAY, MAX_STEPS_OF_A_ROW,
@@ -42,9 +48,10 @@ pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_o
 pub use task::join::MAX_UNDELIVERED_JOINS;
 pub use usage::sums::{UsageKey, UsageSums, hour_of};
 pub use webhooks::change::WebhookChange;
+pub use webhooks::payload::delivery_of;
 pub use webhooks::record::{
-    DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_PENDING, MAX_URL, MAX_WEBHOOKS, OldSecret,
-    SealedSecret, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_PENDING, MAX_RESENT, MAX_URL, MAX_WEBHOOKS,
+    OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP};
 

@@ -8,7 +8,7 @@ use crate::TestGateway;
 const PREVIEW: &str = "/admin/v1/price-books/preview";
 
 /// A request of the admin API.
-async fn admin(gateway: &TestGateway, method: &str, path: &str, body: &Value) -> Response {
+pub(super) async fn admin(gateway: &TestGateway, method: &str, path: &str, body: &Value) -> Response {
     let text = std::fs::read(gateway.process.folder().join("data/admin.json")).expect("an endpoint file");
     let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
     let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));

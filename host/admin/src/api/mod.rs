@@ -3,19 +3,25 @@
 //! Never performs anything; `service` does.
 
 pub(crate) mod configuration;
+pub(crate) mod deployment;
 pub(crate) mod error;
 pub(crate) mod key_policy;
 pub(crate) mod operation;
 pub(crate) mod price;
+pub(crate) mod price_version;
 pub(crate) mod provider;
 pub(crate) mod result;
 pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
+pub use deployment::{DeploymentKindView, DeploymentOutcomeView, DeploymentStageView, DeploymentView};
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use operation::{Component, Operation};
 pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
+pub use price_version::{
+    PriceChangeView, PriceChanges, PricePartView, PriceVersionDetails, PriceVersionView, PriceView,
+};
 pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
@@ -24,6 +30,6 @@ pub use result::{
     StageVerdict, StageView,
 };
 pub use webhook::{
-    AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, WebhookPolicyView, WebhookRequest,
-    WebhookView,
+    AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, ResendRange, ResentRange,
+    WebhookPolicyView, WebhookRequest, WebhookView,
 };

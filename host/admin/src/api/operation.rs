@@ -106,6 +106,9 @@ pub enum Operation {
         task: Option<TaskId>,
         /// At most this many.
         limit: u32,
+        /// Lines of operators' requests, too; without it, what the gateway decided by itself.
+        #[serde(default)]
+        requests: bool,
     },
     /// Reads the configuration again and switches to it, or changes nothing.
     Reload,
@@ -131,6 +134,35 @@ pub enum Operation {
         /// The customer whose tasks and names it refers to.
         #[serde(rename = "account", alias = "customer", default, skip_serializing_if = "Option::is_none")]
         customer: Option<CustomerId>,
+        /// The version of the price book to price it by; without it, the prices in effect.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        book: Option<u64>,
+    },
+    /// Lists the versions of the price book, newest first.
+    PriceHistory {
+        /// At most this many.
+        limit: u32,
+    },
+    /// Shows what differs between two versions of the price book.
+    PriceDiff {
+        /// The version.
+        book: u64,
+        /// Another one; without it, the one before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        against: Option<u64>,
+    },
+    /// Lists the reports of deployments, newest first.
+    DeploymentList {
+        /// Only of this family.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        family: Option<String>,
+        /// At most this many.
+        limit: u32,
+    },
+    /// Shows one report of a deployment.
+    DeploymentShow {
+        /// Its number.
+        number: u64,
     },
     /// Lists providers with their accounts' health; of a running gateway.
     ProviderList,
@@ -236,6 +268,14 @@ impl Operation {
 /// A component's bytes; base64 on the wire.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Component(pub Vec<u8>);
+
+impl Component {
+    /// The sha256 of the bytes.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.0)
+    }
+}
 
 impl std::fmt::Debug for Component {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

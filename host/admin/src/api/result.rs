@@ -13,9 +13,11 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::{DefaultView, ReloadView};
+use super::deployment::DeploymentView;
 use super::price::{PricePreview, PricesView};
+use super::price_version::{PriceChanges, PriceVersionView};
 use super::provider::{ProviderAccountView, ProviderView};
-use super::webhook::{DeliveryView, WebhookView};
+use super::webhook::{DeliveryView, ResentRange, WebhookView};
 use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
@@ -71,6 +73,23 @@ pub enum OperationResult {
     Prices(PricesView),
     /// What a request would cost.
     PricePreview(PricePreview),
+    /// Versions of the price book, newest first.
+    PriceBooks {
+        /// The versions.
+        books: Vec<PriceVersionView>,
+    },
+    /// What differs between two versions of the price book.
+    PriceChanges(PriceChanges),
+    /// Reports of deployments, newest first.
+    Deployments {
+        /// The reports.
+        deployments: Vec<DeploymentView>,
+    },
+    /// The report of a deployment.
+    Deployment {
+        /// The report.
+        report: Box<DeploymentView>,
+    },
     /// What a task did, oldest first.
     Steps {
         /// What led to each of its commits.
@@ -114,6 +133,8 @@ pub enum OperationResult {
         /// The secret, for the receiver.
         secret: Revealed,
     },
+    /// Events were sent again.
+    Resent(ResentRange),
     /// Webhooks by id.
     Webhooks {
         /// The webhooks.

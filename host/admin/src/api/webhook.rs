@@ -156,6 +156,29 @@ pub struct NewWebhook {
     pub description: String,
 }
 
+/// Which deliveries of a webhook to send again. Deliveries are kept for seven days.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResendRange {
+    /// Only events that happened at or after this moment.
+    pub from: Option<Moment>,
+    /// Only events that happened before this moment.
+    pub before: Option<Moment>,
+    /// Delivered ones too; without it, failed ones only. What waits is sent by itself.
+    pub delivered: bool,
+    /// `next` of the answer before: goes on after the last event that was sent again.
+    pub cursor: Option<String>,
+}
+
+/// What was sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResentRange {
+    /// How many events.
+    pub resent: u64,
+    /// `cursor` for the rest of the range; null where there is none.
+    pub next: Option<String>,
+}
+
 /// What the command line asks about webhooks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -186,6 +209,13 @@ pub enum WebhookRequest {
     Test(WebhookId),
     /// Sends an event again.
     Resend(DeliveryId),
+    /// Sends the events of a range again.
+    ResendRange {
+        /// The webhook.
+        id: WebhookId,
+        /// Which.
+        range: ResendRange,
+    },
 }
 
 impl WebhookRequest {

@@ -118,7 +118,7 @@ impl Call {
         })?;
         self.trail.written();
         match applied {
-            Applied::Administered { object, entry, repeated } => {
+            Applied::Administered { object, entry, repeated, change: _ } => {
                 Ok(Committed { entry, before: repeated.then_some(object) })
             }
             other => {

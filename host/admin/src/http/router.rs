@@ -24,7 +24,7 @@ use super::request::idempotency;
 use super::request::query::{Query, decoded};
 use super::route::{Route, Takes};
 use crate::api::error::OperationError;
-use crate::service::AdminService;
+use crate::service::{Actor, AdminService};
 
 /// The rest of a request, once its body is read.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Response<AdminBody>> + Send>>;
@@ -202,7 +202,9 @@ impl Router {
             Err(OperationError::Busy(_)) if route.is_safe() => {}
             flushed => flushed?,
         }
-        (route.handler)(call).await
+        // The router writes the line itself.
+        let actor = Actor::of(&call.caller).silent();
+        actor.during((route.handler)(call)).await
     }
 
     /// Writes the line of a request whose change, if it made one, was not in the store.

@@ -10,7 +10,10 @@ pub struct Moment(pub UnixMs);
 
 impl Moment {
     /// Reads RFC 3339 in UTC.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// What was expected and what came.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("expected a moment such as 2026-11-21T09:30:00Z, got {text:?}");
         let time = humantime::parse_rfc3339(text).map_err(|_| wrong())?;
         let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| wrong())?;

@@ -27,13 +27,13 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::{LoginLinkView, OperationResult, Revealed};
 use crate::config::Config;
-use crate::http::access::caller::{Authenticator, Role};
+use crate::http::access::caller::{Authenticator, Caller, Role};
 use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
 use crate::http::reply::whole;
 use crate::http::resources;
 use crate::http::router::Router;
-use crate::service::AdminService;
+use crate::service::{Actor, AdminService};
 use crate::session::Sessions;
 
 /// Enough for the largest component that a configuration can allow, in base64.
@@ -41,6 +41,8 @@ const MAX_BODY_BYTES: usize = 64 << 20;
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Operations at once; more wait.
 const MAX_OPERATIONS: u32 = 16;
+/// Who sends an operation, as the audit record names it: it came with the operator's token.
+const COMMAND_LINE: &str = "command line";
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// What tells a stream of events, which never ends by itself, from every other answer.
@@ -200,7 +202,7 @@ impl Handler {
             ("/readyz", true) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
             ("/metrics", true) => page(StatusCode::OK, "text/plain; version=0.0.4", (self.probes.metrics)()),
             ("/admin/operations", false) if parts.method == Method::POST => {
-                self.perform(parts, body, entry).await
+                self.perform(parts, body, entry, address).await
             }
             ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
             ("/admin/operations", _) => wrong_method("POST"),
@@ -211,7 +213,13 @@ impl Handler {
         }
     }
 
-    async fn perform(&self, parts: &Parts, body: &mut Incoming, entry: &Entry) -> Response<ResponseBody> {
+    async fn perform(
+        &self,
+        parts: &Parts,
+        body: &mut Incoming,
+        entry: &Entry,
+        address: IpAddr,
+    ) -> Response<ResponseBody> {
         let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if !presented.is_some_and(|presented| self.tokens.operator.matches(presented)) {
             let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
@@ -220,7 +228,7 @@ impl Handler {
         }
         let _under_way = entry.begin_operation();
         let result = match self.read_operation(body).await {
-            Ok(operation) => self.run(operation).await,
+            Ok(operation) => self.run(operation, address).await,
             Err(error) => Err(error),
         };
         match result {
@@ -246,16 +254,20 @@ impl Handler {
     }
 
     /// Performs an operation on a task of its own: a caller that leaves does not cut it in half.
-    async fn run(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+    async fn run(&self, operation: Operation, address: IpAddr) -> Result<OperationResult, OperationError> {
+        let caller = Caller { who: COMMAND_LINE.to_owned(), role: Role::Operator, address };
+        let actor = Actor::of(&caller);
         if let Operation::ConsoleLink { role } = operation {
-            return self.new_login_link(role);
+            let link = self.new_login_link(role);
+            actor.during(self.service.note_login_link(role, link.as_ref().err())).await;
+            return link;
         }
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let service = Arc::clone(&self.service);
         tracing::info!(?operation, "admin operation");
         let performed = tokio::spawn(async move {
             let _permit = permit;
-            service.perform(operation).await
+            actor.during(service.perform(operation)).await
         });
         let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
         performed.await.unwrap_or_else(cut)

@@ -4,16 +4,20 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_model::{Clock, Pepper, RequestId, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError};
-use gatehouse_tasks::{Applied, Command, Rejection};
+use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
+use crate::http::access::caller::Role;
+use crate::service::actor::Actor;
+use crate::service::audited::{line_of, line_of_change, status_of};
 use crate::service::configuration::Configuration;
+use crate::service::money::PriceCause;
 use crate::service::public_api::PublicApi;
 
 /// What operations work on.
@@ -48,11 +52,29 @@ pub enum Backend {
 }
 
 impl AdminService {
-    /// Performs one operation.
+    /// Performs one operation for the present [`Actor`]. One that may change something leaves a line in the audit record,
+    /// also when it is refused.
     ///
     /// # Errors
     /// Why nothing was changed.
     pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        if Actor::is_set() {
+            return self.perform_recorded(operation).await;
+        }
+        Actor::present().during(self.perform_recorded(operation)).await
+    }
+
+    async fn perform_recorded(&self, operation: Operation) -> Result<OperationResult, OperationError> {
+        let (actor, line) = (Actor::present(), line_of(&operation));
+        actor.begin();
+        let outcome = self.flushed(operation).await;
+        if let Some((name, object)) = line.filter(|_| !actor.has_recorded()) {
+            self.leave_outcome((name, object), outcome.as_ref().err(), Vec::new()).await;
+        }
+        outcome
+    }
+
+    async fn flushed(&self, operation: Operation) -> Result<OperationResult, OperationError> {
         // An operator sees every change that was confirmed to a client.
         self.store.flush().await.map_err(store_failed)?;
         self.dispatch(operation).await
@@ -102,14 +124,23 @@ impl AdminService {
             Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
             Operation::Webhook { request } => self.webhook_request(request).await,
             Operation::Doctor => self.examine().await,
-            Operation::Audit { task, limit } => self.read_audit(task, limit).await,
+            Operation::Audit { task, limit, requests } => self.read_audit(task, limit, requests).await,
             // The listener answers it; without one there is nothing to log in to.
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))
             }
             Operation::Prices => self.prices().map(OperationResult::Prices),
-            Operation::PricePreview { target, body, customer } => {
-                self.preview_price(target, &body, customer).await.map(OperationResult::PricePreview)
+            Operation::PricePreview { target, body, customer, book } => {
+                self.preview_price(target, &body, customer, book).await.map(OperationResult::PricePreview)
+            }
+            Operation::PriceHistory { limit } => self.price_history(limit).await,
+            Operation::PriceDiff { book, against } => {
+                self.price_changes(book, against).await.map(OperationResult::PriceChanges)
+            }
+            Operation::DeploymentList { family, limit } => self.list_deployments(family, limit).await,
+            Operation::DeploymentShow { number } => {
+                let report = Box::new(self.deployment(number)?);
+                Ok(OperationResult::Deployment { report })
             }
             Operation::TaskSteps { task } => self.read_steps(task).await,
             Operation::ProviderList => self.list_providers(),
@@ -154,7 +185,17 @@ impl AdminService {
     /// Every error found, with line and remedy.
     pub async fn reload_configuration(&self) -> Result<ReloadView, OperationError> {
         let configuration = Arc::clone(&self.configuration);
-        on_blocking_thread(move || configuration.reload()).await?
+        let cause = PriceCause::present("reload");
+        let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
+        self.keep_price_books().await;
+        outcome
+    }
+
+    /// Leaves the line of a login link that the listener made, or refused.
+    pub(crate) async fn note_login_link(&self, role: Role, refused: Option<&OperationError>) {
+        if let Some(about) = line_of(&Operation::ConsoleLink { role }) {
+            self.leave_outcome(about, refused, Vec::new()).await;
+        }
     }
 
     /// Returns once every change that was confirmed to a client is seen by readers.
@@ -175,8 +216,102 @@ impl AdminService {
         Ok(applied)
     }
 
+    /// Makes a change for the present actor, with its line in one commit. A refused one leaves a line, too.
     pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {
-        self.store.execute(command).await.map_err(store_failed)?.map_err(rejected)
+        self.send_with(command, Vec::new()).await
+    }
+
+    /// The same where more is known of what changes than the command says.
+    pub(super) async fn send_with(
+        &self,
+        command: Command,
+        changes: Vec<FieldChange>,
+    ) -> Result<Applied, OperationError> {
+        let actor = Actor::present();
+        if !actor.writes_lines() {
+            return self.store.execute(command).await.map_err(store_failed)?.map_err(rejected);
+        }
+        let (name, object, told) = line_of_change(&command);
+        let changes = told.into_iter().chain(changes).collect();
+        let audit = self.line(&actor, (name, object.clone()), (200, ""), changes);
+        let (change, audit, at) = (Some(Box::new(command)), Box::new(audit), self.clock.now());
+        let administered = Command::Administer { change, audit, idempotency: None, at };
+        match self.store.execute(administered).await.map_err(store_failed)? {
+            Ok(Applied::Administered { change: Some(change), .. }) => {
+                actor.recorded();
+                Ok(*change)
+            }
+            Ok(other) => {
+                Err(OperationError::Failed(format!("expected what became of a change, got {other:?}")))
+            }
+            // The sender may try again on the row as it is by then.
+            Err(rejection @ (Rejection::KeyChanged { .. } | Rejection::WebhookChanged { .. })) => {
+                Err(rejected(rejection))
+            }
+            Err(rejection) => {
+                let error = rejected(rejection);
+                self.leave_outcome((name, object), Some(&error), Vec::new()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes a line for the present actor. What it tells of is done or refused already, so a line that cannot be written
+    /// changes nothing of it and is logged.
+    pub(crate) async fn leave_line(
+        &self,
+        about: (&str, String),
+        outcome: (u16, &str),
+        changes: Vec<FieldChange>,
+    ) {
+        if let Err(error) = self.try_leave_line(about, outcome, changes).await {
+            tracing::error!(%error, "an operation could not be recorded");
+        }
+    }
+
+    /// The same by what became of it.
+    pub(crate) async fn leave_outcome(
+        &self,
+        about: (&str, String),
+        error: Option<&OperationError>,
+        changes: Vec<FieldChange>,
+    ) {
+        let (status, reason) =
+            error.map_or_else(|| (200, String::new()), |error| (status_of(error), error.to_string()));
+        self.leave_line(about, (status, &reason), changes).await;
+    }
+
+    /// Leaves the line of a change that only the console makes, such as the end of a session.
+    pub async fn note_page(&self, operation: &'static str, object: String) {
+        self.leave_line((operation, object), (200, ""), Vec::new()).await;
+    }
+
+    /// The same for a line without which nothing may be shown. Writes none where somebody else does.
+    pub(crate) async fn try_leave_line(
+        &self,
+        about: (&str, String),
+        outcome: (u16, &str),
+        changes: Vec<FieldChange>,
+    ) -> Result<(), OperationError> {
+        let actor = Actor::present();
+        actor.recorded();
+        if !actor.writes_lines() {
+            return Ok(());
+        }
+        let (audit, at) = (Box::new(self.line(&actor, about, outcome, changes)), self.clock.now());
+        let command = Command::Administer { change: None, audit, idempotency: None, at };
+        self.store.execute(command).await.map_err(store_failed)?.map(drop).map_err(rejected)
+    }
+
+    fn line(
+        &self,
+        actor: &Actor,
+        about: (&str, String),
+        outcome: (u16, &str),
+        changes: Vec<FieldChange>,
+    ) -> AuditedRequest {
+        let id = RequestId::new(self.clock.now(), self.seed.as_ref());
+        actor.line(id, about, outcome, changes)
     }
 }
 

@@ -4,6 +4,7 @@ use gatehouse_runtime::Companion;
 
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
+use crate::service::money::{PriceCause, PriceHistory};
 
 /// The configuration behind the operations. Its calls block.
 pub trait Configuration: Send + Sync {
@@ -17,7 +18,12 @@ pub trait Configuration: Send + Sync {
     ///
     /// # Errors
     /// Every error found, with line and remedy; nothing has changed then.
-    fn reload(&self) -> Result<ReloadView, OperationError>;
+    fn reload(&self, cause: &PriceCause) -> Result<ReloadView, OperationError>;
+
+    /// Versions of the price book that were switched to and wait to be written; none where nothing is ever switched.
+    fn price_history(&self) -> Option<&PriceHistory> {
+        None
+    }
 
     /// The plugin runtime's configuration with the defaults of a family that is not known yet, to check its plugin under.
     ///
@@ -34,6 +40,7 @@ pub trait Configuration: Send + Sync {
         &'a self,
         family: &str,
         defaults: &FamilyDefaultsFile,
+        cause: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError>;
 }
 

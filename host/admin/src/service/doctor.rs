@@ -50,9 +50,14 @@ impl AdminService {
         &self,
         task: Option<TaskId>,
         limit: u32,
+        requests: bool,
     ) -> Result<OperationResult, OperationError> {
         let (store, limit) = (self.store.clone(), usize::try_from(limit).unwrap_or(usize::MAX));
-        let notes = on_blocking_thread(move || store.audit(task, limit)).await?.map_err(store_failed)?;
+        let notes = on_blocking_thread(move || {
+            if requests { store.audit(task, limit) } else { store.decisions(task, limit) }
+        })
+        .await?
+        .map_err(store_failed)?;
         let notes = notes.into_iter().map(|note| AuditNote { at: note.at, task: note.task, text: note.text });
         Ok(OperationResult::Audit { notes: notes.collect() })
     }

@@ -12,6 +12,7 @@ use super::admin_service::{AdminService, Backend, on_blocking_thread, store_fail
 use crate::api::error::OperationError;
 use crate::api::key_policy::{KeyPatch, NewKey};
 use crate::api::result::{KeyView, Revealed};
+use crate::http::request::merge_patch::changes;
 
 /// How often an edit without a revision is based on the row anew, while others change it.
 const MAX_EDITS: u32 = 16;
@@ -112,13 +113,14 @@ impl AdminService {
             let row = self.key_row(key)?;
             let now = self.clock.now();
             let policy = self.edited_policy(&row, patch)?;
+            let changes = changes(&row.policy(), &policy);
             let command = Command::EditKey {
                 id: key.clone(),
                 revision: revision.unwrap_or(row.revision),
                 policy: Box::new(policy),
                 at: now,
             };
-            match self.send(command).await {
+            match self.send_with(command, changes).await {
                 Ok(Applied::Key(edited)) => {
                     self.keys_changed();
                     return Ok(KeyView::from(*edited));

@@ -4,12 +4,13 @@
 //! Owns the checks of an operator's input and the words of a refusal. The rules of money and keys stay in `tasks`;
 //! this sends its commands to the store.
 
+mod actor;
 mod admin_service;
+mod audited;
 mod configuration;
 mod customers;
 mod doctor;
 mod keys;
-mod live_states;
 mod logs;
 mod money;
 mod playground;
@@ -19,13 +20,18 @@ mod public_api;
 mod tasks;
 mod webhooks;
 
+pub use actor::Actor;
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
+pub(crate) use audited::account_object;
 pub use configuration::{Configuration, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
-pub use live_states::StoredStates;
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
-pub use money::{StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};
-pub(crate) use providers::{changes as account_changes, object as account_object};
+pub use money::{
+    PriceCause, PriceHistory, StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageReport,
+    UsageRequest, start_of,
+};
+pub use plugins::{Deployed, StoredStates};
+pub(crate) use providers::changes as account_changes;
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;

@@ -1,16 +1,15 @@
 //! Providers and their accounts for operators: their health, and the switch that keeps new work away from an account.
 
 use gatehouse_driver::{AccountError, AccountOverview, BreakerState, ProviderOverview};
-use gatehouse_model::RequestId;
-use gatehouse_tasks::{AuditedRequest, Command, FieldChange};
+use gatehouse_tasks::FieldChange;
 
-use super::admin_service::{AdminService, Backend, rejected};
+use super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
 use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 use crate::api::result::OperationResult;
-use crate::http::access::caller::Role;
+use crate::service::audited::account_object;
 
 impl AdminService {
     pub(super) fn list_providers(&self) -> Result<OperationResult, OperationError> {
@@ -25,20 +24,9 @@ impl AdminService {
         drained: bool,
     ) -> Result<OperationResult, OperationError> {
         let (view, was_drained) = self.drain_account(provider, account, drained)?;
-        let at = self.clock.now();
-        let audit = AuditedRequest {
-            id: RequestId::new(at, self.seed.as_ref()),
-            who: "command or page of the console".to_owned(),
-            role: Role::Operator.to_string(),
-            address: String::new(),
-            operation: if drained { "drainAccount" } else { "resumeAccount" }.to_owned(),
-            object: object(provider, account),
-            status: 200,
-            reason: String::new(),
-            changes: changes(was_drained, drained),
-        };
-        let command = Command::Administer { change: None, audit: Box::new(audit), idempotency: None, at };
-        self.administer(command).await?.map_err(rejected)?;
+        let name = if drained { "drainAccount" } else { "resumeAccount" };
+        let changes = changes(was_drained, drained);
+        self.leave_line((name, account_object(provider, account)), (200, ""), changes).await;
         Ok(OperationResult::ProviderAccount(view))
     }
 
@@ -95,11 +83,6 @@ impl AdminService {
         tracing::info!(provider, account, drained, "an operator switched an account");
         Ok((self.provider_account(provider, account)?, before))
     }
-}
-
-/// An account in the audit record.
-pub(crate) fn object(provider: &str, account: &str) -> String {
-    format!("providers/{provider}/accounts/{account}")
 }
 
 /// What the switch changed.

@@ -7,6 +7,7 @@ mod http;
 mod keys;
 mod limits;
 mod listener;
+mod operations;
 mod service;
 mod support;
 mod usage;
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::{
     AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
-    OperationError, ReloadView, StagedDefaults, Token,
+    OperationError, PriceCause, ReloadView, StagedDefaults, Token,
 };
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
@@ -49,7 +50,7 @@ impl Configuration for Fixed {
         Ok(EffectiveView { values: values.as_object().cloned().unwrap_or_default(), needs_restart: vec![] })
     }
 
-    fn reload(&self) -> Result<ReloadView, OperationError> {
+    fn reload(&self, _: &PriceCause) -> Result<ReloadView, OperationError> {
         let changed = vec!["prices.a".to_owned()];
         match self.0.join("wrong").exists() {
             true => Err(OperationError::Misconfigured("gatehouse.toml:1:1: wrong".to_owned())),
@@ -65,6 +66,7 @@ impl Configuration for Fixed {
         &'a self,
         family: &str,
         _: &FamilyDefaultsFile,
+        _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         Err(OperationError::Refused(format!("{family} brings nothing")))
     }

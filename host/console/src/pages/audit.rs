@@ -24,7 +24,7 @@ pub(crate) async fn show(
     let task: Option<TaskId> = (!wanted.is_empty()).then(|| wanted.parse()).transpose().map_err(|error| {
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("task: {error}, got {wanted:?}"))
     })?;
-    let result = pages.service.perform(Operation::Audit { task, limit: LINES }).await?;
+    let result = pages.service.perform(Operation::Audit { task, limit: LINES, requests: true }).await?;
     let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/audit", "Audit");
     Ok(shell.page(StatusCode::OK, &html! {

@@ -20,6 +20,8 @@ use crate::request::PageRequest;
 const MOST: usize = 10;
 /// Customers that are looked at.
 const CUSTOMERS: usize = 500;
+/// Lines of the audit record among which decisions are looked for; most lines are about what operators did.
+const AUDIT_LINES: u32 = 200;
 /// Decisions of the last day are worth a look.
 const RECENT: Duration = Duration::from_secs(86_400);
 
@@ -74,6 +76,7 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
     let mut notices = of_plugins(pages).await?;
     notices.extend(of_customers(pages).await?);
+    notices.extend(of_webhooks(pages).await?);
     notices.extend(of_audit(pages, now).await?);
     let more = notices.len().saturating_sub(MOST);
     notices.truncate(MOST);
@@ -140,9 +143,36 @@ async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
     Ok(empty.map(notice).take(MOST + 1).collect())
 }
 
+/// Webhooks that do not reach their receiver: disabled by the gateway, or failing since some time.
+async fn of_webhooks(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
+    let troubled = pages.service.troubled_webhooks(MOST + 1).await?;
+    let notice = |webhook: gatehouse_admin::WebhookEndpoint| {
+        let link = format!("/webhooks/{}", webhook.id);
+        let of = format!("webhook of {} to {}", webhook.customer, webhook.url);
+        match webhook.disabled {
+            Some(disabled) => Notice {
+                tone: Tone::Error,
+                word: "disabled",
+                text: format!("{of}: {}", disabled.reason),
+                link,
+                at: Some(disabled.at),
+            },
+            None => Notice {
+                tone: Tone::Warn,
+                word: "failing",
+                text: format!("{of}: {} events wait", webhook.pending),
+                link,
+                at: webhook.failing_since,
+            },
+        }
+    };
+    Ok(troubled.into_iter().map(notice).collect())
+}
+
 /// Decisions the gateway took without all facts.
 async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
-    let result = pages.service.perform(Operation::Audit { task: None, limit: 10 }).await?;
+    let result =
+        pages.service.perform(Operation::Audit { task: None, limit: AUDIT_LINES, requests: true }).await?;
     let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
     let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && note.task.is_some());
     let notice = |note: gatehouse_admin::AuditNote| Notice {
@@ -152,5 +182,5 @@ async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageE
         link: "/audit".to_owned(),
         at: Some(note.at),
     };
-    Ok(recent.map(notice).collect())
+    Ok(recent.map(notice).take(MOST + 1).collect())
 }

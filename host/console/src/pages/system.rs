@@ -81,21 +81,25 @@ pub(crate) async fn examine(
 }
 
 /// `POST /system/sessions/<number>/end`.
-pub(crate) fn end_session(
+pub(crate) async fn end_session(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let number =
         request.id.parse().map_err(|_| PageError::not_found(format!("no session {:?}", request.id)))?;
     match pages.sessions.end(number) {
-        true => Ok(redirect("/system?done=ended")),
+        true => {
+            pages.service.note_page("endSession", format!("sessions/{number}")).await;
+            Ok(redirect("/system?done=ended"))
+        }
         false => Err(PageError::not_found(format!("no session {number}; it may have ended already"))),
     }
 }
 
 /// `POST /system/sessions/end`.
-pub(crate) fn end_all_sessions(pages: &PageContext) -> Response<ResponseBody> {
+pub(crate) async fn end_all_sessions(pages: &PageContext) -> Response<ResponseBody> {
     pages.sessions.end_all();
+    pages.service.note_page("endSessions", "sessions".to_owned()).await;
     redirect("/login")
 }
 

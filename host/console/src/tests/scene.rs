@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_admin::{
     AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
-    OperationError, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
+    OperationError, PriceCause, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::{Credits, CustomerId, Pepper};
@@ -114,7 +114,7 @@ impl Configuration for Fixed {
         Ok(EffectiveView { values: serde_json::Map::new(), needs_restart: vec![] })
     }
 
-    fn reload(&self) -> Result<ReloadView, OperationError> {
+    fn reload(&self, _: &PriceCause) -> Result<ReloadView, OperationError> {
         match self.0.join("wrong").exists() {
             true => Err(OperationError::Misconfigured("gatehouse.toml:1:1: wrong".to_owned())),
             false => Ok(ReloadView { changed: vec!["prices.a".to_owned()], ..ReloadView::default() }),
@@ -129,6 +129,7 @@ impl Configuration for Fixed {
         &'a self,
         family: &str,
         _: &FamilyDefaultsFile,
+        _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         Err(OperationError::Refused(format!("{family} brings nothing")))
     }

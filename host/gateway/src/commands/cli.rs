@@ -9,6 +9,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
+use super::price_args::PricesCommand;
 use super::values::OutputArgs;
 use super::webhook_args::WebhookCommand;
 
@@ -150,6 +151,9 @@ pub(crate) struct AuditArgs {
     /// At most this many lines
     #[arg(long, default_value_t = 50)]
     pub(crate) limit: u32,
+    /// Also what operators did
+    #[arg(long)]
+    pub(crate) requests: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -162,28 +166,6 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-}
-
-/// Commands about prices.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PricesCommand {
-    /// Show the prices in effect, by family
-    Show(OutputArgs),
-    /// Say what a request would cost; makes nothing, and needs no key and no money
-    #[command(after_help = "Example:
-  gatehouse prices preview /v1/images/generations '{\"model\": \"ctx-pro\", \"prompt\": \"a kite\"}'")]
-    Preview {
-        /// The path of the endpoint, or its operation, such as images.generate
-        #[arg(value_name = "PATH")]
-        target: String,
-        /// The body, JSON; @FILE reads it from a file
-        body: String,
-        /// The customer whose tasks and names the body refers to
-        #[arg(long)]
-        customer: Option<String>,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -264,6 +246,24 @@ pub(crate) enum PluginCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// List what was deployed: when, by whom, and what it came to
+    #[command(after_help = "Example:\n  gatehouse plugin history motion --limit 5")]
+    History {
+        /// Only this family
+        family: Option<String>,
+        /// At most this many
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show the report of one deployment, with its stages
+    Report {
+        /// Its number, as the history lists it
+        number: u64,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Take a component through every stage of deployment but the switch
     Check {
         /// The component
@@ -335,6 +335,11 @@ mod tests {
             ("gatehouse webhook rotate we_01KBH8V6G40000000000000007", true),
             ("gatehouse webhook rotate 7", false),
             ("gatehouse webhook resend msg_01KBH8V6G40000000000000007 --json", true),
+            (
+                "gatehouse webhook resend-range we_01KBH8V6G40000000000000007 --from 2026-11-20T00:00:00Z",
+                true,
+            ),
+            ("gatehouse webhook resend-range we_01KBH8V6G40000000000000007 --from yesterday", false),
             ("gatehouse key create n --account a --quota 1 --unlimited", false),
             ("gatehouse key create n --account a --quota 1e3", false),
             ("gatehouse key create n --account a --unlimited --ip 10.0.0.0/40", false),
@@ -362,6 +367,14 @@ mod tests {
             ("gatehouse prices show --json", true),
             ("gatehouse prices preview images.generate {} --customer c", true),
             ("gatehouse prices preview images.generate", false),
+            ("gatehouse prices preview images.generate {} --book 3", true),
+            ("gatehouse prices history --limit 5 --json", true),
+            ("gatehouse prices diff 7 --against 3", true),
+            ("gatehouse prices diff", false),
+            ("gatehouse plugin history", true),
+            ("gatehouse plugin history motion --limit 2 --json", true),
+            ("gatehouse plugin report 4", true),
+            ("gatehouse plugin report four", false),
             ("gatehouse steps task_01ARZ3NDEKTSV4RRFFQ69G5FAV --json", true),
             ("gatehouse steps 5", false),
             ("gatehouse providers --json", true),

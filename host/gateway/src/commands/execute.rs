@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_admin::{
-    AdminEndpoint, AdminService, Backend, ClientError, Configuration as _, Operation, OperationError,
+    Actor, AdminEndpoint, AdminService, Backend, ClientError, Configuration as _, Operation, OperationError,
     OperationResult,
 };
 use gatehouse_store::{OpenError, Store};
@@ -76,6 +76,9 @@ impl From<&ExecuteError> for Exit {
     }
 }
 
+/// Who changes a store that no gateway has open, as the audit record names it.
+const OFFLINE: &str = "command line, without a gateway";
+
 /// Performs `operation`. A running gateway does it under its own configuration; without one, the configuration is
 /// read here.
 ///
@@ -127,7 +130,10 @@ pub(crate) async fn execute(
                 .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into());
             let service = settled.and_then(|()| service(location, &root, &folder, store.clone(), &operation));
             let result = match service {
-                Ok(service) => service.perform(operation).await.map_err(ExecuteError::from),
+                Ok(service) => {
+                    let performed = Actor::local(OFFLINE).during(service.perform(operation)).await;
+                    performed.map_err(ExecuteError::from)
+                }
                 Err(error) => Err(error),
             };
             store.close();

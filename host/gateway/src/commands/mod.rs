@@ -9,6 +9,7 @@ mod key_args;
 mod operation;
 #[cfg(test)]
 mod packaging;
+mod price_args;
 mod print;
 mod run;
 mod values;

@@ -5,11 +5,9 @@ use std::path::Path;
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 use gatehouse_model::CustomerId;
 
-use super::cli::{
-    AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, PricesCommand, ProviderCommand,
-};
+use super::cli::{AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, ProviderCommand};
 use super::values::OutputArgs;
-use super::{key_args, webhook_args};
+use super::{key_args, price_args, webhook_args};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -21,7 +19,10 @@ const NO_OPERATION: &str = "this command has no operation";
 pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
-        Command::Audit(args) => Ok((Operation::Audit { task: args.task, limit: args.limit }, args.output)),
+        Command::Audit(args) => Ok((
+            Operation::Audit { task: args.task, limit: args.limit, requests: args.requests },
+            args.output,
+        )),
         Command::Key(command) => Ok(key_args::operation(command)),
         Command::Customer(command) => Ok(customer(command)),
         Command::Webhook(command) => Ok(webhook_args::operation(command)),
@@ -29,11 +30,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
         }
-        Command::Prices(PricesCommand::Show(output)) => Ok((Operation::Prices, output)),
-        Command::Prices(PricesCommand::Preview { target, body, customer, output }) => {
-            let (body, customer) = (read_body(&body)?, customer.map(CustomerId));
-            Ok((Operation::PricePreview { target, body, customer }, output))
-        }
+        Command::Prices(command) => price_args::operation(command),
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
@@ -68,21 +65,16 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
         PluginCommand::Activate { version, allow_removal, output } => {
             (Operation::PluginActivate { version, allow_removal }, output)
         }
+        PluginCommand::History { family, limit, output } => {
+            (Operation::DeploymentList { family, limit }, output)
+        }
+        PluginCommand::Report { number, output } => (Operation::DeploymentShow { number }, output),
         PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
         PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
             return Err(NO_OPERATION.to_owned());
         }
     })
-}
-
-/// JSON, or the JSON of a file behind an `@`.
-fn read_body(text: &str) -> Result<serde_json::Value, String> {
-    let (name, text) = match text.strip_prefix('@') {
-        None => ("the body", text.to_owned()),
-        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
-    };
-    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
 }
 
 pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {

@@ -1,7 +1,7 @@
 //! The commands about webhooks: their options, and the operations they mean.
 
 use clap::Subcommand;
-use gatehouse_admin::{EventName, NewWebhook, Operation, WebhookRequest};
+use gatehouse_admin::{EventName, Moment, NewWebhook, Operation, ResendRange, WebhookRequest};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 
 use super::values::OutputArgs;
@@ -56,6 +56,27 @@ pub(crate) enum WebhookCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Send the failed events of a webhook again, newest first, at most 500 at a time
+    #[command(after_help = "Example:
+  gatehouse webhook resend-range we_... --from 2026-11-20T00:00:00Z --before 2026-11-21T00:00:00Z")]
+    ResendRange {
+        /// The webhook, we_...
+        webhook: WebhookId,
+        /// Only events from this moment on
+        #[arg(long, value_name = "MOMENT", value_parser = moment)]
+        from: Option<Moment>,
+        /// Only events before this moment
+        #[arg(long, value_name = "MOMENT", value_parser = moment)]
+        before: Option<Moment>,
+        /// Delivered ones too
+        #[arg(long)]
+        delivered: bool,
+        /// Go on where the command before ended
+        #[arg(long)]
+        cursor: Option<String>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
 }
 
 /// One webhook.
@@ -65,6 +86,10 @@ pub(crate) struct WebhookArgs {
     pub(crate) webhook: WebhookId,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    Moment::parse(text)
 }
 
 fn event(text: &str) -> Result<EventName, String> {
@@ -97,6 +122,10 @@ pub(super) fn operation(command: WebhookCommand) -> (Operation, OutputArgs) {
         WebhookCommand::Remove(args) => (WebhookRequest::Remove(args.webhook), args.output),
         WebhookCommand::Test(args) => (WebhookRequest::Test(args.webhook), args.output),
         WebhookCommand::Resend { delivery, output } => (WebhookRequest::Resend(delivery), output),
+        WebhookCommand::ResendRange { webhook, from, before, delivered, cursor, output } => {
+            let range = ResendRange { from, before, delivered, cursor };
+            (WebhookRequest::ResendRange { id: webhook, range }, output)
+        }
     };
     (Operation::Webhook { request }, output)
 }

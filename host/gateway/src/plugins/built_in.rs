@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use gatehouse_admin::Deployed;
 use gatehouse_files::write_atomic;
 use gatehouse_model::Digest;
 use gatehouse_runtime::{PluginService, VersionState};
@@ -50,7 +51,7 @@ pub(crate) enum BuiltInError {
 struct Record(BTreeMap<String, Vec<Digest>>);
 
 /// Installs each built-in plugin whose family has no active version, or an earlier built-in one. A refused plugin is
-/// logged, and the others are installed all the same.
+/// logged, and the others are installed all the same. What came of each, for the history of deployments.
 ///
 /// # Errors
 /// See [`BuiltInError`]; a refused plugin is an error only when no model is left to serve.
@@ -58,11 +59,11 @@ pub(crate) fn install(
     service: &PluginService,
     folder: &Path,
     plugins: &'static [BuiltInPlugin],
-) -> Result<(), BuiltInError> {
+) -> Result<Vec<Deployed>, BuiltInError> {
     let path = folder.join("embedded.json");
     let failed = |source| BuiltInError::Record { path: path.clone(), source };
     let mut record = Record::read(&path).map_err(failed)?;
-    let mut refused = None;
+    let (mut refused, mut deployed) = (None, Vec::new());
     for plugin in plugins {
         let digest = Digest::of(plugin.wasm);
         let known = record.0.entry(plugin.name.to_owned()).or_default();
@@ -80,17 +81,19 @@ pub(crate) fn install(
             record.write(&path).map_err(failed)?;
         }
         let family = plugin.name;
-        match service.install(plugin.wasm) {
+        let outcome = service.install(plugin.wasm);
+        match &outcome {
             Ok(_) => tracing::info!(family, %digest, "built-in plugin installed"),
             Err(error) => {
                 tracing::error!(family, %digest, %error, "built-in plugin not installed");
                 refused = Some(BuiltInError::Stage { family, reason: error.to_string() });
             }
         }
+        deployed.push(Deployed::built_in(family, digest, outcome));
     }
     match refused {
         Some(error) if service.registry().models().is_empty() => Err(error),
-        _ => Ok(()),
+        _ => Ok(deployed),
     }
 }
 

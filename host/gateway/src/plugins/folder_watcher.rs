@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminService, Component, Operation, OperationError, OperationResult};
+use gatehouse_admin::{Actor, AdminService, Component, Operation, OperationError, OperationResult};
 use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
@@ -207,7 +207,7 @@ async fn install(
     }
     let install =
         Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
-    service.perform(install).await
+    Actor::local("watched folder").during(service.perform(install)).await
 }
 
 /// The metadata of a plain file; `None` for a link.

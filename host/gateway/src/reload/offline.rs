@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{
-    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, PriceCause, ReloadView, StagedDefaults,
 };
 
 use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
@@ -36,7 +36,7 @@ impl Configuration for OfflineConfiguration {
         effective_view(&loaded, Vec::new())
     }
 
-    fn reload(&self) -> Result<ReloadView, OperationError> {
+    fn reload(&self, _: &PriceCause) -> Result<ReloadView, OperationError> {
         let why = "no gateway runs on this data folder; it reads its configuration when it starts";
         Err(OperationError::Refused(why.to_owned()))
     }
@@ -49,6 +49,7 @@ impl Configuration for OfflineConfiguration {
         &'a self,
         family: &str,
         defaults: &FamilyDefaultsFile,
+        _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         let after = self.load_with(Some(family), defaults)?;
         check_other_families(&after, family).map_err(misconfigured)?;

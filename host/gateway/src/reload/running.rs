@@ -1,12 +1,14 @@
 //! The configuration of a running gateway: prepared as a whole, and switched to in [`RunningConfiguration::switch`].
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_admin::{
-    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, ReloadView, StagedDefaults,
+    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, PriceCause, PriceHistory, ReloadView,
+    StagedDefaults,
 };
 use gatehouse_driver::{Driver, PreparedTables, StartError};
+use gatehouse_model::Clock;
 use gatehouse_runtime::PluginService;
 use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use toml::Table;
@@ -28,6 +30,8 @@ pub(crate) struct RunningConfiguration {
     simulated: Option<Simulated>,
     driver: Driver,
     plugins: PluginService,
+    clock: Arc<dyn Clock>,
+    price_history: PriceHistory,
     current: Mutex<Current>,
 }
 
@@ -61,6 +65,7 @@ impl RunningConfiguration {
         simulated: Option<Simulated>,
         driver: Driver,
         plugins: PluginService,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         let (table, limits) = (started.table.clone(), started.config.plugins.clone());
         let current = Current { loaded: started, started: table.clone(), applied: table, limits };
@@ -71,6 +76,8 @@ impl RunningConfiguration {
             simulated,
             driver,
             plugins,
+            clock,
+            price_history: PriceHistory::default(),
             current,
         }
     }
@@ -78,6 +85,11 @@ impl RunningConfiguration {
     fn lock(&self) -> MutexGuard<'_, Current> {
         // A switch is complete before anything can panic.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the prices in effect for the history of the price book, which keeps them where they are other than before.
+    pub(crate) fn note_prices(&self, cause: &PriceCause) {
+        self.price_history.note(self.driver.prices(), cause, self.clock.now());
     }
 
     /// Loads and checks everything; nothing changes.
@@ -141,9 +153,10 @@ impl RunningConfiguration {
     }
 
     /// The one place where a running gateway changes its configuration.
-    fn switch(&self, current: &mut Current, prepared: Prepared) {
+    fn switch(&self, current: &mut Current, prepared: Prepared, cause: &PriceCause) {
         let Prepared { loaded, applied, limits, tables, providers, plugins, view } = prepared;
         self.driver.switch_tables(tables, providers);
+        self.note_prices(cause);
         self.plugins.configure(plugins);
         (current.loaded, current.applied, current.limits) = (loaded, applied, limits);
         let ReloadView { changed, accounts, needs_restart, warnings } = view;
@@ -159,15 +172,19 @@ impl Configuration for RunningConfiguration {
         effective_view(&current.loaded, stale.filter(|key| !is_reloaded(key)).collect())
     }
 
-    fn reload(&self) -> Result<ReloadView, OperationError> {
+    fn reload(&self, cause: &PriceCause) -> Result<ReloadView, OperationError> {
         let mut current = self.lock();
         let prepared = self.prepare(&current, None).map_err(|errors| {
             tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
             misconfigured(errors)
         })?;
         let view = prepared.view.clone();
-        self.switch(&mut current, prepared);
+        self.switch(&mut current, prepared, cause);
         Ok(view)
+    }
+
+    fn price_history(&self) -> Option<&PriceHistory> {
+        Some(&self.price_history)
     }
 
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
@@ -182,6 +199,7 @@ impl Configuration for RunningConfiguration {
         &'a self,
         family: &str,
         defaults: &FamilyDefaultsFile,
+        cause: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         let current = self.lock();
         let brought = defaults_of(defaults, Some(family));
@@ -190,9 +208,10 @@ impl Configuration for RunningConfiguration {
         let effects = effects(Some(&current.loaded), &prepared.loaded, family);
         let config = prepared.plugins.clone();
         // It holds the lock of the configuration.
+        let cause = cause.clone();
         let switch = move || {
             let mut current = current;
-            self.switch(&mut current, prepared);
+            self.switch(&mut current, prepared, &cause);
         };
         Ok(Staged::new(&self.root, defaults, config, effects, switch))
     }

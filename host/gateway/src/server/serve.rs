@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{Configuration as _, Probes, Role};
+use gatehouse_admin::{Actor, AdminService, Operation, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge};
 use gatehouse_model::Clock;
+use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::Sandbox;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -87,9 +88,9 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
     loop {
         let read = tokio::select! {
             Some(()) = hangups.recv() => {
-                let configuration = Arc::clone(&gateway.configuration);
+                let reload = gateway.service.perform(Operation::Reload);
                 // It logs its own errors.
-                drop(tokio::task::spawn_blocking(move || configuration.reload()).await);
+                drop(Actor::local("signal SIGHUP").during(reload).await);
                 certificates.map_or(Ok(false), |certificates| certificates.reload().map(|()| true))
             }
             () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => {
@@ -122,7 +123,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
-    let services = Services::open(&config, &root).await?;
+    let (services, built_in) = Services::open(&config, &root).await?;
     let driver = services.start_driver(&config, upstream).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
@@ -131,8 +132,13 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         simulated,
         driver.clone(),
         services.plugins.clone(),
+        services.clock.clone(),
     ));
     let service = Arc::new(services.admin_service(&driver, Arc::clone(&configuration)));
+    configuration.note_prices(&PriceCause::present("start"));
+    service.keep_price_books().await;
+    service.keep_first_deployments(built_in).await;
+    follow_rollbacks(&services.plugins, &service);
     let keys = match sandbox {
         Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),
         None => None,
@@ -163,12 +169,12 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         samples: sandbox.as_ref().map(|sandbox| sandbox.context().samples.as_str()),
     };
     terminal::print(&banner.text());
-    let watcher =
-        watcher.map(|watcher| watcher.watch(service, services.plugins.clone(), services.clock.clone()));
+    let watcher = watcher
+        .map(|watcher| watcher.watch(service.clone(), services.plugins.clone(), services.clock.clone()));
     let plugins = services.plugins.clone();
     drop(tokio::task::spawn_blocking(move || plugins.complete_start()));
     Ok(Gateway {
-        configuration,
+        service,
         clock: services.clock,
         edge,
         driver,
@@ -179,6 +185,16 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         store: services.store,
         sandbox,
     })
+}
+
+/// A canary that is rolled back leaves a report.
+fn follow_rollbacks(plugins: &PluginService, service: &Arc<AdminService>) {
+    let (service, runtime) = (Arc::downgrade(service), tokio::runtime::Handle::current());
+    plugins.on_roll_back(Box::new(move || {
+        if let Some(service) = service.upgrade() {
+            runtime.block_on(service.keep_rollbacks());
+        }
+    }));
 }
 
 /// What the console says of this gateway.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminService, Backend, StoredStates};
+use gatehouse_admin::{AdminService, Backend, Deployed, StoredStates};
 use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
@@ -34,8 +34,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    /// Opens the data folder, its store and its plugins.
-    pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
+    /// Opens the data folder, its store and its plugins. With them comes what was deployed meanwhile.
+    pub(super) async fn open(config: &Config, root: &Path) -> Result<(Self, Vec<Deployed>), ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
         let store = open_store(&folder, config, clock.as_ref()).await?;
@@ -47,11 +47,11 @@ impl Services {
         let plugins = tokio::task::spawn_blocking(move || {
             let service = PluginService::open(plugins, time)?;
             service.rehearse_on(Arc::new(live));
-            built_in::install(&service, &record, PLUGINS)?;
-            Ok::<_, ServeError>(service)
+            let built_in = built_in::install(&service, &record, PLUGINS)?;
+            Ok::<_, ServeError>((service, built_in))
         });
-        let plugins = plugins.await??;
-        Ok(Self { folder, pepper, store, plugins, clock, seed })
+        let (plugins, built_in) = plugins.await??;
+        Ok((Self { folder, pepper, store, plugins, clock, seed }, built_in))
     }
 
     /// Starts the driver, which recovers the tasks of the last process.

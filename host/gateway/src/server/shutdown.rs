@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::AdminServer;
+use gatehouse_admin::{AdminServer, AdminService};
 use gatehouse_driver::Driver;
 use gatehouse_edge::Edge;
 use gatehouse_model::Clock;
@@ -15,7 +15,6 @@ use tokio::task::JoinHandle;
 
 use super::listeners::EndpointFile;
 use crate::exit::Exit;
-use crate::reload::RunningConfiguration;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,7 +54,7 @@ impl Signals {
 
 /// A running gateway: everything that has to be stopped.
 pub(super) struct Gateway {
-    pub(super) configuration: Arc<RunningConfiguration>,
+    pub(super) service: Arc<AdminService>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) edge: Edge,
     pub(super) driver: Driver,

@@ -108,7 +108,7 @@ impl ServiceState {
         let mut log = StageLog::default();
         match self.run_pipeline(config, component, order, companion, &mut log) {
             Ok(report) => Ok(DeployReport { stages: log.stages, ..report }),
-            Err(why) => Err(DeployError { stages: log.stages, why: Box::new(why) }),
+            Err(why) => Err(DeployError { stages: log.stages, version: log.version, why: Box::new(why) }),
         }
     }
 
@@ -169,6 +169,7 @@ impl ServiceState {
     ) -> Result<Passed, StageError> {
         let registry = self.registry.load_full();
         if let Some(version) = self.loaded(&digest) {
+            log.describe(version.about());
             ["compile", "inspect", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
             self.fit(config, &version, &registry, removal, log)?;
             log.skip("self-test", LOADED);
@@ -182,6 +183,7 @@ impl ServiceState {
         })?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
         let version = self.verifier.verify(&candidate, config, log)?;
+        log.describe(version.about());
         self.fit(config, &version, &registry, removal, log)?;
         let self_tests = log.stage("self-test", || {
             let passed = self.verifier.self_test(&version)?;

@@ -59,13 +59,15 @@ pub struct DeployReport {
 pub struct DeployError {
     /// The stages up to the one that refused.
     pub stages: Vec<StageReport>,
+    /// The family and semver that the component describes, where it came so far as to tell.
+    pub version: Option<(String, String)>,
     /// Why.
     pub why: Box<StageError>,
 }
 
 impl From<StageError> for DeployError {
     fn from(why: StageError) -> Self {
-        Self { stages: Vec::new(), why: Box::new(why) }
+        Self { stages: Vec::new(), version: None, why: Box::new(why) }
     }
 }
 
@@ -73,6 +75,8 @@ impl From<StageError> for DeployError {
 #[derive(Default)]
 pub(crate) struct StageLog {
     pub(crate) stages: Vec<StageReport>,
+    /// The family and semver, once the component has described itself.
+    pub(crate) version: Option<(String, String)>,
 }
 
 impl StageLog {
@@ -90,6 +94,11 @@ impl StageLog {
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.stages.push(StageReport { name, verdict, took_ms, note });
         outcome
+    }
+
+    /// Keeps what the component calls itself.
+    pub(crate) fn describe(&mut self, about: &About) {
+        self.version = Some((about.family.clone(), about.version.clone()));
     }
 
     /// Records a stage that had nothing to do.

@@ -30,7 +30,7 @@ impl ServiceState {
     /// Makes the standby active again. The registry changes first: if the process ends before the lists are written,
     /// the next one continues the canary period.
     fn roll_back(&self, version: &Arc<Version>, standby: &Arc<Version>, reason: String) {
-        let _one_change = lock(&self.changing);
+        let one_change = lock(&self.changing);
         let (digest, family, at) = (version.digest(), version.family(), self.clock.now());
         let registry = self.registry.load_full();
         let serving = registry.is_active(&digest);
@@ -56,6 +56,10 @@ impl ServiceState {
             tracing::error!(family, %digest, %error, "{effect}");
         }
         self.canaries.end(&digest);
+        drop(one_change);
+        if let Some(listener) = self.on_roll_back.get() {
+            listener();
+        }
     }
 
     fn write_rollback(

@@ -13,6 +13,7 @@ use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
 use crate::open::derived;
+use crate::records::write::RecordTables;
 use crate::responses::ResponseTables;
 use crate::transaction::batch::Batch;
 use crate::webhooks::write::WebhookTables;
@@ -47,6 +48,7 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     txn.open_table(layout::LEDGER_INDEX)?;
     AdminIdempotencyTables::make(&txn)?;
     WebhookTables::make(&txn)?;
+    RecordTables::make(&txn)?;
     txn.open_table(META)?.insert(SCHEMA_KEY, SCHEMA)?;
     txn.commit()?;
     Ok(found.unwrap_or(SCHEMA))

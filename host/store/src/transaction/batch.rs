@@ -8,9 +8,9 @@ use gatehouse_model::{
     Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
 };
 use gatehouse_tasks::{
-    AdminIdempotencyRecord, AuditRecord, BalancesAfter, Hold, HoldId, IdempotencyRecord, JournalEntry,
-    LedgerHead, LedgerStorage, NameRecord, ResponseRecord, ResponseTotals, StepRow, UsageKey, UsageSums,
-    WebhookDelivery, WebhookEndpoint,
+    AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, HoldId, IdempotencyRecord,
+    JournalEntry, LedgerHead, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals,
+    StepRow, UsageKey, UsageSums, WebhookDelivery, WebhookEndpoint,
 };
 use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, Row};
 use crate::listing::step_tables::StepTables;
 use crate::listing::task_index::TaskIndex;
+use crate::records::write::RecordTables;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
 use crate::statement::write::NewEntries;
@@ -51,6 +52,7 @@ pub(crate) struct Batch<'txn> {
     admin_idempotency: AdminIdempotencyTables<'txn>,
     responses: ResponseTables<'txn>,
     webhooks: WebhookTables<'txn>,
+    records: RecordTables<'txn>,
     entries: NewEntries,
     usage: NewUsage,
     write_back: WriteBack,
@@ -85,6 +87,7 @@ impl<'txn> Batch<'txn> {
             admin_idempotency: AdminIdempotencyTables::new(txn),
             responses: ResponseTables::new(txn),
             webhooks: WebhookTables::new(txn),
+            records: RecordTables::new(txn),
             entries: NewEntries::default(),
             usage: NewUsage::default(),
             write_back: WriteBack::default(),
@@ -310,6 +313,19 @@ impl LedgerStorage for Batch<'_> {
     }
     fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
         self.webhooks.older_than(before, limit)
+    }
+
+    fn newest_price_book(&self) -> Result<Option<PriceVersion>, StoreError> {
+        self.records.newest_price_book()
+    }
+    fn put_price_book(&mut self, book: &PriceVersion, below: u64) -> Result<(), StoreError> {
+        self.records.put_price_book(book, below)
+    }
+    fn newest_deployment(&self) -> Result<u64, StoreError> {
+        self.records.newest_deployment()
+    }
+    fn put_deployment(&mut self, row: &DeploymentRecord, below: u64) -> Result<(), StoreError> {
+        self.records.put_deployment(row, below)
     }
 
     fn head(&self) -> Result<LedgerHead, StoreError> {

@@ -31,12 +31,13 @@ pub(crate) fn look_up<B: LedgerStorage>(
     }
 }
 
-/// Writes the audit line and remembers the request, once its change was applied. `entry` is the ledger row it made.
+/// Writes the audit line and remembers the request, once its change was applied. `entry` is the ledger row it made, and
+/// `change` what became of it.
 pub(crate) fn record<B: LedgerStorage>(
     storage: &mut B,
     expired: Option<AdminIdempotencyRecord>,
     idempotency: Option<AdminIdempotency>,
-    (audit, entry): (AuditedRequest, Option<u64>),
+    (audit, entry, change): (AuditedRequest, Option<u64>, Option<Box<Applied>>),
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     append(storage, audit, at)?;
@@ -44,11 +45,11 @@ pub(crate) fn record<B: LedgerStorage>(
         storage.remove_admin_idempotency_record(&expired)?;
     }
     let Some(AdminIdempotency { token, fingerprint, object, expires }) = idempotency else {
-        return Ok(Applied::Administered { object: String::new(), entry, repeated: false });
+        return Ok(Applied::Administered { object: String::new(), entry, repeated: false, change });
     };
     let record = AdminIdempotencyRecord { token, fingerprint, object, entry, expires };
     storage.put_admin_idempotency_record(&record)?;
-    Ok(Applied::Administered { object: record.object, entry, repeated: false })
+    Ok(Applied::Administered { object: record.object, entry, repeated: false, change })
 }
 
 /// Answers a request that came before. Its line says that nothing was changed, and names what the first one made: the sender
@@ -65,7 +66,7 @@ pub(crate) fn repeat<B: LedgerStorage>(
         None => record.object.clone(),
     };
     append(storage, AuditedRequest { object, reason, changes: Vec::new(), ..audit }, at)?;
-    Ok(Applied::Administered { object: record.object, entry: record.entry, repeated: true })
+    Ok(Applied::Administered { object: record.object, entry: record.entry, repeated: true, change: None })
 }
 
 fn append<B: LedgerStorage>(storage: &mut B, request: AuditedRequest, at: UnixMs) -> Result<(), B::Error> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending};
 use crate::commands::request::{Idempotency, JoinRequest};
+use crate::records::record::OperatorRecord;
 use crate::responses::record::{ResponseLimits, ResponseRecord};
 use crate::steps::record::StepRecord;
 use crate::webhooks::change::WebhookChange;
@@ -133,6 +134,11 @@ pub enum Command {
         idempotency: Option<Idempotency>,
         /// When.
         at: UnixMs,
+    },
+    /// Keeps a version of the price book or the report of a deployment. The oldest make room for it.
+    KeepRecord {
+        /// The row, not numbered yet.
+        record: Box<OperatorRecord>,
     },
     /// Keeps a response for follow-ups. The oldest of its customer make room for it.
     KeepResponse {
@@ -263,6 +269,8 @@ pub enum Applied {
         entry: Option<u64>,
         /// Whether it came before: nothing was changed now.
         repeated: bool,
+        /// What became of its change, where it was made now.
+        change: Option<Box<Applied>>,
     },
     /// Done; there is nothing to say.
     Done,

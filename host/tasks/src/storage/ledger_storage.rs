@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
 use crate::usage::sums::{UsageKey, UsageSums};
@@ -182,6 +183,15 @@ pub trait LedgerStorage {
     fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
     /// At most `limit` deliveries made before a moment, the oldest first.
     fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Self::Error>;
+
+    /// The newest version of the price book.
+    fn newest_price_book(&self) -> Result<Option<PriceVersion>, Self::Error>;
+    /// Keeps a version of the price book by its number, and forgets those below a number.
+    fn put_price_book(&mut self, book: &PriceVersion, below: u64) -> Result<(), Self::Error>;
+    /// The number of the newest report of a deployment; zero without any.
+    fn newest_deployment(&self) -> Result<u64, Self::Error>;
+    /// Keeps the report of a deployment by its number, and forgets those below a number.
+    fn put_deployment(&mut self, row: &DeploymentRecord, below: u64) -> Result<(), Self::Error>;
 
     /// The present end of the ledger.
     fn head(&self) -> Result<LedgerHead, Self::Error>;

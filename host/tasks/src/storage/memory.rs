@@ -11,11 +11,13 @@ use crate::administration::record::AdminIdempotencyRecord;
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
 use crate::storage::ledger_storage::{
     AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord,
 };
+use crate::storage::memory_records::MemoryRecords;
 use crate::storage::memory_webhooks::MemoryWebhooks;
 use crate::usage::sums::{UsageKey, UsageSums};
 use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
@@ -42,6 +44,7 @@ pub struct MemoryLedgerStorage {
     usage: BTreeMap<UsageKey, UsageSums>,
     audit_records: Vec<AuditRecord>,
     webhooks: MemoryWebhooks,
+    pub(crate) records: MemoryRecords,
 }
 
 impl MemoryLedgerStorage {
@@ -358,6 +361,21 @@ impl LedgerStorage for MemoryLedgerStorage {
     }
     fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Infallible> {
         Ok(self.webhooks.older_than(before, limit))
+    }
+
+    fn newest_price_book(&self) -> Result<Option<PriceVersion>, Infallible> {
+        Ok(self.records.price_books.values().next_back().cloned())
+    }
+    fn put_price_book(&mut self, book: &PriceVersion, below: u64) -> Result<(), Infallible> {
+        self.records.put_price_book(book, below);
+        Ok(())
+    }
+    fn newest_deployment(&self) -> Result<u64, Infallible> {
+        Ok(self.records.deployments.keys().next_back().copied().unwrap_or(0))
+    }
+    fn put_deployment(&mut self, row: &DeploymentRecord, below: u64) -> Result<(), Infallible> {
+        self.records.put_deployment(row, below);
+        Ok(())
     }
 
     fn head(&self) -> Result<LedgerHead, Infallible> {

@@ -2,4 +2,5 @@
 
 pub(crate) mod ledger_storage;
 pub(crate) mod memory;
+mod memory_records;
 mod memory_webhooks;

@@ -9,6 +9,7 @@ mod joins;
 mod keys;
 mod names;
 mod oracle;
+mod records;
 mod responses;
 mod steps;
 mod sweeps;

@@ -48,6 +48,14 @@ pub enum WebhookChange {
         /// The event.
         delivery: DeliveryId,
     },
+    /// Sends events of one webhook again, as [`WebhookChange::Resend`] does each. Those that are forgotten by now are left
+    /// out.
+    ResendAll {
+        /// The webhook.
+        id: WebhookId,
+        /// The events, at most [`MAX_RESENT`](crate::MAX_RESENT).
+        deliveries: Vec<DeliveryId>,
+    },
     /// What became of an attempt; decides what follows.
     Record {
         /// The event.

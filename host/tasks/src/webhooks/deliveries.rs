@@ -16,8 +16,8 @@ use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::webhooks::endpoints::find;
 use crate::webhooks::payload;
 use crate::webhooks::record::{
-    DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, WebhookAttempt, WebhookDelivery, WebhookEndpoint,
-    WebhookEvent,
+    DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt, WebhookDelivery,
+    WebhookEndpoint, WebhookEvent,
 };
 use crate::webhooks::schedule::{FAILING_DAYS, KEPT, wait_after};
 
@@ -70,6 +70,28 @@ pub(crate) fn resend<B: LedgerStorage>(storage: &mut B, id: DeliveryId, at: Unix
         storage.put_delivery(&delivery)?;
     } else {
         enqueue(storage, webhook, &delivery, at)?;
+    }
+    Ok(Applied::Done)
+}
+
+/// Sends several again. One that was forgotten meanwhile is left out, and so is another webhook's.
+pub(crate) fn resend_all<B: LedgerStorage>(
+    storage: &mut B,
+    id: WebhookId,
+    deliveries: Vec<DeliveryId>,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    if deliveries.len() > MAX_RESENT {
+        let problem = format!("expected at most {MAX_RESENT}, got {}", deliveries.len());
+        return Err(Stop::Rejected(Rejection::malformed("deliveries", problem)));
+    }
+    if find(storage, id)?.disabled.is_some() {
+        return Err(Stop::Rejected(Rejection::WebhookDisabled(id)));
+    }
+    for delivery in deliveries {
+        if storage.delivery(delivery)?.is_some_and(|found| found.webhook == id) {
+            resend(storage, delivery, at)?;
+        }
     }
     Ok(Applied::Done)
 }

@@ -8,8 +8,8 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::webhooks::record::{
-    Disabled, MAX_DESCRIPTION, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookEndpoint, WebhookEvent,
-    WebhookPolicy,
+    BY_OPERATOR, Disabled, MAX_DESCRIPTION, MAX_URL, MAX_WEBHOOKS, OldSecret, SealedSecret, WebhookEndpoint,
+    WebhookEvent, WebhookPolicy,
 };
 use crate::webhooks::schedule::SECRET_OVERLAP;
 
@@ -47,7 +47,7 @@ pub(crate) fn edit<B: LedgerStorage>(
     match (enabled, &webhook.disabled) {
         (true, Some(_)) => (webhook.disabled, webhook.failing_since) = (None, None),
         (false, None) => {
-            webhook.disabled = Some(Disabled { at, reason: "an operator disabled it".to_owned() });
+            webhook.disabled = Some(Disabled { at, reason: BY_OPERATOR.to_owned() });
         }
         _ => {}
     }

@@ -43,10 +43,10 @@ pub(crate) fn event_of(task: &Task) -> WebhookEvent {
 /// The body of the event of a task that ended at `at`.
 pub(crate) fn of_task(task: &Task, at: UnixMs) -> Vec<u8> {
     let event = event_of(task);
-    let status = if event == WebhookEvent::Cancelled { "cancelled" } else { task.status.as_str() };
     let data = EndedTask {
         id: task.id.to_string(),
-        status,
+        // The word of `GET /v1/tasks/{id}`: a cancelled task has failed there, too. The event says which it is.
+        status: task.status.as_str(),
         model: &task.model,
         charged: number(task.cost.unwrap_or(Credits::ZERO)),
     };
@@ -65,6 +65,12 @@ pub(crate) fn delivery_id(webhook: WebhookId, task: &Task, at: UnixMs) -> Delive
     let digest = Digest::of_fields(&[b"webhook delivery", &webhook, &task]);
     let random = digest.0.iter().take(10).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
     DeliveryId::from_bits(u128::from(at.0 & 0xffff_ffff_ffff) << 80 | random)
+}
+
+/// The id of the event of a task that has ended.
+#[must_use]
+pub fn delivery_of(webhook: WebhookId, task: &Task) -> Option<DeliveryId> {
+    task.finished.map(|at| delivery_id(webhook, task, at))
 }
 
 fn number(credits: Credits) -> Box<RawValue> {

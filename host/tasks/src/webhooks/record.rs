@@ -3,6 +3,10 @@
 use gatehouse_model::{CustomerId, DeliveryId, TaskId, UnixMs, WebhookId};
 use serde::{Deserialize, Serialize};
 
+/// Why a webhook is disabled that an operator disabled.
+pub(crate) const BY_OPERATOR: &str = "an operator disabled it";
+/// Events that one command sends again.
+pub const MAX_RESENT: usize = 500;
 /// Webhooks of one customer, at most.
 pub const MAX_WEBHOOKS: usize = 10;
 /// Deliveries that wait for one webhook, at most. The oldest fails to make room for the next.
@@ -193,6 +197,16 @@ pub struct WebhookDelivery {
 }
 
 impl WebhookEndpoint {
+    /// Whether it does not reach its receiver: disabled by the gateway, or failing since its last success. One that an
+    /// operator disabled is as it should be.
+    #[must_use]
+    pub fn is_troubled(&self) -> bool {
+        match &self.disabled {
+            Some(disabled) => disabled.reason != BY_OPERATOR,
+            None => self.failing_since.is_some(),
+        }
+    }
+
     /// What an operator set.
     #[must_use]
     pub fn policy(&self) -> WebhookPolicy {

@@ -6,6 +6,7 @@ use gatehouse_model::CustomerId;
 use serde_json::Value;
 
 use super::super::admin_service::{AdminService, Backend};
+use super::price_versions::priced_by;
 use crate::api::error::OperationError;
 use crate::api::price::{FamilyPrices, PricePreview, PricesView, TokenPrice, UnitPrice};
 
@@ -27,19 +28,27 @@ impl AdminService {
     }
 
     /// What a request would cost: `target` is the path of its endpoint or its surface, `body` what a client would send.
-    /// Needs no key and no money, and makes nothing. Tasks and names that it refers to are those of `customer`.
+    /// Needs no key and no money, and makes nothing. Tasks and names that it refers to are those of `customer`. With `book`
+    /// it is priced by that version of the price book.
     ///
     /// # Errors
-    /// What a client would be refused with; [`OperationError::Refused`] without a running gateway.
+    /// What a client would be refused with; [`OperationError::Refused`] without a running gateway, and for a version that
+    /// lacks a price which the request needs.
     pub async fn preview_price(
         &self,
         target: String,
         body: &Value,
         customer: Option<CustomerId>,
+        book: Option<u64>,
     ) -> Result<PricePreview, OperationError> {
+        let book = book.map(|number| self.price_book(number)).transpose()?;
         let body = Bytes::from(body.to_string());
         let found = self.public_api()?.price(target, body, customer).await?;
-        Ok(found.into())
+        let preview = PricePreview::from(found);
+        match book {
+            Some(book) => priced_by(preview, &book),
+            None => Ok(preview),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use gatehouse_driver::{CancelError, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
-use gatehouse_tasks::{HoldId, JournalEntry};
+use gatehouse_tasks::{HoldId, JournalEntry, MAX_WEBHOOKS, WebhookDelivery, delivery_of};
 
 use crate::api::error::OperationError;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
@@ -23,6 +23,8 @@ pub struct TaskDetails {
     pub task: Task,
     /// Oldest first.
     pub entries: Vec<JournalEntry>,
+    /// What its customer's webhooks were told of its end, by webhook. Those of a webhook that was removed are not among them.
+    pub deliveries: Vec<WebhookDelivery>,
 }
 
 impl AdminService {
@@ -52,7 +54,23 @@ impl AdminService {
         entries.retain(|entry: &JournalEntry| entry.hold == Some(HoldId::Task(id)));
         entries.sort_by_key(|entry| entry.seq);
         entries.dedup_by_key(|entry| entry.seq);
-        Ok(TaskDetails { task, entries })
+        let deliveries = self.deliveries_of(&task).await?;
+        Ok(TaskDetails { task, entries, deliveries })
+    }
+
+    /// An event's id follows from webhook and task, so each is one look-up.
+    async fn deliveries_of(&self, task: &Task) -> Result<Vec<WebhookDelivery>, OperationError> {
+        let mut deliveries = Vec::new();
+        if task.finished.is_none() {
+            return Ok(deliveries);
+        }
+        let webhooks = self.webhooks_page(Some(task.customer.clone()), None, MAX_WEBHOOKS).await?.rows;
+        for webhook in webhooks {
+            if let Some(id) = delivery_of(webhook.id, task) {
+                deliveries.extend(self.store.delivery(id).map_err(store_failed)?);
+            }
+        }
+        Ok(deliveries)
     }
 
     /// The bytes of a task's copied result, the first one being 0; `range` is a `Range` header.
@@ -89,11 +107,13 @@ impl AdminService {
         // It runs to its end, even if its client disconnects.
         let ended = tokio::spawn(async move { driver.cancel_for_operator(id, &reason).await });
         let ended = ended.await.map_err(|error| OperationError::Failed(error.to_string()))?;
-        ended.map_err(|error| match error {
+        let ended = ended.map_err(|error| match error {
             CancelError::NotFound => unknown(id),
             CancelError::Store(error) => store_failed(error),
             other => OperationError::Refused(other.to_string()),
-        })
+        });
+        self.leave_outcome(("cancelTask", format!("tasks/{id}")), ended.as_ref().err(), Vec::new()).await;
+        ended
     }
 }
 

@@ -1,6 +1,8 @@
 //! Webhooks: made, listed, edited, rotated, tried out; their deliveries read and sent again. The secret of a webhook is in
 //! the result of its creation or rotation and nowhere else.
 
+mod resend;
+
 use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::{DeliveryQuery, RowPage};
@@ -16,6 +18,8 @@ use crate::api::webhook::{DeliveryView, NewWebhook, WebhookRequest, WebhookView}
 /// Rows of one page of webhooks that the command line reads at a time, and deliveries that it shows.
 const PAGE: usize = 100;
 const SHOWN: usize = 20;
+/// Webhooks among which those in trouble are looked for.
+const LOOKED_AT: usize = 500;
 
 impl AdminService {
     /// Performs a request of the command line.
@@ -56,6 +60,9 @@ impl AdminService {
                 let delivery = self.resend_delivery(id).await?;
                 Ok(OperationResult::Delivery(DeliveryView::from(&delivery)))
             }
+            WebhookRequest::ResendRange { id, range } => {
+                self.resend_range(id, &range).await.map(OperationResult::Resent)
+            }
         }
     }
 
@@ -70,6 +77,18 @@ impl AdminService {
         limit: usize,
     ) -> Result<RowPage<WebhookEndpoint, WebhookId>, OperationError> {
         self.store.list_webhooks(customer, after, limit).await.map_err(store_failed)
+    }
+
+    /// Webhooks that do not reach their receiver, by id: disabled by the gateway, or failing since their last success. Looks
+    /// at a bounded number.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
+        let mut rows = self.webhooks_page(None, None, LOOKED_AT).await?.rows;
+        rows.retain(WebhookEndpoint::is_troubled);
+        rows.truncate(limit);
+        Ok(rows)
     }
 
     /// One webhook.

@@ -31,7 +31,7 @@ pub(crate) async fn show(
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/plugins", "Plugins");
     Ok(shell.page(StatusCode::OK, &html! {
         h1 { "Plugins" }
-        p.muted { "Each family of models is served by one version of its plugin. A version is switched while requests are served." }
+        p.muted { "Each family of models is served by one version of its plugin. A version is switched while requests are served. " a href="/deployments" { "Deployments so far" } }
         @if request.is_operator() { (install()) }
         @if families.is_empty() {
             (empty("No plugin is installed, so no model is served.", None, "gatehouse plugin install FILE.wasm"))
@@ -85,6 +85,7 @@ fn card(family: &str, versions: &[PluginView], request: &PageRequest) -> Markup 
                 @if may_roll_back && request.is_operator() { (roll_back(family, versions)) }
             }
             p.muted { (models) }
+            p { a href={ "/deployments?family=" (family) } { "Deployments of " (family) } }
             div.scroll role="region" aria-label={ "Versions of " (family) } tabindex="0" {
                 table.cards {
                     caption { "Versions of " (family) }

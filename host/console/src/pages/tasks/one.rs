@@ -81,17 +81,16 @@ async fn page(
 ) -> Result<Response<ResponseBody>, PageError> {
     let id = id_of(request)?;
     let details = pages.service.task(id).await?;
-    let steps = match &request.session {
-        Some(session) if request.is_operator() => {
+    let steps = match request.is_operator() {
+        true => {
             // The page shows clients' words. One line stands for the page and for what it follows; without the line
             // they are not shown.
-            let (who, address) = (format!("session {}", session.number), request.address.to_string());
-            match pages.service.note_steps_read(id, who, address).await {
+            match pages.service.note_steps_read(id).await {
                 Ok(()) => Some(pages.service.steps(id).await?),
                 Err(_) => None,
             }
         }
-        _ => None,
+        false => None,
     };
     let scale = Scale::named(request.query.text("scale"));
     let task = &details.task;

@@ -1,8 +1,8 @@
 //! What an operator does with a webhook or a delivery.
 
-use gatehouse_admin::{ResponseBody, WebhookChange, WebhookPolicy};
+use gatehouse_admin::{Moment, ResendRange, ResentRange, ResponseBody, WebhookChange, WebhookPolicy};
 use gatehouse_model::{DeliveryId, WebhookId};
-use http::Response;
+use http::{Response, StatusCode};
 
 use super::new;
 use crate::context::PageContext;
@@ -79,6 +79,32 @@ pub(crate) async fn remove(
 ) -> Result<Response<ResponseBody>, PageError> {
     pages.service.change_webhook(WebhookChange::Remove { id: id(request)? }).await?;
     Ok(redirect("/webhooks?done=forgotten"))
+}
+
+/// `POST /webhooks/<id>/resend`: the failed events of a range, at most 500 at a time.
+pub(crate) async fn resend_range(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let (id, form) = (id(request)?, request.form());
+    let moment = |name: &str| {
+        let text = form.text(name);
+        let wrong = |error| PageError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("{name}: {error}"));
+        (!text.is_empty()).then(|| Moment::parse(text)).transpose().map_err(wrong)
+    };
+    let range = ResendRange {
+        from: moment("from")?,
+        before: moment("before")?,
+        delivered: form.is_on("delivered"),
+        cursor: None,
+    };
+    let ResentRange { resent, next } = pages.service.resend_range(id, &range).await?;
+    let done = match (resent, next) {
+        (0, _) => "resent-none",
+        (_, None) => "resent-range",
+        (_, Some(_)) => "resent-part",
+    };
+    Ok(redirect(&format!("/webhooks/{id}?done={done}")))
 }
 
 /// `POST /deliveries/<id>/resend`.

@@ -43,7 +43,8 @@ pub(crate) async fn show(
         }
         (facts(&webhook, request.now))
         @if request.is_operator() { (buttons(&webhook)) }
-        h2 { "Deliveries" }
+        h2 #deliveries { "Deliveries" }
+        @if request.is_operator() && webhook.disabled.is_none() { (resend(&webhook)) }
         @if page.rows.is_empty() {
             p.muted { "Nothing was sent in the last seven days." }
         } @else {
@@ -122,6 +123,28 @@ fn buttons(webhook: &WebhookEndpoint) -> Markup {
                 consequence: &format!("{} events that wait are never sent.", webhook.pending),
                 action: &format!("{path}/remove"), danger: true,
             }.show())
+        }
+    }
+}
+
+/// Failed events of a range, sent again.
+fn resend(webhook: &WebhookEndpoint) -> Markup {
+    let fields = [("from", "From"), ("before", "Before")];
+    html! {
+        details.box {
+            summary { "Send failed events again" }
+            form.stack method="post" action={ "/webhooks/" (webhook.id) "/resend" } aria-labelledby="deliveries" {
+                @for (name, label) in fields {
+                    div.field {
+                        label for={ "f-" (name) } { (label) }
+                        p.help id={ (name) "-help" } { "UTC, such as 2026-11-21T09:30:00Z. Empty: no bound but the seven days." }
+                        input id={ "f-" (name) } name=(name) aria-describedby={ (name) "-help" };
+                    }
+                }
+                label.check { input type="checkbox" name="delivered" value="1"; " Delivered ones too" }
+                div.buttons { button { "Send again" } }
+                p.muted { "Newest first, at most 500 at a time." }
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a command prints: results for people or as JSON.
 
 mod configuration;
+mod deployment;
 mod key;
 mod price;
 mod provider;

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use gatehouse_admin::{PricePreview, PricesView};
+use gatehouse_admin::{PriceChanges, PricePreview, PriceVersionView, PricesView};
 use gatehouse_model::Credits;
 
-use super::table::table;
+use super::table::{rfc3339, table};
 
 /// Every price with its family, then the text models, then what is wrong.
 pub(super) fn book(out: &mut dyn Write, book: &PricesView) -> io::Result<()> {
@@ -49,6 +49,43 @@ pub(super) fn preview(out: &mut dyn Write, preview: &PricePreview) -> io::Result
         Some(failure) => writeln!(out, "It would be accepted and fail: {failure}"),
         None => Ok(()),
     }
+}
+
+/// The versions of the book, newest first.
+pub(super) fn history(out: &mut dyn Write, books: &[PriceVersionView]) -> io::Result<()> {
+    let row = |book: &PriceVersionView| {
+        vec![
+            book.number.to_string(),
+            rfc3339(book.at.0),
+            book.prices.to_string(),
+            book.changed.to_string(),
+            book.cause.clone(),
+            book.who.clone(),
+        ]
+    };
+    table(out, &["VERSION", "SINCE", "PRICES", "CHANGED", "CAUSE", "WHO"], books.iter().map(row))
+}
+
+/// What differs between two versions.
+pub(super) fn changes(out: &mut dyn Write, changes: &PriceChanges) -> io::Result<()> {
+    let price = |micro: Option<i64>| micro.map_or_else(|| "-".to_owned(), credits);
+    let rows = changes.changes.iter().map(|one| {
+        let part = one.part.as_str().to_owned();
+        vec![one.key.clone(), part, price(one.before_micro), price(one.after_micro)]
+    });
+    table(out, &["PRICE KEY", "OF", "BEFORE", "AFTER"], rows)?;
+    let number = changes.number;
+    match changes.against {
+        Some(before) => {
+            let count = changes.changes.len();
+            writeln!(out, "\n{count} of version {number} differ from {before}")?;
+        }
+        None => writeln!(out, "\nno version before {number} is kept")?,
+    }
+    if changes.incomplete {
+        writeln!(out, "prices that are not kept may differ, too")?;
+    }
+    Ok(())
 }
 
 fn credits(micro: i64) -> String {

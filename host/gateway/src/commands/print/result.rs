@@ -8,7 +8,7 @@ use gatehouse_admin::{
 use gatehouse_model::Customer;
 
 use super::table::{rfc3339, table};
-use super::{configuration, key, price, provider, steps as task_steps, webhook};
+use super::{configuration, deployment, key, price, provider, steps as task_steps, webhook};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -57,11 +57,16 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
             writeln!(out, "\n{}\n\nThis is the secret; it is not shown again.", secret.0)
         }
         OperationResult::Webhooks { webhooks } => webhook::list(out, webhooks),
+        OperationResult::Resent(resent) => webhook::resent(out, resent),
         OperationResult::WebhookRemoved { id } => writeln!(out, "removed {id}"),
         OperationResult::Delivery(delivery) => webhook::deliveries(out, std::slice::from_ref(delivery)),
         OperationResult::Plugins { plugins: all } => plugins(out, all),
         OperationResult::Prices(book) => price::book(out, book),
         OperationResult::PricePreview(preview) => price::preview(out, preview),
+        OperationResult::PriceBooks { books } => price::history(out, books),
+        OperationResult::PriceChanges(changes) => price::changes(out, changes),
+        OperationResult::Deployments { deployments } => deployment::list(out, deployments),
+        OperationResult::Deployment { report } => deployment::report(out, report),
         OperationResult::Steps { rows } => task_steps::list(out, rows),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use gatehouse_admin::{AttemptView, DeliveryStatus, DeliveryView, Moment, WebhookView};
+use gatehouse_admin::{AttemptView, DeliveryStatus, DeliveryView, Moment, ResentRange, WebhookView};
 
 use super::table::{rfc3339, table};
 
@@ -77,5 +77,14 @@ fn attempt(attempt: &AttemptView) -> String {
     match attempt.status {
         Some(status) => format!("{status} in {} ms", attempt.took_ms),
         None => attempt.problem.clone(),
+    }
+}
+
+/// How many events were sent again, and how to go on.
+pub(super) fn resent(out: &mut dyn Write, resent: &ResentRange) -> io::Result<()> {
+    writeln!(out, "{} events are sent again", resent.resent)?;
+    match &resent.next {
+        Some(cursor) => writeln!(out, "there are more: --cursor {cursor}"),
+        None => Ok(()),
     }
 }

@@ -58,7 +58,8 @@ fn opened() -> MemoryLedgerStorage {
 }
 
 fn administered(object: &str, entry: Option<u64>, repeated: bool) -> Result<Applied, Rejection> {
-    Ok(Applied::Administered { object: object.to_owned(), entry, repeated })
+    let change = (!repeated).then(|| Box::new(Applied::Done));
+    Ok(Applied::Administered { object: object.to_owned(), entry, repeated, change })
 }
 
 #[test]
@@ -115,7 +116,10 @@ fn a_line_alone_changes_nothing_else() {
     let refused = AuditedRequest { status: 403, reason: "not allowed".to_owned(), ..line() };
     let command =
         Command::Administer { change: None, audit: Box::new(refused), idempotency: None, at: START };
-    assert_eq!(run(&mut storage, command), administered("", None, false));
+    assert_eq!(
+        run(&mut storage, command),
+        Ok(Applied::Administered { object: String::new(), entry: None, repeated: false, change: None })
+    );
     assert!(storage.audit_records()[0].text.ends_with(": 403: not allowed"));
     assert_eq!((storage.ledger().len(), storage.audit_records().len()), (0, 1));
 }

@@ -124,6 +124,7 @@ impl Oracle {
             Command::Administer { .. }
             | Command::Audit { .. }
             | Command::ForgetResponse { .. }
+            | Command::KeepRecord { .. }
             | Command::KeepResponse { .. }
             | Command::Sweep { .. }
             | Command::SweepResponses { .. }

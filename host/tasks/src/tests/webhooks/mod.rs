@@ -123,7 +123,7 @@ fn every_kind_of_end_has_its_event() {
     for (kind, event, status) in [
         (FailureKind::Upstream, "task.failed", "failed"),
         (FailureKind::Timeout, "task.failed", "failed"),
-        (FailureKind::Cancelled, "task.cancelled", "cancelled"),
+        (FailureKind::Cancelled, "task.cancelled", "failed"),
     ] {
         let mut storage = with_webhooks([webhook(1, 0)]);
         run(&mut storage, submit(1, 0, 4)).unwrap();

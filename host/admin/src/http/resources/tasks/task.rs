@@ -212,7 +212,7 @@ impl From<&Task> for TaskLine {
 
 impl From<TaskDetails> for TaskView {
     fn from(details: TaskDetails) -> Self {
-        let TaskDetails { task, entries } = details;
+        let TaskDetails { task, entries, deliveries: _ } = details;
         Self {
             revision: task.revision,
             version: task.digest.to_string(),

@@ -2,9 +2,9 @@
 
 use gatehouse_model::{DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
-use gatehouse_tasks::{Command, WebhookChange, WebhookDelivery};
+use gatehouse_tasks::{Command, FieldChange, WebhookChange, WebhookDelivery};
 
-use crate::api::webhook::DeliveryView;
+use crate::api::webhook::{DeliveryView, ResendRange, ResentRange};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -25,6 +25,14 @@ pub(super) fn routes() -> Vec<Route> {
         .query(&FILTERS)
         .paged()
         .returns::<List<DeliveryView>>(),
+        Route::post(
+            "/webhooks/{webhook}/resend",
+            "resendDeliveries",
+            "Sends the events of a range again, newest first; at most 500 in one request.",
+            resend_range,
+        )
+        .body::<ResendRange>()
+        .returns::<ResentRange>(),
         Route::get("/deliveries/{delivery}", "getDelivery", "Shows one delivery with its attempts.", show)
             .returns::<DeliveryView>(),
         Route::post(
@@ -47,6 +55,19 @@ async fn list(call: Call) -> Outcome {
     let page = call.service.deliveries_page(query, before, call.query.limit()).await?;
     let deliveries = page.rows.iter().map(DeliveryView::from).collect();
     Ok(call.list(deliveries, page.next.map(|id| id.to_string()).as_deref()))
+}
+
+async fn resend_range(call: Call) -> Outcome {
+    let text = call.path("webhook");
+    let webhook: WebhookId = text.parse().map_err(|_| ApiError::not_found(format!("no webhook {text}")))?;
+    let (chosen, answer) = call.service.choose_resent(webhook, &call.json()?).await?;
+    let count =
+        FieldChange { field: "deliveries".to_owned(), before: None, after: Some(chosen.len().to_string()) };
+    let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    let made = webhook.to_string();
+    call.commit(command, (format!("webhooks/{made}"), &made), 200, vec![count]).await?;
+    Ok(Reply::json(&answer))
 }
 
 async fn show(call: Call) -> Outcome {

@@ -1,4 +1,4 @@
-//! `/price-books`: the prices in effect, and what a request would cost. A version is a digest of all prices: it changes
+//! `/price-books/active` and `/price-books/preview`: the prices in effect, and what a request would cost. A version is a digest of all prices: it changes
 //! whenever one of them does.
 
 use gatehouse_model::CustomerId;
@@ -44,6 +44,9 @@ struct PreviewRequest {
     /// The customer whose tasks and names the body refers to.
     #[serde(default)]
     customer: Option<String>,
+    /// The number of a version of the price book to price it by; without it, the prices in effect.
+    #[serde(default)]
+    price_book: Option<u64>,
 }
 
 async fn show(call: Call) -> Outcome {
@@ -53,7 +56,7 @@ async fn show(call: Call) -> Outcome {
 }
 
 async fn preview(call: Call) -> Outcome {
-    let PreviewRequest { path, operation, body, customer } = call.json()?;
+    let PreviewRequest { path, operation, body, customer, price_book } = call.json()?;
     let target = match (path, operation) {
         (Some(path), None) if path.starts_with('/') => path,
         (Some(path), None) => {
@@ -69,6 +72,6 @@ async fn preview(call: Call) -> Outcome {
         }
     };
     let customer = customer.map(CustomerId);
-    let found = call.service.preview_price(target, &Value::Object(body), customer).await?;
+    let found = call.service.preview_price(target, &Value::Object(body), customer, price_book).await?;
     Ok(Reply::json(&found))
 }

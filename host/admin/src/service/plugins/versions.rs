@@ -8,23 +8,26 @@ use gatehouse_runtime::{
     DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent, StageReport,
     StageVerdict, VersionState, VersionSummary,
 };
+use gatehouse_tasks::DeploymentKind;
 
-use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
-use super::configuration::Configuration;
+use super::deployments::Deployed;
 use super::live_states::StoredStates;
 use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
 use crate::api::operation::Component;
 use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
+use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use crate::service::configuration::Configuration;
+use crate::service::money::PriceCause;
 
 impl AdminService {
-    pub(super) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
+    pub(in crate::service) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
         let plugins = plugins.list().into_iter().map(listed).collect();
         Ok(OperationResult::Plugins { plugins })
     }
 
-    pub(super) async fn check_plugin(
+    pub(in crate::service) async fn check_plugin(
         &self,
         component: Component,
         signature: Option<String>,
@@ -34,13 +37,15 @@ impl AdminService {
         let plugins = self.plugin_service().await?;
         let configuration = Arc::clone(&self.configuration);
         let removal = removal(allow_removal);
+        let cause = PriceCause::present("plugin check");
         let offered = move || {
             let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
             let Some(defaults) = defaults else {
                 return Ok((plugins.check_with(component, removal).map_err(refused)?, Vec::new()));
             };
             let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
-            let effects = configuration.stage(&report.about.family, &defaults)?.effects();
+            let report = report.map_err(refused)?;
+            let effects = configuration.stage(&report.about.family, &defaults, &cause)?.effects();
             Ok::<_, OperationError>((report, effects))
         };
         let (report, defaults) = on_blocking_thread(offered).await??;
@@ -48,7 +53,7 @@ impl AdminService {
         Ok(OperationResult::PluginChecked { plugin: checked(report), stages, defaults })
     }
 
-    pub(super) async fn install_plugin(
+    pub(in crate::service) async fn install_plugin(
         &self,
         component: Component,
         sha256: Option<Digest>,
@@ -64,20 +69,40 @@ impl AdminService {
         let plugins = self.plugin_service().await?;
         let configuration = Arc::clone(&self.configuration);
         let removal = removal(allow_removal);
+        let who = PriceCause::present(String::new());
         let offered = move || {
             let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
             let Some(defaults) = defaults else {
-                return switched(plugins.install_with(component, removal, None), Vec::new());
+                return Ok::<_, OperationError>((plugins.install_with(component, removal, None), Vec::new()));
             };
             // The plugin itself says which family the defaults are of.
-            let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
-            let staged = configuration.stage(&report.about.family, &defaults)?;
-            switched(plugins.install_with(component, removal, Some(&*staged)), staged.effects())
+            let report = match check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?
+            {
+                Ok(report) => report,
+                Err(refused) => return Ok((Err(refused), Vec::new())),
+            };
+            let About { family, version, .. } = &report.about;
+            let cause =
+                PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who };
+            let staged = configuration.stage(family, &defaults, &cause)?;
+            Ok((plugins.install_with(component, removal, Some(&*staged)), staged.effects()))
         };
-        on_blocking_thread(offered).await?
+        let (outcome, effects) = on_blocking_thread(offered).await??;
+        self.keep_price_books().await;
+        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
     }
 
-    pub(super) async fn activate_plugin(
+    /// Keeps the report and answers with it.
+    async fn finish(
+        &self,
+        deployed: Deployed,
+        defaults: Vec<DefaultView>,
+    ) -> Result<OperationResult, OperationError> {
+        self.keep_deployment(&deployed).await;
+        switched(deployed.outcome, defaults)
+    }
+
+    pub(in crate::service) async fn activate_plugin(
         &self,
         version: &str,
         allow_removal: bool,
@@ -85,16 +110,25 @@ impl AdminService {
         let plugins = self.plugin_service().await?;
         let digest = find_version(&plugins, version)?;
         let removal = removal(allow_removal);
-        switched(on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?, Vec::new())
+        let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
+        self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
     }
 
-    pub(super) async fn roll_back_plugin(&self, family: String) -> Result<OperationResult, OperationError> {
+    pub(in crate::service) async fn roll_back_plugin(
+        &self,
+        family: String,
+    ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
-        switched(on_blocking_thread(move || plugins.roll_back(&family)).await?, Vec::new())
+        let name = family.clone();
+        let outcome = on_blocking_thread(move || plugins.roll_back(&family)).await?;
+        self.finish(Deployed::new(DeploymentKind::RollBack, None, &name, outcome), Vec::new()).await
     }
 
     /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
-    pub(super) async fn remove_plugin(&self, version: &str) -> Result<OperationResult, OperationError> {
+    pub(in crate::service) async fn remove_plugin(
+        &self,
+        version: &str,
+    ) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
         let digest = find_version(&plugins, version)?;
         let store = self.store.clone();
@@ -158,14 +192,14 @@ fn check_with_defaults(
     removal: Removal,
     configuration: &dyn Configuration,
     defaults: &FamilyDefaultsFile,
-) -> Result<DeployReport, OperationError> {
+) -> Result<Result<DeployReport, DeployError>, OperationError> {
     let draft = configuration.draft(defaults)?;
     if !plugins.fits_pool(&draft) {
         let why = "plugins.limits_by_family: these defaults allow a call more memory than the running gateway has for \
                    one; add the table to gatehouse.toml, start the gateway again, and install the plugin then";
         return Err(OperationError::Refused(why.to_owned()));
     }
-    plugins.check_under(component, removal, &draft).map_err(refused)
+    Ok(plugins.check_under(component, removal, &draft))
 }
 
 fn switched(

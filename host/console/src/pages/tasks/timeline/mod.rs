@@ -1,9 +1,16 @@
 //! The timeline of a task: its steps, calls, waits, money and decisions in the order of time. The rows are those of the
 //! admin API; what a client or a provider wrote is for operators.
 
-use gatehouse_admin::{EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails};
+use gatehouse_admin::{
+    EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, TaskDetails, WebhookAttempt,
+    WebhookDelivery,
+};
 use gatehouse_model::{Credits, Task, UnixMs};
 use maud::{Markup, html};
+
+#[cfg(test)]
+mod tests;
+mod told;
 
 use super::next;
 use crate::format::{count, credits, moment, seconds, span};
@@ -50,6 +57,7 @@ enum What<'e> {
     Money(&'e JournalEntry),
     Step(&'e StepKind),
     LeftOut(u64),
+    Told(&'e WebhookDelivery, Option<&'e WebhookAttempt>),
     Ended,
 }
 
@@ -118,6 +126,14 @@ fn events<'e>(details: &'e TaskDetails, steps: &'e [StepRow]) -> Vec<Event<'e>> 
     let others = details.entries.iter().filter(|entry| entry.kind != EntryKind::Hold);
     events.extend(others.map(|entry| instant(entry.at, What::Money(entry))));
     events.extend(task.finished.map(|at| instant(at, What::Ended)));
+    for delivery in &details.deliveries {
+        events.push(instant(delivery.created, What::Told(delivery, None)));
+        events.extend(delivery.attempts.iter().map(|attempt| Event {
+            at: attempt.at,
+            took_ms: attempt.took_ms,
+            what: What::Told(delivery, Some(attempt)),
+        }));
+    }
     // Steps are in their order already; the sort is stable.
     events.sort_by_key(|event| event.at);
     events
@@ -146,6 +162,7 @@ fn row(event: &Event<'_>, task: &Task, with_bodies: bool, now: UnixMs) -> Markup
             "left out",
             html! { (count(*rows)) " rows; all that is kept: " code { "gatehouse steps " (task.id) } },
         ),
+        What::Told(delivery, attempt) => told::row(delivery, *attempt, now),
         What::Ended => (
             if task.failure.is_some() { Tone::Error } else { Tone::Ok },
             task.status.as_str(),
@@ -288,110 +305,5 @@ impl Frame {
                 rect.fill x=(from) width=(length) height="6" {}
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use gatehouse_model::Digest;
-    use gatehouse_tasks::sample::{START, task};
-
-    use super::*;
-
-    fn exchange(reply: &str) -> StepKind {
-        StepKind::Exchange(Box::new(ExchangeRecord {
-            provider: "bfl".to_owned(),
-            account: "main".to_owned(),
-            method: "POST".to_owned(),
-            url: "/v1/flux?id=…".to_owned(),
-            status: Some(200),
-            outage: None,
-            sent_bytes: 5,
-            received_bytes: 7,
-            request: "{\"prompt\":\"<b>\"}".to_owned(),
-            reply: reply.to_owned(),
-        }))
-    }
-
-    fn rows(kinds: Vec<StepKind>) -> Vec<StepRow> {
-        let steps = kinds.into_iter().enumerate().map(|(number, what)| StepRecord {
-            at: UnixMs(START.0 + number as u64),
-            took_ms: 40,
-            what,
-        });
-        let task = task(1, 0, 0, 5, START);
-        vec![StepRow { task: task.id, revision: 1, at: START, steps: steps.collect(), left_out: 2 }]
-    }
-
-    fn shown(kinds: Vec<StepKind>, scale: Scale) -> String {
-        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
-        show(&details, Some(&rows(kinds)), scale, UnixMs(START.0 + 1000)).into_string()
-    }
-
-    #[test]
-    fn every_kind_has_a_row_in_the_order_of_time() {
-        let digest = Digest::of(b"v");
-        let kinds = vec![
-            StepKind::Plugin {
-                digest,
-                event: "start".to_owned(),
-                verdict: "call".to_owned(),
-                progress: 7,
-                state_bytes: 12,
-                fault: None,
-            },
-            exchange("{}"),
-            StepKind::Wait { until: UnixMs(START.0 + 500), reason: "permit".to_owned() },
-            StepKind::Decision { text: "ambiguous POST to bfl".to_owned() },
-            StepKind::Quiet { steps: 3, last: UnixMs(START.0 + 9) },
-        ];
-        let text = shown(kinds, Scale::Sequence);
-        let expected = [
-            "accepted",
-            "start → <strong>call</strong>, 7 %, 12 bytes",
-            "POST <code>/v1/flux?id=…</code> <strong>200</strong>",
-            "[account bfl/main] 5 bytes sent, 7 received",
-            "&lt;b&gt;",
-            "for a permit",
-            "ambiguous POST to bfl",
-            "3 steps that changed nothing",
-            "Sum: ",
-        ];
-        let mut from = 0;
-        for part in expected {
-            let at = text[from..].find(part).unwrap_or_else(|| panic!("{part} after {from} in {text}"));
-            from += at;
-        }
-        assert!(text.contains("2 rows") && !text.contains("<svg"), "{text}");
-    }
-
-    #[test]
-    fn the_time_scale_has_bars_within_their_frame() {
-        let text = shown(vec![exchange("{}")], Scale::Time);
-        assert!(text.contains("<rect class=\"fill\" x=\"0\" width=\"40\""), "{text}");
-        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
-        let rows = rows(vec![exchange("{}")]);
-        let events = events(&details, &rows);
-        let frame = Frame { start: START, length: 1 };
-        for event in &events {
-            let (from, length) = frame.place(event);
-            assert!(from + length <= 1000 && length >= 5, "{from} {length}");
-        }
-    }
-
-    #[test]
-    fn a_page_is_bounded() {
-        let text = shown((0..400).map(|_| exchange(&"x".repeat(2000))).collect(), Scale::Sequence);
-        assert!(text.contains("gatehouse steps task_"), "{text}");
-        assert!(text.matches("<li>").count() <= FIRST + NEWEST + 3, "{}", text.matches("<li>").count());
-        assert!(text.matches("xxxx").count() * 4 <= BODIES);
-        assert!(text.contains("<details>"));
-    }
-
-    #[test]
-    fn those_who_may_not_read_it_are_told() {
-        let details = TaskDetails { task: task(1, 0, 0, 5, START), entries: Vec::new() };
-        let text = show(&details, None, Scale::Sequence, START).into_string();
-        assert!(text.contains("for operators, and") && !text.contains("POST"), "{text}");
     }
 }

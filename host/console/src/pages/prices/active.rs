@@ -7,6 +7,7 @@ use gatehouse_model::{Credits, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
+use super::versions;
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits};
@@ -15,6 +16,8 @@ use crate::parts::fields::{Field, Problems, lines};
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 
+/// The newest versions that the page lists.
+const VERSIONS: usize = 5;
 /// A request to begin with.
 const SAMPLE_PATH: &str = "/v1/images/generations";
 const SAMPLE_BODY: &str = "{\n  \"model\": \"ctx-pro\",\n  \"prompt\": \"a lighthouse at dawn\"\n}";
@@ -24,6 +27,7 @@ struct Asked<'f> {
     path: &'f str,
     body: &'f str,
     customer: &'f str,
+    book: &'f str,
 }
 
 /// `GET /prices`.
@@ -31,8 +35,8 @@ pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let asked = Asked { path: SAMPLE_PATH, body: SAMPLE_BODY, customer: "" };
-    page(pages, request, StatusCode::OK, &asked, &Problems::default(), None)
+    let asked = Asked { path: SAMPLE_PATH, body: SAMPLE_BODY, customer: "", book: "" };
+    page(pages, request, StatusCode::OK, &asked, &Problems::default(), None).await
 }
 
 /// `POST /prices`: what a request would cost.
@@ -41,12 +45,25 @@ pub(crate) async fn preview(
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let form = request.form();
-    let asked = Asked { path: form.text("path"), body: form.text("body"), customer: form.text("customer") };
+    let asked = Asked {
+        path: form.text("path"),
+        body: form.text("body"),
+        customer: form.text("customer"),
+        book: form.text("book"),
+    };
     let mut problems = Problems::default();
     match ask(pages, &asked).await {
-        Ok(found) => return page(pages, request, StatusCode::OK, &asked, &problems, Some(&found)),
+        Ok(found) => return page(pages, request, StatusCode::OK, &asked, &problems, Some(&found)).await,
         Err(OperationError::InvalidField { field, message }) if field == "path" => {
             problems.add("path", message);
+        }
+        Err(OperationError::InvalidField { field, message }) if field == "book" => {
+            problems.add("book", message);
+        }
+        Err(OperationError::NotFound(message) | OperationError::Refused(message))
+            if !asked.book.is_empty() =>
+        {
+            problems.add("book", message);
         }
         // Every other field is one of the body.
         Err(OperationError::InvalidField { message, .. } | OperationError::Invalid(message)) => {
@@ -54,17 +71,21 @@ pub(crate) async fn preview(
         }
         Err(error) => return Err(error.into()),
     }
-    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, None)
+    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, None).await
 }
 
 async fn ask(pages: &PageContext, asked: &Asked<'_>) -> Result<PricePreview, OperationError> {
     let body = serde_json::from_str(asked.body)
         .map_err(|error| OperationError::Invalid(format!("expected JSON: {error}")))?;
     let customer = (!asked.customer.is_empty()).then(|| CustomerId::from(asked.customer));
-    pages.service.preview_price(asked.path.to_owned(), &body, customer).await
+    let book = (!asked.book.is_empty()).then(|| asked.book.parse()).transpose().map_err(|_| {
+        let message = format!("expected the number of a version, got {:?}", asked.book);
+        OperationError::InvalidField { field: "book".to_owned(), message }
+    })?;
+    pages.service.preview_price(asked.path.to_owned(), &body, customer, book).await
 }
 
-fn page(
+async fn page(
     pages: &PageContext,
     request: &PageRequest,
     status: StatusCode,
@@ -78,6 +99,7 @@ fn page(
         Err(OperationError::Refused(_)) => None,
         Err(error) => return Err(error.into()),
     };
+    let versions = pages.service.price_books_page(None, VERSIONS).await?.rows;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/prices", "Prices");
     Ok(shell.page(
         status,
@@ -91,6 +113,9 @@ fn page(
                     @if request.is_operator() { (form(asked, problems, found)) }
                     @for family in &book.families { (of_family(family, &book.tokens)) }
                     (unused(book))
+                    h2 { "Versions" }
+                    (versions::table(&versions, request.now))
+                    p { a href="/price-books" { "All versions" } }
                 }
             }
         },
@@ -128,6 +153,14 @@ fn form(asked: &Asked<'_>, problems: &Problems, found: Option<&PricePreview>) ->
         required: false,
         decimal: false,
     };
+    let book = Field {
+        name: "book",
+        label: "Version of the price book",
+        help: "Its number. Without it, the prices in effect.",
+        value: asked.book,
+        required: false,
+        decimal: true,
+    };
     html! {
         h2 #preview { "What a request would cost" }
         (problems.summary_as("This request would be refused"))
@@ -136,6 +169,7 @@ fn form(asked: &Asked<'_>, problems: &Problems, found: Option<&PricePreview>) ->
             (path.show(problems))
             (lines("body", "Body", "JSON, as a client would send it.", asked.body, problems))
             (customer.show(problems))
+            (book.show(problems))
             div.buttons { button.primary { "Show the price" } }
         }
     }

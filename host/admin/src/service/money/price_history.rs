@@ -1,0 +1,106 @@
+//! Versions of the price book that were switched to and are to be written.
+//!
+//! Prices are noted under the lock that switches them, so versions are in the order of the switches. They are written right
+//! after it, away from every lock; what could not be written is tried again with the next change, and what a crash lost is
+//! found by the next start, which notes the prices it begins with.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gatehouse_driver::{PriceList, TokenPrices};
+use gatehouse_model::{Credits, UnixMs};
+use gatehouse_store::{Store, StoreError};
+use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
+
+use crate::service::actor::Actor;
+
+/// Versions that wait to be written; while the disk is full the oldest beyond them go.
+const MAX_WAITING: usize = 16;
+
+/// Who changed prices, and by what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriceCause {
+    /// A token, a session, the gateway itself.
+    pub who: String,
+    /// Such as "reload".
+    pub what: String,
+}
+
+impl PriceCause {
+    /// The present [`Actor`] by `what`.
+    #[must_use]
+    pub fn present(what: impl Into<String>) -> Self {
+        Self { who: Actor::present().who().to_owned(), what: what.into() }
+    }
+}
+
+/// Versions that were switched to and are not written yet.
+#[derive(Debug, Default)]
+pub struct PriceHistory {
+    waiting: Mutex<VecDeque<PriceVersion>>,
+    /// Held while one writes: versions are written in the order of their switches.
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl PriceHistory {
+    /// Notes prices that were switched to just now.
+    pub fn note(&self, prices: PriceList, cause: &PriceCause, at: UnixMs) {
+        let book = PriceVersion {
+            number: 0,
+            at,
+            who: cause.who.clone(),
+            cause: cause.what.clone(),
+            digest: prices.version,
+            prices: rows(prices),
+            left_out: 0,
+            changed: 0,
+        };
+        let mut waiting = self.waiting();
+        if waiting.len() == MAX_WAITING {
+            tracing::error!("a version of the price book is lost: too many wait to be written");
+            waiting.pop_front();
+        }
+        waiting.push_back(book);
+    }
+
+    /// Writes what waits. What fails waits on.
+    pub(super) async fn write(&self, store: &Store) -> Result<(), StoreError> {
+        let _one_at_a_time = self.writing.lock().await;
+        loop {
+            let Some(book) = self.waiting().front().cloned() else { return Ok(()) };
+            let record = Box::new(OperatorRecord::PriceBook(book.clone()));
+            if let Err(rejection) = store.execute(Command::KeepRecord { record }).await? {
+                tracing::error!(%rejection, "a version of the price book was not kept");
+            }
+            let mut waiting = self.waiting();
+            // It may have given way to newer ones meanwhile.
+            if waiting.front() == Some(&book) {
+                waiting.pop_front();
+            }
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<PriceVersion>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every price of a book.
+fn rows(prices: PriceList) -> Vec<PriceRow> {
+    let unit = |(key, price)| PriceRow { key, part: PricePart::Unit, price };
+    let mut rows: Vec<PriceRow> = prices.units.into_iter().map(unit).collect();
+    for (model, listed) in prices.tokens {
+        let TokenPrices { input, output, cached, cache_write } = listed.prices;
+        let parts = [
+            (PricePart::Input, Some(input)),
+            (PricePart::Output, output),
+            (PricePart::Cached, Some(cached.unwrap_or(input))),
+            (PricePart::CacheWrite, Some(cache_write.unwrap_or(input))),
+        ];
+        let row = |(part, price): (PricePart, Option<Credits>)| {
+            Some(PriceRow { key: model.clone(), part, price: price? })
+        };
+        rows.extend(parts.into_iter().filter_map(row));
+    }
+    rows
+}

@@ -1,0 +1,151 @@
+//! Versions of the price book: what was in effect since when, what changed it, and what a request would have cost by it.
+
+use gatehouse_store::RowPage;
+use gatehouse_tasks::{PricePart, PriceVersion, price_changes};
+
+use super::super::admin_service::{AdminService, store_failed};
+use crate::api::error::OperationError;
+use crate::api::price::{PreviewUnit, PricePreview};
+use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails, PriceVersionView};
+use crate::api::result::OperationResult;
+
+/// Rows of one page that the command line reads at a time.
+const PAGE: usize = 100;
+const MILLION: i128 = 1_000_000;
+
+impl AdminService {
+    /// Writes versions of the price book that wait. What cannot be written is logged and waits on.
+    pub async fn keep_price_books(&self) {
+        let Some(history) = self.configuration.price_history() else { return };
+        if let Err(error) = history.write(&self.store).await {
+            tracing::error!(%error, "a version of the price book is not written yet");
+        }
+    }
+
+    /// A page of versions, newest first, below the number `before`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn price_books_page(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<PriceVersionView, u64>, OperationError> {
+        let page = self.store.list_price_books(before, limit).await.map_err(store_failed)?;
+        Ok(RowPage { rows: page.rows.into_iter().map(PriceVersionView::from).collect(), next: page.next })
+    }
+
+    /// A version with its prices.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn price_book_details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
+        self.price_book(number).map(PriceVersionDetails::from)
+    }
+
+    pub(super) fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
+        let found = self.store.price_book(number).map_err(store_failed)?;
+        found.ok_or_else(|| {
+            OperationError::NotFound(format!("no version {number} of the price book; the last 500 are kept"))
+        })
+    }
+
+    /// What differs between a version and another: without `against`, the one before it.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub async fn price_changes(
+        &self,
+        number: u64,
+        against: Option<u64>,
+    ) -> Result<PriceChanges, OperationError> {
+        let after = self.price_book(number)?;
+        let before = match against {
+            Some(other) => Some(self.price_book(other)?),
+            // The first one has none before it; the oldest that is kept may have had one.
+            None => {
+                match self.store.list_price_books(Some(number), 1).await.map_err(store_failed)?.rows.pop() {
+                    Some(before) => Some(self.price_book(before.number)?),
+                    None => None,
+                }
+            }
+        };
+        let lost = before.is_none() && number > 1;
+        let prices = before.as_ref().map_or(&[][..], |book| &book.prices);
+        let changes = price_changes(prices, &after.prices).into_iter().map(PriceChangeView::from).collect();
+        let left_out = |book: &PriceVersion| book.left_out > 0;
+        Ok(PriceChanges {
+            against: before.as_ref().map(|book| book.number),
+            number,
+            changes,
+            incomplete: lost || left_out(&after) || before.as_ref().is_some_and(left_out),
+        })
+    }
+
+    /// The newest versions, for the command line.
+    pub(in crate::service) async fn price_history(
+        &self,
+        limit: u32,
+    ) -> Result<OperationResult, OperationError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let (mut books, mut before) = (Vec::new(), None);
+        while books.len() < limit {
+            let page = self.price_books_page(before, PAGE.min(limit - books.len())).await?;
+            books.extend(page.rows);
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        Ok(OperationResult::PriceBooks { books })
+    }
+}
+
+/// The same request at the prices of another version: what it needs and how much of it stay as they are.
+pub(super) fn priced_by(preview: PricePreview, book: &PriceVersion) -> Result<PricePreview, OperationError> {
+    let price_of = |key: &str, part: PricePart| {
+        book.prices.iter().find(|row| row.key == key && row.part == part).map(|row| row.price.0)
+    };
+    let refused = |text: String| Err(OperationError::Refused(text));
+    let (mut preview, mut sum) = (preview, 0_i128);
+    for charge in &mut preview.charges {
+        let found = charge.price_keys.iter().find_map(|key| {
+            let price = match charge.unit {
+                PreviewUnit::Unit => price_of(key, PricePart::Unit),
+                // What is read may come from a cache or go into one: the highest of these prices may apply.
+                PreviewUnit::InputTokens => [PricePart::Input, PricePart::Cached, PricePart::CacheWrite]
+                    .into_iter()
+                    .filter_map(|part| price_of(key, part))
+                    .max(),
+                PreviewUnit::OutputTokens => price_of(key, PricePart::Output),
+            };
+            Some((key.clone(), price?))
+        });
+        let Some((key, price)) = found else {
+            // A model that writes nothing has no price for it.
+            if charge.unit == PreviewUnit::OutputTokens && charge.quantity == 0 {
+                continue;
+            }
+            let keys = charge.price_keys.join(", ");
+            return refused(format!("version {} of the price book has no price for {keys}", book.number));
+        };
+        let exact = i128::from(price) * i128::from(charge.quantity);
+        let millionths = if charge.unit == PreviewUnit::Unit { exact * MILLION } else { exact };
+        sum += millionths;
+        (charge.price_key, charge.unit_price_micro) = (key, price);
+        match rounded(millionths) {
+            Some(own) => charge.sum_micro = own,
+            None => return refused("the price is more than can be counted".to_owned()),
+        }
+    }
+    match rounded(sum) {
+        Some(sum) => preview.sum_micro = sum,
+        None => return refused("the price is more than can be counted".to_owned()),
+    }
+    Ok(preview)
+}
+
+/// Up, as everything is that is charged.
+fn rounded(millionths: i128) -> Option<i64> {
+    i64::try_from(millionths.checked_add(MILLION - 1)? / MILLION).ok()
+}

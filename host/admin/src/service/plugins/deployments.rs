@@ -1,0 +1,249 @@
+//! The history of deployments: what was deployed when, by whom, and what every stage found.
+//!
+//! A report is written after the switch it tells of, because a switch waits for no disk. What a crash lost, and what happened
+//! without the admin service, is found from the list of versions: by the next start, or after a rollback of a canary.
+
+use gatehouse_model::Digest;
+use gatehouse_runtime::{
+    DeployError, DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
+};
+use gatehouse_store::RowPage;
+use gatehouse_tasks::{
+    Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, OperatorRecord,
+    StageRecord,
+};
+
+use crate::api::deployment::DeploymentView;
+use crate::api::error::OperationError;
+use crate::api::result::OperationResult;
+use crate::service::actor::Actor;
+use crate::service::admin_service::{AdminService, Backend, store_failed};
+
+/// Rows of one page that are read at a time.
+const PAGE: usize = 200;
+
+/// A deployment before the history has it.
+pub struct Deployed {
+    kind: DeploymentKind,
+    digest: Option<Digest>,
+    family: String,
+    pub(super) outcome: Result<DeployReport, DeployError>,
+}
+
+impl Deployed {
+    /// A component that came with the gateway.
+    #[must_use]
+    pub fn built_in(family: &str, digest: Digest, outcome: Result<DeployReport, DeployError>) -> Self {
+        Self::new(DeploymentKind::Install, Some(digest), family, outcome)
+    }
+
+    pub(super) fn new(
+        kind: DeploymentKind,
+        digest: Option<Digest>,
+        family: &str,
+        outcome: Result<DeployReport, DeployError>,
+    ) -> Self {
+        Self { kind, digest, family: family.to_owned(), outcome }
+    }
+}
+
+impl AdminService {
+    /// A page of reports, of one family or of all, newest first, below the number `before`.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn deployments_page(
+        &self,
+        family: Option<String>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<DeploymentView, u64>, OperationError> {
+        let page = self.store.list_deployments(family, before, limit).await.map_err(store_failed)?;
+        Ok(RowPage { rows: page.rows.into_iter().map(DeploymentView::from).collect(), next: page.next })
+    }
+
+    /// One report.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
+        let found = self.store.deployment(number).map_err(store_failed)?.map(DeploymentView::from);
+        found.ok_or_else(|| {
+            let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
+            OperationError::NotFound(why)
+        })
+    }
+
+    /// The newest reports, for the command line.
+    pub(in crate::service) async fn list_deployments(
+        &self,
+        family: Option<String>,
+        limit: u32,
+    ) -> Result<OperationResult, OperationError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let (mut deployments, mut before) = (Vec::new(), None);
+        while deployments.len() < limit {
+            let most = PAGE.min(limit - deployments.len());
+            let page = self.deployments_page(family.clone(), before, most).await?;
+            deployments.extend(page.rows);
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        Ok(OperationResult::Deployments { deployments })
+    }
+
+    /// Keeps the report of a deployment by the present actor. It is over by now: what cannot be kept is logged.
+    pub(super) async fn keep_deployment(&self, deployed: &Deployed) {
+        let Deployed { kind, digest, family, outcome } = deployed;
+        let mut row = self.new_row(*kind);
+        (row.digest, row.family) = (*digest, family.clone());
+        match outcome {
+            Ok(report) => {
+                let switched = report.replaced.is_some() || !was_active(report);
+                row.outcome =
+                    if switched { DeploymentOutcome::Switched } else { DeploymentOutcome::Unchanged };
+                row.family.clone_from(&report.about.family);
+                row.version.clone_from(&report.about.version);
+                (row.digest, row.replaced) = (Some(report.digest), report.replaced);
+                row.stages = stages(&report.stages);
+            }
+            Err(refused) => {
+                row.outcome = DeploymentOutcome::Refused;
+                row.reason = refused.to_string();
+                if let Some((family, version)) = refused.version.clone() {
+                    (row.family, row.version) = (family, version);
+                }
+                row.stages = stages(&refused.stages);
+            }
+        }
+        self.keep_row(row).await;
+    }
+
+    /// What a start deployed by itself; then every version that serves although no report says so, and every canary that was
+    /// rolled back without one.
+    pub async fn keep_first_deployments(&self, built_in: Vec<Deployed>) {
+        for deployed in &built_in {
+            self.keep_deployment(deployed).await;
+        }
+        self.keep_found(true).await;
+    }
+
+    /// Canaries that were rolled back and have no report yet.
+    pub async fn keep_rollbacks(&self) {
+        self.keep_found(false).await;
+    }
+
+    async fn keep_found(&self, at_start: bool) {
+        let Backend::Running { plugins, .. } = &self.backend else { return };
+        if let Err(error) = self.try_keep_found(plugins, at_start).await {
+            tracing::error!(%error, "deployments could not be looked up");
+        }
+    }
+
+    async fn try_keep_found(&self, plugins: &PluginService, at_start: bool) -> Result<(), OperationError> {
+        let known = self.all_deployments().await?;
+        let versions = plugins.list();
+        let active = |family: &str| {
+            versions.iter().find(|one| one.family == family && matches!(one.state, VersionState::Active(_)))
+        };
+        let mut missing = Vec::new();
+        for version in &versions {
+            let VersionState::RolledBack { at, reason } = &version.state else { continue };
+            let is_known = known.iter().any(|row| {
+                row.kind == DeploymentKind::Canary && row.replaced == Some(version.digest) && row.at == *at
+            });
+            if !is_known {
+                let serves = active(&version.family).unwrap_or(version);
+                let row = self.new_row(DeploymentKind::Canary);
+                let (replaced, reason) = (Some(version.digest), reason.clone());
+                missing.push(DeploymentRecord { at: *at, replaced, reason, ..described(row, serves) });
+            }
+        }
+        missing.sort_by_key(|row| row.at);
+        for version in versions.iter().filter(|_| at_start) {
+            let VersionState::Active(since) = version.state else { continue };
+            let told = missing.iter().rev().chain(&known).filter(|row| row.family == version.family);
+            let last = told.filter_map(DeploymentRecord::serves).next();
+            if last != Some(version.digest) {
+                let row = self.new_row(DeploymentKind::Found);
+                missing.push(DeploymentRecord { at: since, replaced: last, ..described(row, version) });
+            }
+        }
+        for row in missing {
+            self.keep_row(row).await;
+        }
+        Ok(())
+    }
+
+    /// Every report that is kept, newest first.
+    async fn all_deployments(&self) -> Result<Vec<DeploymentRecord>, OperationError> {
+        let (mut rows, mut before) = (Vec::new(), None);
+        loop {
+            let page = self.store.list_deployments(None, before, PAGE).await.map_err(store_failed)?;
+            rows.extend(page.rows);
+            before = page.next;
+            if before.is_none() {
+                return Ok(rows);
+            }
+        }
+    }
+
+    fn new_row(&self, kind: DeploymentKind) -> DeploymentRecord {
+        DeploymentRecord {
+            number: 0,
+            at: self.clock.now(),
+            who: Actor::present().who().to_owned(),
+            kind,
+            outcome: DeploymentOutcome::Switched,
+            family: String::new(),
+            version: String::new(),
+            digest: None,
+            replaced: None,
+            reason: String::new(),
+            stages: Vec::new(),
+        }
+    }
+
+    async fn keep_row(&self, row: DeploymentRecord) {
+        let (family, digest) = (row.family.clone(), row.digest);
+        let record = Box::new(OperatorRecord::Deployment(row));
+        match self.store.execute(Command::KeepRecord { record }).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(rejection)) => {
+                tracing::error!(family, ?digest, %rejection, "the report of a deployment was not kept");
+            }
+            Err(error) => tracing::error!(family, ?digest, %error, "the report of a deployment was not kept"),
+        }
+    }
+}
+
+/// Whether the version served already: it skipped the switch.
+fn was_active(report: &DeployReport) -> bool {
+    report.stages.iter().any(|stage| stage.name == "switch" && stage.verdict == StageVerdict::Skipped)
+}
+
+fn described(row: DeploymentRecord, version: &VersionSummary) -> DeploymentRecord {
+    DeploymentRecord {
+        family: version.family.clone(),
+        version: version.version.clone(),
+        digest: Some(version.digest),
+        ..row
+    }
+}
+
+fn stages(stages: &[StageReport]) -> Vec<StageRecord> {
+    let record = |stage: &StageReport| StageRecord {
+        stage: stage.name.to_owned(),
+        verdict: match stage.verdict {
+            StageVerdict::Passed => "passed",
+            StageVerdict::Refused => "refused",
+            StageVerdict::Skipped => "skipped",
+        }
+        .to_owned(),
+        took_ms: stage.took_ms,
+        note: stage.note.clone(),
+    };
+    stages.iter().map(record).collect()
+}

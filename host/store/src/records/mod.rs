@@ -1,0 +1,4 @@
+//! Versions of the price book and reports of deployments: their rows, and the pages that operators read.
+
+pub(crate) mod read;
+pub(crate) mod write;

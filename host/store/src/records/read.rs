@@ -1,0 +1,111 @@
+//! What operators read of them: a row by its number, or a page, newest first.
+
+use gatehouse_model::{Digest, UnixMs};
+use gatehouse_tasks::{DeploymentRecord, PriceVersion};
+use redb::{ReadTransaction, TableDefinition, TableHandle as _};
+use serde::de::DeserializeOwned;
+
+use crate::administration::pages::{MAX_ROWS_READ, RowPage};
+use crate::error::StoreError;
+use crate::layout::{DEPLOYMENTS, PRICE_BOOKS, Row};
+use crate::row::decode;
+use crate::store::Store;
+use crate::tables::find;
+
+/// A version of the price book without its prices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PriceVersionSummary {
+    /// Its number.
+    pub number: u64,
+    /// Since when it was in effect.
+    pub at: UnixMs,
+    /// Who caused the change.
+    pub who: String,
+    /// What caused it.
+    pub cause: String,
+    /// Of all prices.
+    pub digest: Digest,
+    /// How many prices it has.
+    pub prices: u64,
+    /// How many differ from the version before.
+    pub changed: u64,
+}
+
+impl From<PriceVersion> for PriceVersionSummary {
+    fn from(book: PriceVersion) -> Self {
+        let PriceVersion { number, at, who, cause, digest, prices, left_out, changed } = book;
+        let prices = u64::try_from(prices.len()).unwrap_or(u64::MAX).saturating_add(left_out);
+        Self { number, at, who, cause, digest, prices, changed }
+    }
+}
+
+impl Store {
+    /// A version of the price book.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
+        self.read(|txn| find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number))
+    }
+
+    /// A page of versions of the price book, newest first, below the number `before`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_price_books(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
+        let store = self.clone();
+        let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
+        self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take))).await
+    }
+
+    /// The report of a deployment.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
+        self.read(|txn| find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number))
+    }
+
+    /// A page of reports of deployments, of one family or of all, newest first, below the number `before`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_deployments(
+        &self,
+        family: Option<String>,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
+        let store = self.clone();
+        let take =
+            move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
+        self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take))).await
+    }
+}
+
+/// Rows that `take` wants, newest first. Reads a bounded number of them.
+fn page<T: DeserializeOwned, R>(
+    txn: &ReadTransaction,
+    table: TableDefinition<'static, u64, Row>,
+    before: Option<u64>,
+    limit: usize,
+    take: impl Fn(T) -> Option<R>,
+) -> Result<RowPage<R, u64>, StoreError> {
+    let rows = txn.open_table(table)?;
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    let mut last = None;
+    for (read, row) in rows.range(..before.unwrap_or(u64::MAX))?.rev().enumerate() {
+        if page.rows.len() == limit || read == MAX_ROWS_READ {
+            page.next = last;
+            break;
+        }
+        let row = row?;
+        last = Some(row.0.value());
+        page.rows.extend(take(decode(table.name(), row.1.value())?));
+    }
+    Ok(page)
+}

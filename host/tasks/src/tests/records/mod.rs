@@ -1,0 +1,100 @@
+//! Versions of the price book and reports of deployments: numbered, unchanged ones left out, the oldest forgotten.
+
+use gatehouse_model::{Credits, Digest};
+
+use super::run;
+use crate::commands::command::{Applied, Command};
+use crate::records::record::{
+    DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
+    MAX_RECORD_TEXT, OperatorRecord, PricePart, PriceRow, PriceVersion, StageRecord,
+};
+use crate::sample::START;
+use crate::storage::memory::MemoryLedgerStorage;
+
+fn keep(storage: &mut MemoryLedgerStorage, record: OperatorRecord) {
+    let applied = run(storage, Command::KeepRecord { record: Box::new(record) });
+    assert_eq!(applied, Ok(Applied::Done));
+}
+
+/// A book whose digest is that of its prices.
+fn book(prices: &[(&str, i64)]) -> OperatorRecord {
+    let row = |&(key, price): &(&str, i64)| PriceRow {
+        key: key.to_owned(),
+        part: PricePart::Unit,
+        price: Credits(price),
+    };
+    OperatorRecord::PriceBook(PriceVersion {
+        number: 99,
+        at: START,
+        who: "session 1".to_owned(),
+        cause: "reload".to_owned(),
+        digest: Digest::of(format!("{prices:?}").as_bytes()),
+        prices: prices.iter().map(row).collect(),
+        left_out: 0,
+        changed: 99,
+    })
+}
+
+#[test]
+fn an_unchanged_book_is_no_new_version() {
+    let mut storage = MemoryLedgerStorage::default();
+    for prices in [&[("a", 1), ("b", 2)][..], &[("a", 1), ("b", 2)], &[("a", 3)], &[("a", 1), ("b", 2)]] {
+        keep(&mut storage, book(prices));
+    }
+    let kept: Vec<_> = storage
+        .records
+        .price_books
+        .values()
+        .map(|book| (book.number, book.changed, book.prices.len()))
+        .collect();
+    assert_eq!(kept, [(1, 2, 2), (2, 2, 1), (3, 2, 2)]);
+}
+
+#[test]
+fn books_stay_within_their_bounds() {
+    let mut storage = MemoryLedgerStorage::default();
+    for price in 0..i64::try_from(MAX_PRICE_BOOKS).unwrap() + 7 {
+        keep(&mut storage, book(&[("a", price)]));
+    }
+    let numbers: Vec<u64> = storage.records.price_books.values().map(|book| book.number).collect();
+    assert_eq!(numbers.len() as u64, MAX_PRICE_BOOKS);
+    assert_eq!((numbers[0], numbers.last().copied()), (8, Some(MAX_PRICE_BOOKS + 7)));
+
+    let keys: Vec<String> = (0..MAX_PRICES + 3).rev().map(|number| format!("k{number:05}")).collect();
+    let prices: Vec<(&str, i64)> = keys.iter().map(|key| (key.as_str(), 1)).collect();
+    keep(&mut storage, book(&prices));
+    let last = storage.records.price_books.values().last().unwrap();
+    assert_eq!((last.prices.len(), last.left_out, last.prices[0].key.as_str()), (MAX_PRICES, 3, "k00000"));
+}
+
+#[test]
+fn reports_are_numbered_and_the_oldest_go() {
+    let mut storage = MemoryLedgerStorage::default();
+    let long = "é".repeat(MAX_RECORD_TEXT);
+    let stage = StageRecord {
+        stage: "fit".to_owned(),
+        verdict: "refused".to_owned(),
+        took_ms: 1,
+        note: long.clone(),
+    };
+    let report = DeploymentRecord {
+        number: 0,
+        at: START,
+        who: "gateway".to_owned(),
+        kind: DeploymentKind::Install,
+        outcome: DeploymentOutcome::Refused,
+        family: "motion".to_owned(),
+        version: "1.0.0".to_owned(),
+        digest: Some(Digest::of(b"m")),
+        replaced: None,
+        reason: long,
+        stages: vec![stage],
+    };
+    for _ in 0..MAX_DEPLOYMENTS + 2 {
+        keep(&mut storage, OperatorRecord::Deployment(report.clone()));
+    }
+    let kept: Vec<&DeploymentRecord> = storage.records.deployments.values().collect();
+    assert_eq!(kept.len() as u64, MAX_DEPLOYMENTS);
+    assert_eq!((kept[0].number, kept[0].serves()), (3, None));
+    assert_eq!((kept[0].reason.len(), kept[0].stages[0].note.len()), (MAX_RECORD_TEXT, MAX_RECORD_TEXT));
+}

@@ -1,0 +1,138 @@
+//! What changed before: versions of the price book, and reports of deployments, over restarts.
+
+use gatehouse_harness::run;
+use serde_json::{Value, json};
+
+use super::prices::admin;
+use crate::TestGateway;
+
+async fn get(gateway: &TestGateway, path: &str) -> Value {
+    let answer = admin(gateway, "GET", path, &Value::Null).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+/// Replaces the price of `ctx-pro` in the configuration, and has it read.
+async fn price(gateway: &TestGateway, credits: &str) {
+    let file = gateway.process.folder().join("gatehouse.toml");
+    let text = std::fs::read_to_string(&file).expect("a configuration");
+    let (rest, _) = text.split_once("\n# price\n").unwrap_or((&text, ""));
+    std::fs::write(&file, format!("{rest}\n# price\n[prices]\n\"ctx-pro\" = \"{credits}\"\n"))
+        .expect("written");
+    gateway.process.command(&["reload"]).await;
+}
+
+#[test]
+fn versions_of_the_price_book_are_kept_and_compared() {
+    run(async {
+        let mut gateway = TestGateway::start().await;
+        let first = get(&gateway, "/admin/v1/price-books").await;
+        let rows = first["data"].as_array().expect("rows");
+        assert_eq!(rows.len(), 1, "{first}");
+        assert_eq!((&rows[0]["number"], &rows[0]["cause"]), (&json!(1), &json!("start")));
+        assert_eq!(rows[0]["version"], get(&gateway, "/admin/v1/price-books/active").await["version"]);
+
+        price(&gateway, "7").await;
+        // Nothing changes, so there is no version.
+        gateway.process.command(&["reload"]).await;
+        price(&gateway, "8.5").await;
+        let page = get(&gateway, "/admin/v1/price-books?limit=2").await;
+        let told: Vec<_> = page["data"].as_array().expect("rows").iter().map(|row| &row["number"]).collect();
+        assert_eq!(told, [&json!(3), &json!(2)]);
+        assert_eq!(
+            (&page["data"][0]["cause"], &page["data"][0]["who"]),
+            (&json!("reload"), &json!("command line"))
+        );
+        let next = page["next"].as_str().expect("a cursor");
+        let rest = get(&gateway, &format!("/admin/v1/price-books?limit=2&cursor={next}")).await;
+        assert_eq!((&rest["data"][0]["number"], &rest["next"]), (&json!(1), &Value::Null));
+
+        let changes = get(&gateway, "/admin/v1/price-books/3/changes").await;
+        let change =
+            json!({"key": "ctx-pro", "part": "unit", "before_micro": 7_000_000, "after_micro": 8_500_000});
+        assert_eq!((&changes["against"], &changes["changes"]), (&json!(2), &json!([change])));
+        let against = get(&gateway, "/admin/v1/price-books/3/changes?against=1").await;
+        assert_eq!(
+            (&against["against"], &against["changes"][0]["after_micro"]),
+            (&json!(1), &json!(8_500_000))
+        );
+        for (path, status) in [
+            ("/admin/v1/price-books/9", 404),
+            ("/admin/v1/price-books/x", 404),
+            ("/admin/v1/price-books/3/changes?against=9", 404),
+            ("/admin/v1/price-books/3/changes?against=x", 400),
+        ] {
+            assert_eq!(admin(&gateway, "GET", path, &Value::Null).await.status, status, "{path}");
+        }
+
+        // A request as an earlier version would have priced it.
+        let body = json!({"model": "ctx-pro", "prompt": "a kite"});
+        let preview = async |book: Value| {
+            let asked = json!({"path": "/v1/images/generations", "body": body, "price_book": book});
+            admin(&gateway, "POST", "/admin/v1/price-books/preview", &asked).await
+        };
+        assert_eq!(preview(json!(2)).await.json()["sum_micro"], 7_000_000);
+        assert_eq!(preview(Value::Null).await.json()["sum_micro"], 8_500_000);
+        assert_eq!(preview(json!(9)).await.status, 404);
+
+        let told = gateway.process.command(&["prices", "diff", "3"]).await;
+        assert!(told.contains("ctx-pro") && told.contains("8.5"), "{told}");
+        // The same prices after a restart are no new version.
+        gateway.process.terminate().await;
+        gateway.process.restart().await;
+        let told: Value =
+            serde_json::from_str(&gateway.process.command(&["prices", "history", "--json"]).await)
+                .expect("JSON");
+        assert_eq!(told["books"].as_array().map(Vec::len), Some(3), "{told}");
+    });
+}
+
+#[test]
+fn deployments_leave_reports_over_a_restart() {
+    run(async {
+        let mut gateway = TestGateway::start().await;
+        let all = get(&gateway, "/admin/v1/deployments?limit=100").await;
+        let reports = all["data"].as_array().expect("reports").clone();
+        let families =
+            get(&gateway, "/admin/v1/families?limit=100").await["data"].as_array().expect("families").len();
+        assert_eq!(reports.len(), families, "one for each built-in family: {all}");
+        let report = &reports[0];
+        assert_eq!(
+            (&report["who"], &report["kind"], &report["outcome"]),
+            (&json!("gateway"), &json!("install"), &json!("switched"))
+        );
+        assert!(report["stages"].as_array().is_some_and(|stages| stages.len() > 5), "{report}");
+
+        // A file that is no component is refused, and the report says by which stage.
+        let junk = gateway.process.folder().join("junk.wasm");
+        std::fs::write(&junk, b"no component").expect("written");
+        let refused =
+            gateway.process.try_command(&["plugin", "install", junk.to_str().expect("a path")]).await;
+        assert!(!refused.status.success());
+        let newest = get(&gateway, "/admin/v1/deployments?limit=1").await["data"][0].clone();
+        assert_eq!(
+            (&newest["outcome"], &newest["family"], &newest["who"]),
+            (&json!("refused"), &Value::Null, &json!("command line"))
+        );
+        let verdicts: Vec<_> =
+            newest["stages"].as_array().expect("stages").iter().map(|stage| &stage["verdict"]).collect();
+        assert_eq!(verdicts.last(), Some(&&json!("refused")), "{newest}");
+
+        gateway.process.terminate().await;
+        gateway.process.restart().await;
+        let after = get(&gateway, "/admin/v1/deployments?limit=100").await;
+        assert_eq!(
+            after["data"].as_array().map(Vec::len),
+            Some(families + 1),
+            "a restart deploys nothing: {after}"
+        );
+        let number = &newest["number"];
+        assert_eq!(get(&gateway, &format!("/admin/v1/deployments/{number}")).await, newest);
+        let family = report["family"].as_str().expect("a family");
+        let of_family = get(&gateway, &format!("/admin/v1/deployments?family={family}")).await;
+        assert_eq!(of_family["data"], json!([report]));
+        let told = gateway.process.command(&["plugin", "report", &number.to_string()]).await;
+        assert!(told.contains("refused"), "{told}");
+        assert!(gateway.process.command(&["plugin", "history", family]).await.contains(family));
+    });
+}
