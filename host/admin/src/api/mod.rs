@@ -9,6 +9,7 @@ pub(crate) mod operation;
 pub(crate) mod price;
 pub(crate) mod provider;
 pub(crate) mod result;
+pub(crate) mod task;
 pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
@@ -23,6 +24,7 @@ pub use result::{
     AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
     StageVerdict, StageView,
 };
+pub use task::{AdoptedReply, AmbiguousCall, RulingWord, TaskRuling, TaskSummary};
 pub use webhook::{
     AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, WebhookPolicyView, WebhookRequest,
     WebhookView,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::configuration::{DefaultView, ReloadView};
 use super::price::{PricePreview, PricesView};
 use super::provider::{ProviderAccountView, ProviderView};
+use super::task::{RulingWord, TaskSummary};
 use super::webhook::{DeliveryView, WebhookView};
 use crate::http::access::caller::Role;
 
@@ -71,6 +72,18 @@ pub enum OperationResult {
     Prices(PricesView),
     /// What a request would cost.
     PricePreview(PricePreview),
+    /// Tasks, newest first.
+    Tasks {
+        /// The tasks.
+        tasks: Vec<TaskSummary>,
+    },
+    /// A task after a ruling about its ambiguous call.
+    TaskRuled {
+        /// The task as it is now.
+        task: TaskSummary,
+        /// What was ruled.
+        ruling: RulingWord,
+    },
     /// What a task did, oldest first.
     Steps {
         /// What led to each of its commits.

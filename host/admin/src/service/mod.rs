@@ -29,3 +29,4 @@ pub use money::{StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageRepo
 pub(crate) use providers::{changes as account_changes, object as account_object};
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;
+pub(crate) use tasks::ruling_changes;

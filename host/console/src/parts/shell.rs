@@ -192,6 +192,7 @@ fn done(code: &str) -> Option<&'static str> {
         "removed" => "The version was removed.",
         "resent" => "The event is sent again.",
         "resumed" => "The account gets new work again.",
+        "ruled" => "The ruling was carried out.",
         "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
         "saved" => "The key was saved.",

@@ -9,6 +9,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
+use super::task_args::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::values::OutputArgs;
 use super::webhook_args::WebhookCommand;
 
@@ -70,6 +71,12 @@ pub(crate) enum Command {
     /// Show the prices of a running gateway, and what a request would cost
     #[command(subcommand)]
     Prices(PricesCommand),
+    /// List tasks of all customers, newest first
+    #[command(after_help = "Example:\n  gatehouse tasks --ambiguous")]
+    Tasks(TasksArgs),
+    /// Say what became of a call that left and has no reply
+    #[command(after_help = RECONCILE_HELP)]
+    Reconcile(ReconcileArgs),
     /// Show what a task did: its plugin's steps and its exchanges with providers; leaves a line in the audit record
     #[command(after_help = "Example:\n  gatehouse steps task_01jz3k8m4n5p6q7r8s9t0v1w2x --json")]
     Steps {

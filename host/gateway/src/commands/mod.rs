@@ -11,6 +11,7 @@ mod operation;
 mod packaging;
 mod print;
 mod run;
+mod task_args;
 mod values;
 mod webhook_args;
 

@@ -8,8 +8,8 @@ use gatehouse_model::CustomerId;
 use super::cli::{
     AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, PricesCommand, ProviderCommand,
 };
-use super::values::OutputArgs;
-use super::{key_args, webhook_args};
+use super::values::{OutputArgs, read_json};
+use super::{key_args, task_args, webhook_args};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -31,9 +31,11 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         }
         Command::Prices(PricesCommand::Show(output)) => Ok((Operation::Prices, output)),
         Command::Prices(PricesCommand::Preview { target, body, customer, output }) => {
-            let (body, customer) = (read_body(&body)?, customer.map(CustomerId));
+            let (body, customer) = (read_json("the body", &body)?, customer.map(CustomerId));
             Ok((Operation::PricePreview { target, body, customer }, output))
         }
+        Command::Tasks(args) => Ok(task_args::list(args)),
+        Command::Reconcile(args) => task_args::reconcile(args),
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
@@ -74,15 +76,6 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
             return Err(NO_OPERATION.to_owned());
         }
     })
-}
-
-/// JSON, or the JSON of a file behind an `@`.
-fn read_body(text: &str) -> Result<serde_json::Value, String> {
-    let (name, text) = match text.strip_prefix('@') {
-        None => ("the body", text.to_owned()),
-        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
-    };
-    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
 }
 
 pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {

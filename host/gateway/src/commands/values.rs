@@ -89,3 +89,12 @@ mod tests {
         }
     }
 }
+
+/// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
+pub(super) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
+    let (name, text) = match text.strip_prefix('@') {
+        None => (name, text.to_owned()),
+        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
+    };
+    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
+}
