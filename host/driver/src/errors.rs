@@ -168,8 +168,13 @@ pub enum RulingError {
     #[error("no such task")]
     NotFound,
     /// The reply that is to be adopted cannot be.
-    #[error("{0}")]
-    Reply(String),
+    #[error("{field}: {problem}")]
+    Reply {
+        /// "status" or "body".
+        field: &'static str,
+        /// What was expected and what came.
+        problem: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -28,7 +28,7 @@ pub(crate) async fn rule(system: &System, kind: OperatorRuling) -> Result<(), St
     Ok(())
 }
 
-/// What the provider's record says of a call. An operator gives up what is no submission.
+/// What the provider's record says of a call. Anything but a submission is given up.
 fn truth(simulation: &Simulation, call: &Call) -> CallRuling {
     let path = match &call.target {
         Target::Path(path) | Target::Url(path) => path,

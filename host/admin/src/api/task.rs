@@ -1,12 +1,10 @@
 //! Tasks for commands: a line of the list, and an operator's ruling about an ambiguous call.
 
-use gatehouse_driver::{CallRuling, ambiguous_exchange};
+use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{Credits, CustomerId, Status, Task, TaskId, UnixMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::error::OperationError;
 
 /// What an operator says of an ambiguous call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,29 +94,6 @@ impl RulingWord {
     }
 }
 
-impl TaskRuling {
-    /// The ruling as the driver takes it.
-    ///
-    /// # Errors
-    /// A reply that is missing, or that does not belong to the ruling.
-    pub(crate) fn call_ruling(&self) -> Result<CallRuling, OperationError> {
-        match (self.ruling, &self.reply) {
-            (RulingWord::Resend, None) => Ok(CallRuling::Resend),
-            (RulingWord::Fail, None) => Ok(CallRuling::Fail),
-            (RulingWord::Adopt, Some(AdoptedReply { status, body })) => {
-                Ok(CallRuling::Adopt { status: *status, body: body.to_string().into() })
-            }
-            (RulingWord::Adopt, None) => Err(OperationError::Invalid(
-                "reply: expected the status and the body of the provider's reply".to_owned(),
-            )),
-            (word, Some(_)) => Err(OperationError::Invalid(format!(
-                "reply: expected with the ruling adopt only, not with {}",
-                word.as_str()
-            ))),
-        }
-    }
-}
-
 impl From<&Task> for TaskSummary {
     fn from(task: &Task) -> Self {
         Self {
@@ -137,30 +112,6 @@ impl From<&Task> for TaskSummary {
                 url: exchange.url,
                 outage: exchange.outage,
             }),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reply_belongs_to_the_ruling_that_adopts_it() {
-        let ruling = |ruling, has_reply: bool| {
-            let reply = has_reply.then(|| AdoptedReply { status: 200, body: serde_json::json!({"id": "a"}) });
-            let reason = "seen".to_owned();
-            TaskRuling { ruling, reason, reply, revision: None }.call_ruling()
-        };
-        assert_eq!(ruling(RulingWord::Resend, false), Ok(CallRuling::Resend));
-        assert_eq!(ruling(RulingWord::Fail, false), Ok(CallRuling::Fail));
-        let adopted = CallRuling::Adopt { status: 200, body: r#"{"id":"a"}"#.into() };
-        assert_eq!(ruling(RulingWord::Adopt, true), Ok(adopted));
-        for (word, has_reply) in
-            [(RulingWord::Resend, true), (RulingWord::Fail, true), (RulingWord::Adopt, false)]
-        {
-            let error = ruling(word, has_reply).expect_err("a reply of another ruling");
-            assert!(error.to_string().starts_with("reply: expected"), "{error}");
         }
     }
 }

@@ -112,11 +112,11 @@ impl Driver {
         log: &mut StepLog,
     ) -> Result<Reconciliation, RulingError> {
         let state = &self.state;
+        let wrong = |field, problem| RulingError::Reply { field, problem };
         if !(200..600).contains(&status) {
-            return Err(RulingError::Reply(format!("status: expected 200 to 599, got {status}")));
+            return Err(wrong("status", format!("expected 200 to 599, got {status}")));
         }
-        let body = Json::try_from(body)
-            .map_err(|error| RulingError::Reply(format!("body: expected JSON: {error}")))?;
+        let body = Json::try_from(body).map_err(|error| wrong("body", format!("expected JSON: {error}")))?;
         let headers = vec![Header { name: "content-type".to_owned(), value: "application/json".to_owned() }];
         let body = Body::Inline(body.into_bytes());
         let mut reply = Reply { status, headers, body, affinity: String::new() };
@@ -128,8 +128,7 @@ impl Driver {
         if let Body::Inline(bytes) = &reply.body
             && bytes.len() as u64 > max
         {
-            let problem = format!("body: expected at most {max} bytes, got {}", bytes.len());
-            return Err(RulingError::Reply(problem));
+            return Err(wrong("body", format!("expected at most {max} bytes, got {}", bytes.len())));
         }
         let assigned = task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         reply.affinity = match (&call.affinity, assigned) {
@@ -144,7 +143,7 @@ impl Driver {
         log.exchange((began, state.now()), account, call, &event);
         match event {
             Event::Reply(reply) => Ok(Reconciliation::Adopt { reply, blobs: owner.blobs.split_off(known) }),
-            _ => Err(RulingError::Reply("body: its files could not be taken out and kept".to_owned())),
+            _ => Err(wrong("body", "its files could not be taken out and kept".to_owned())),
         }
     }
 }

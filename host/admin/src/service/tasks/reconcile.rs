@@ -3,14 +3,14 @@
 //! The change, its line in the audit record and the memory of its idempotency key are one commit; the driver prepares it and
 //! has the task go on.
 
-use gatehouse_driver::{Driver, PreparedRuling, RulingError};
+use gatehouse_driver::{CallRuling, Driver, PreparedRuling, RulingError};
 use gatehouse_model::{CustomerId, RequestId, Status, Task, TaskId};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::{AuditedRequest, Command, FieldChange};
 
 use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
-use crate::api::task::{TaskRuling, TaskSummary};
+use crate::api::task::{AdoptedReply, RulingWord, TaskRuling, TaskSummary};
 use crate::http::access::caller::Role;
 use crate::service::admin_service::{AdminService, Backend, rejected, store_failed};
 
@@ -66,7 +66,7 @@ impl AdminService {
         ruling: &TaskRuling,
     ) -> Result<PreparedRuling, OperationError> {
         let driver = self.ruling_driver()?;
-        let asked = ruling.call_ruling()?;
+        let asked = call_ruling(ruling)?;
         let prepared = driver.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
         prepared.map_err(|error| failed(id, error))
     }
@@ -134,6 +134,24 @@ impl AdminService {
     }
 }
 
+/// The ruling as the driver takes it; refused where a reply is missing, or does not belong to it.
+fn call_ruling(ruling: &TaskRuling) -> Result<CallRuling, OperationError> {
+    match (ruling.ruling, &ruling.reply) {
+        (RulingWord::Resend, None) => Ok(CallRuling::Resend),
+        (RulingWord::Fail, None) => Ok(CallRuling::Fail),
+        (RulingWord::Adopt, Some(AdoptedReply { status, body })) => {
+            Ok(CallRuling::Adopt { status: *status, body: body.to_string().into() })
+        }
+        (RulingWord::Adopt, None) => Err(OperationError::Invalid(
+            "reply: expected the status and the body of the provider's reply".to_owned(),
+        )),
+        (word, Some(_)) => Err(OperationError::Invalid(format!(
+            "reply: expected with the ruling adopt only, not with {}",
+            word.as_str()
+        ))),
+    }
+}
+
 /// What a ruling says, for the audit record. The body of a reply is in the log of steps.
 pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
     let field = |field: &str, after: serde_json::Value| FieldChange {
@@ -150,8 +168,35 @@ pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
 fn failed(id: TaskId, error: RulingError) -> OperationError {
     match error {
         RulingError::NotFound => OperationError::NotFound(format!("no task {id}")),
-        RulingError::Reply(problem) => OperationError::Invalid(format!("reply.{problem}")),
+        RulingError::Reply { field, problem } => {
+            let field = format!("reply.{field}");
+            OperationError::InvalidField { message: format!("{field}: {problem}"), field }
+        }
         RulingError::Store(error) => store_failed(error),
         other => OperationError::Failed(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_belongs_to_the_ruling_that_adopts_it() {
+        let ruling = |ruling, has_reply: bool| {
+            let reply = has_reply.then(|| AdoptedReply { status: 200, body: serde_json::json!({"id": "a"}) });
+            let reason = "seen".to_owned();
+            call_ruling(&TaskRuling { ruling, reason, reply, revision: None })
+        };
+        assert_eq!(ruling(RulingWord::Resend, false), Ok(CallRuling::Resend));
+        assert_eq!(ruling(RulingWord::Fail, false), Ok(CallRuling::Fail));
+        let adopted = CallRuling::Adopt { status: 200, body: r#"{"id":"a"}"#.into() };
+        assert_eq!(ruling(RulingWord::Adopt, true), Ok(adopted));
+        for (word, has_reply) in
+            [(RulingWord::Resend, true), (RulingWord::Fail, true), (RulingWord::Adopt, false)]
+        {
+            let error = ruling(word, has_reply).expect_err("a reply of another ruling");
+            assert!(error.to_string().starts_with("reply: expected"), "{error}");
+        }
     }
 }

@@ -81,7 +81,11 @@ pub(crate) async fn reconcile(
     match ruling::ruling_of(&request.form()) {
         Ok(asked) => match pages.service.reconcile_task(id, &asked, who).await {
             Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
-            Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
+            Err(
+                OperationError::Invalid(message)
+                | OperationError::InvalidField { message, .. }
+                | OperationError::Refused(message),
+            ) => {
                 ruling::place(asked.ruling, &message, &mut problems);
             }
             Err(error) => return Err(error.into()),
