@@ -144,10 +144,10 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
             .admin("admin.json", "GET", &format!("/audit?object=tasks/{}", lost.id), "", &Value::Null)
             .await
             .json();
-        let done =
-            lines["data"].as_array().expect("lines").iter().find(|line| {
-                line["request"]["operation"] == "reconcileTask" && line["request"]["status"] == 200
-            });
+        let done = lines["data"].as_array().expect("lines").iter().find(|line| {
+            let request = &line["request"];
+            request["operation"] == "reconcileTask" && request["status"] == 200 && request["reason"] == ""
+        });
         let done = done.unwrap_or_else(|| panic!("the line of the ruling in {lines}"));
         assert!(done.to_string().contains("it is in their console"), "{done}");
         let steps = lost.gateway.command(&["steps", &lost.id]).await;
