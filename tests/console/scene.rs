@@ -12,7 +12,7 @@ use crate::browser::Tab;
 pub(crate) struct Scene {
     pub(crate) gateway: Gateway,
     pub(crate) tab: Tab,
-    _sandbox: Sandbox,
+    pub(crate) sandbox: Sandbox,
 }
 
 /// A running gateway, and an operator's tab.
@@ -20,12 +20,14 @@ pub(crate) async fn start() -> Scene {
     let settings = Settings { job_time: Duration::from_millis(50), retry_after_s: 0, ..Settings::default() };
     let sandbox = Sandbox::start(settings).await.expect("a sandbox");
     let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
-    let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)).await;
+    let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses);
+    let setup = setup.with("[providers.bfl]\nask_when_ambiguous = true\n\n");
+    let gateway = Gateway::start(setup).await;
     let link = link(&gateway, "operator").await;
     let origin = link.split_once("/login").expect("a link").0.to_owned();
     let tab = Tab::open(&origin).await;
     tab.log_in(&link).await;
-    Scene { gateway, tab, _sandbox: sandbox }
+    Scene { gateway, tab, sandbox }
 }
 
 /// A login link under the name that browsers resolve by themselves.

@@ -97,6 +97,8 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
     let body = json!({ "model": "ctx-pro", "prompt": "a kite [[never-ready]]" });
     let waiting = key.post("/v1/images/generations", &body).await.json();
     let waiting = waiting["data"][0]["task_id"].as_str().expect("a task");
+    let body = json!({ "model": "ctx-pro", "prompt": "a kite [[submit-cut]]" });
+    let unclear = key.post("/v1/images/generations", &body).await.task_id();
     let page = |name: &str, path: &str| (name.to_owned(), path.to_owned());
     let pages = vec![
         page("home", "/"),
@@ -114,6 +116,8 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         page("task", &format!("/tasks/{task}")),
         page("task-live", &format!("/tasks/{waiting}")),
         page("task-failed", &format!("/tasks/{lost}")),
+        page("task-ambiguous", &format!("/tasks/{unclear}")),
+        page("tasks-ambiguous", "/tasks?ambiguous=true"),
         page("usage", "/usage?range=24h"),
         page("usage-none", "/usage?model=nothing"),
         page("prices", "/prices"),

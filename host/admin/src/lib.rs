@@ -19,25 +19,26 @@ mod tests;
 mod token;
 
 pub use api::{
-    AccountErrorView, AccountHealth, AttemptView, AuditNote, BreakerView, Component, DefaultEffect,
-    DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
-    DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
-    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
-    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
-    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
-    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, StageVerdict,
-    StageView, TokenPrice, UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
+    AccountErrorView, AccountHealth, AdoptedReply, AmbiguousCall, AttemptView, AuditNote, BreakerView,
+    Component, DefaultEffect, DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView,
+    DeploymentOutcomeView, DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination,
+    FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
+    Operation, OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit,
+    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
+    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
+    RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice, UnitPrice, WaitingView,
+    WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
 pub use config::Config;
 pub use endpoint_file::AdminEndpoint;
-pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing};
+pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
 pub use gatehouse_store::{
     AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, UsagePeriod,
 };
 pub use gatehouse_tasks::{
-    DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow, UsageSums,
-    WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    DeliveryState, EntryKind, ExchangeRecord, JournalEntry, MAX_RULING_REASON, StepKind, StepRecord, StepRow,
+    UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{

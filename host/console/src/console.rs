@@ -146,6 +146,7 @@ impl PageContext {
             Page::SystemReload => system::reload(self, &request).await,
             Page::Task => tasks::one::show(self, &request).await,
             Page::TaskCancel => tasks::one::cancel(self, &request).await,
+            Page::TaskReconcile => tasks::one::reconcile(self, &request).await,
             Page::TaskLive => tasks::one::follow(self, request),
             Page::Tasks => tasks::list::show(self, &request).await,
             Page::TasksLive => tasks::list::follow(self, request),

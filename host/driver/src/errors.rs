@@ -159,3 +159,23 @@ pub enum CancelError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+/// Why a ruling about an ambiguous call cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RulingError {
+    /// No such task.
+    #[error("no such task")]
+    NotFound,
+    /// The reply that is to be adopted cannot be.
+    #[error("{field}: {problem}")]
+    Reply {
+        /// "status" or "body".
+        field: &'static str,
+        /// What was expected and what came.
+        problem: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

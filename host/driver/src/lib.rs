@@ -32,7 +32,7 @@ pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
-pub use errors::{CancelError, StartError, SubmitError, ViewError};
+pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
@@ -43,6 +43,7 @@ pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
+pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
     TokenPrices, check_models,

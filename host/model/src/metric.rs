@@ -22,8 +22,12 @@ pub const TASKS_ENDED: &str = "gatehouse_tasks_ended_total";
 pub const TASKS_LIVE: &str = "gatehouse_tasks_live";
 /// Seconds a due task waited for the scheduler.
 pub const LATENESS_SECONDS: &str = "gatehouse_scheduler_lateness_seconds";
-/// Calls whose outcome was unknown after a restart, by `policy`.
+/// Calls whose outcome was unknown, by `policy`: "resend" or "refund" after a restart, "ask" where an operator is asked.
 pub const AMBIGUOUS: &str = "gatehouse_ambiguous_calls_total";
+/// Tasks whose call waits for an operator's ruling.
+pub const TASKS_AMBIGUOUS: &str = "gatehouse_tasks_ambiguous";
+/// Rulings of operators about ambiguous calls, by `ruling`.
+pub const RULINGS: &str = "gatehouse_ambiguous_rulings_total";
 /// Upstream calls by `provider` and `outcome`.
 pub const CALLS: &str = "gatehouse_upstream_calls_total";
 /// Seconds of an upstream call, by `provider`.

@@ -3,18 +3,20 @@
 //! ```text
 //! Run(event) --plugin--> Call --(permit)--> Sent --reply--> Run(Reply) ...
 //!      ^                  |safe: not journalled                |
-//!      |                  `-----------> Run(Reply) <-----------'
+//!      |                  `-----------> Run(Reply) <-----------+- adopt
+//!      |                  `<- resend - Ambiguous <- no reply --'
 //!      +--timer-- Wait
 //!      +--facts-- Probe
 //!      +--lost--- Publish --copied--> the step's own action
 //!      +--lost--- Save, SaveFailed --copied--> Over
 //! ```
-//! The rules of movement are in `tasks`; this is only the shape.
+//! `Ambiguous` waits for an operator, who may also fail the task. The rules of movement are in `tasks`; this is only the
+//! shape.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::call::Call;
+use crate::contract::call::{Call, Outage};
 use crate::contract::failure::{Blame, Failure};
 use crate::contract::task_contract::{
     Action, Charge, Event, FailedOutcome, InterimView, Outcome, Probe, Stage,
@@ -49,6 +51,15 @@ pub enum Phase {
         /// When it was about to leave.
         at: UnixMs,
     },
+    /// The call's bytes left, or may have left, and no reply came: an operator says what becomes of it, until the deadline.
+    Ambiguous {
+        /// The call.
+        call: Call,
+        /// When it was about to leave.
+        at: UnixMs,
+        /// How it was lost; `None` when the process stopped meanwhile.
+        outage: Option<Outage>,
+    },
     /// Look at these media.
     Probe(Vec<Probe>),
     /// Wake the plugin at this moment.
@@ -66,6 +77,17 @@ pub enum Phase {
     SaveFailed(FailedOutcome),
     /// Nothing.
     Over,
+}
+
+impl Phase {
+    /// The call that waits for an operator's ruling.
+    #[must_use]
+    pub fn ambiguous_call(&self) -> Option<&Call> {
+        match self {
+            Self::Ambiguous { call, .. } => Some(call),
+            _ => None,
+        }
+    }
 }
 
 /// What became of a failed task, for the client (`data.error`).

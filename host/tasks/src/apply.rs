@@ -16,7 +16,7 @@ use crate::records::rules as records;
 use crate::responses::rules as responses;
 use crate::steps::rules as steps;
 use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::{advance, finish, join, submit, sweep};
+use crate::task::{advance, finish, join, reconcile, submit, sweep};
 use crate::webhooks::change::WebhookChange;
 use crate::webhooks::{deliveries, endpoints};
 
@@ -63,16 +63,19 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::KeepRecord { record } => records::keep(storage, *record),
         Command::KeepResponse { record, limits } => responses::keep(storage, &record, limits),
         Command::Logged { change, steps, at } => match *change {
-            change @ (Command::Advance { .. } | Command::Finish { .. }) => {
+            change @ (Command::Advance { .. } | Command::Finish { .. } | Command::Reconcile { .. }) => {
                 let applied = rule(storage, change)?;
                 steps::keep(storage, applied, steps, at)
             }
             _ => {
-                let problem = "expected the progress or the end of a task";
+                let problem = "expected the progress, a ruling or the end of a task";
                 Err(Stop::Rejected(Rejection::malformed("change", problem)))
             }
         },
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
+        Command::Reconcile { id, revision, ruling, reason, at } => {
+            reconcile::reconcile(storage, id, revision, (ruling, reason), at)
+        }
         Command::Release { id, at } => {
             funds::resolve(storage, id, None, (String::new(), Usage::default()), at)
         }

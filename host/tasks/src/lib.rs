@@ -21,7 +21,7 @@ mod webhooks;
 
 pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, AuditedRequest, FieldChange};
 pub use apply::apply;
-pub use commands::change::{Change, Ending, ResultRecord};
+pub use commands::change::{Change, Ending, Reconciliation, ResultRecord};
 pub use commands::command::{Applied, Command};
 pub use commands::funds::check_funds;
 pub use commands::keys::MAX_OVERLAP;
@@ -44,8 +44,9 @@ pub use steps::record::{
 pub use storage::ledger_storage::{AuditRecord, BalancesAfter, IdempotencyRecord, LedgerStorage, NameRecord};
 pub use storage::memory::MemoryLedgerStorage;
 pub use task::claims::{MAX_CLAIMS, MAX_NAME_BYTES};
-pub use task::decide::{AfterCrash, after_crash, is_overdue, lost_answer, timed_out};
+pub use task::decide::{AfterCrash, after_crash, asks_after_outage, is_overdue, lost_answer, timed_out};
 pub use task::join::MAX_UNDELIVERED_JOINS;
+pub use task::reconcile::MAX_RULING_REASON;
 pub use usage::sums::{UsageKey, UsageSums, hour_of};
 pub use webhooks::change::WebhookChange;
 pub use webhooks::payload::delivery_of;

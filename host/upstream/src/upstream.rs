@@ -210,6 +210,12 @@ impl Upstream {
         Some(self.pool(provider)?.provider().checked.max_reply)
     }
 
+    /// Whether an operator is asked about ambiguous calls of that provider.
+    #[must_use]
+    pub fn asks_when_ambiguous(&self, provider: &str) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.provider().checked.asks_when_ambiguous)
+    }
+
     /// Whether a provider of this name is configured.
     #[must_use]
     pub fn knows(&self, provider: &str) -> bool {

@@ -9,7 +9,7 @@ use gatehouse_model::Status;
 use gatehouse_tasks::Command;
 use object_store::ObjectStore;
 
-use crate::clients::{joins, tasks, texts};
+use crate::clients::{joins, rulings, tasks, texts};
 use crate::customers::keys;
 use crate::oracle::ends::opens;
 use crate::plan::actions::Action;
@@ -37,6 +37,7 @@ pub(crate) async fn run(system: Arc<System>, action: Action) {
             simulation.log(format_args!("operator: rolls {family} back"));
             system.plugins.roll_back(family).map(|_| ()).map_err(|error| error.to_string())
         }
+        Action::Rule(ruling) => rulings::rule(&system, ruling).await,
         Action::Revoke(key) => revoke(&system, key).await,
         Action::ExpectExpired(prompt) => expired(&system, &prompt).await,
         Action::SetClock(ms) => {

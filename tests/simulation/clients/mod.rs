@@ -3,6 +3,7 @@
 pub(crate) mod actions;
 pub(crate) mod joins;
 mod references;
+pub(crate) mod rulings;
 pub(crate) mod tasks;
 pub(crate) mod texts;
 pub(crate) mod webhooks;

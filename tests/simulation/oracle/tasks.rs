@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Credits, Phase, Replay, Status, Task, TaskId};
+use gatehouse_model::{Credits, Event, FailureKind, Phase, Replay, Status, Task, TaskId};
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
@@ -61,10 +61,10 @@ impl Oracle {
             .collect();
         for id in gone {
             let task = store.task(id).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
-            self.observe(simulation, task)?;
+            self.observe(simulation, store, task)?;
         }
         for task in live {
-            self.observe(simulation, task)?;
+            self.observe(simulation, store, task)?;
         }
         self.check_task_rows(&rows)?;
         self.check_names(simulation, store).map_err(|what| format!("names: {what}"))?;
@@ -94,11 +94,11 @@ impl Oracle {
     fn resends(&self, store: &Store, prompt: &str) -> usize {
         let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
         let notes = store.audit(None, 1_000).unwrap_or_default();
-        notes.iter().filter(|note| note.task == Some(id) && note.text.ends_with(": resend")).count()
+        notes.iter().filter(|note| note.task == Some(id) && is_resend(&note.text)).count()
     }
 
     /// A task as the disk has it now.
-    fn observe(&mut self, simulation: &Simulation, task: Task) -> Result<(), String> {
+    fn observe(&mut self, simulation: &Simulation, store: &Store, task: Task) -> Result<(), String> {
         let id = task.id;
         if self.seen.get(&id).is_some_and(|seen| seen.task == task) {
             return on_time(simulation, &task);
@@ -114,7 +114,13 @@ impl Oracle {
             if task.status == Status::Failed && task.progress > seen.task.progress {
                 simulation.count("a failing step raised the progress");
             }
-            follows(&seen.task, &task).map_err(|what| format!("{id}: {what}"))?;
+            follows(&seen.task, &task, simulation.plan.asks).map_err(|what| format!("{id}: {what}"))?;
+            if task.phase.ambiguous_call().is_some() && seen.task.phase.ambiguous_call().is_none() {
+                simulation.count("an operator was asked about a call");
+            }
+            if seen.task.phase.ambiguous_call().is_some() && !has_ruling(store, &seen.task, &task)? {
+                return Err(format!("I13: {id} went on without a ruling: {}", brief(&task)));
+            }
             let last = simulation.clock.now().plus(limit);
             if task.deadline != seen.task.deadline && task.deadline > last {
                 return Err(format!("{id}: what joined has time until {}, after {last}", task.deadline));
@@ -150,6 +156,11 @@ impl Oracle {
     }
 }
 
+/// After a crash by the policy of the call, or by a ruling.
+fn is_resend(text: &str) -> bool {
+    text.ends_with(": resend") || (text.starts_with("ruled by an operator") && text.contains(": resend: "))
+}
+
 /// Balances against deposits and live tasks (I1, I2, I4).
 fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
     for (number, (name, deposit)) in CUSTOMERS.iter().enumerate() {
@@ -174,7 +185,7 @@ fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(),
 }
 
 /// Whether the task may have become that (I10), one durable step at a time.
-fn follows(old: &Task, new: &Task) -> Result<(), String> {
+fn follows(old: &Task, new: &Task, asks: bool) -> Result<(), String> {
     let steady = old.customer == new.customer
         && old.key == new.key
         && old.created == new.created
@@ -209,9 +220,25 @@ fn follows(old: &Task, new: &Task) -> Result<(), String> {
         (Phase::Sent { .. }, Phase::Run(_) | Phase::Over) => Ok(()),
         // Only a call its provider recognises is sent again.
         (Phase::Sent { .. }, Phase::Call(call)) if call.replay == Replay::Token => Ok(()),
+        // Where the operator wants to be asked about one that it does not recognise, it waits for a ruling.
+        (Phase::Sent { .. }, Phase::Ambiguous { call, .. }) if asks && call.replay == Replay::Once => Ok(()),
+        (Phase::Ambiguous { call: old, .. }, Phase::Call(new)) if old == new => Ok(()),
+        (Phase::Ambiguous { .. }, Phase::Run(Event::Reply(_)) | Phase::Over) => Ok(()),
+        (Phase::Ambiguous { .. }, other) => Err(format!("from Ambiguous to {other:?}")),
         (Phase::Sent { .. }, other) => Err(format!("from Sent to {other:?}")),
         _ => Ok(()),
     }
+}
+
+/// Whether what followed an ambiguous call is on record: a ruling, or the end of its time.
+fn has_ruling(store: &Store, old: &Task, new: &Task) -> Result<bool, String> {
+    if new.revision == old.revision {
+        // A request joined it.
+        return Ok(true);
+    }
+    let notes = store.audit(Some(new.id), 1_000).map_err(|error| error.to_string())?;
+    let is_timeout = new.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout);
+    Ok(is_timeout || notes.iter().any(|note| note.text.starts_with("ruled by an operator")))
 }
 
 /// I12, the later half: no task lives much longer than its limit.

@@ -33,12 +33,23 @@ pub(crate) enum Action {
     RollBack(&'static str),
     /// An operator revokes a key.
     Revoke(usize),
+    /// An operator rules on every ambiguous task.
+    Rule(OperatorRuling),
     /// The wall clock is set by so many ms.
     SetClock(i64),
     /// The link to that prompt's picture has expired, and the picture is deleted.
     ExpectExpired(String),
     /// The system is stopped and started again, with other prices.
     Restart(i64),
+}
+
+/// How an operator rules on ambiguous calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OperatorRuling {
+    /// As the provider's record has it: the reply of what it took, and again what it did not take.
+    Truth,
+    /// Everything is given up.
+    Fail,
 }
 
 /// Everything that happens in a simulation.
@@ -58,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Time limit of a task, s.
     pub(crate) limit_s: u32,
+    /// Whether an operator is asked about ambiguous calls of the provider of tasks.
+    pub(crate) asks: bool,
     /// How the receiver of the first customer's webhook answers, in turn; then it takes everything. Without it there is no
     /// webhook.
     pub(crate) webhook: Option<VecDeque<HookAnswer>>,
@@ -84,6 +97,7 @@ impl Plan {
             faults: false,
             seed: 1,
             limit_s: 120,
+            asks: false,
             webhook: None,
         }
     }

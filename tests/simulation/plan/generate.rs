@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use gatehouse_model::Protocol;
 
 use crate::customers::KEY_COUNT;
-use crate::plan::actions::{Action, Plan};
+use crate::plan::actions::{Action, OperatorRuling, Plan};
 use crate::plan::requests::{CLIENTS, QuiltFields, Submission, SubmissionKind, TextCall};
 use crate::plugins;
 use crate::provider::hook_record::HookAnswer;
@@ -27,6 +27,7 @@ impl Plan {
             faults: true,
             seed: !seed,
             limit_s,
+            asks: seed.is_multiple_of(3),
             webhook: seed.is_multiple_of(4).then(|| [HookAnswer::Status(500), HookAnswer::HangUp].into()),
         };
         let tasks = 3 + random.below(8);
@@ -45,9 +46,18 @@ impl Plan {
             };
             plan = plan.with(at, action);
         }
+        plan.add_rulings(&Random::new(seed ^ 0x7275_6c65_7300));
         plan.add_texts(&Random::new(seed ^ 0x7461_6c6b_7300));
         plan.add_quilts(&Random::new(seed ^ 0x7175_696c_7400));
         plan
+    }
+
+    /// An operator who looks now and then.
+    fn add_rulings(&mut self, random: &Random) {
+        for _ in 0..if self.asks { random.below(6) } else { 0 } {
+            let ruling = if random.once_in(3) { OperatorRuling::Fail } else { OperatorRuling::Truth };
+            self.actions.push((random.below(120_000) as u64, Action::Rule(ruling)));
+        }
     }
 
     fn add_texts(&mut self, random: &Random) {

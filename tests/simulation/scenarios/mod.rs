@@ -1,5 +1,6 @@
 //! The tests: scenarios with a crash at every point, and plans made from seeds.
 
+mod ambiguous;
 mod crashes;
 mod joins;
 mod seeds;

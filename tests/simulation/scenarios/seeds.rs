@@ -20,7 +20,7 @@ const SEED_COUNT: &str = "GATEHOUSE_SEEDS";
 const SEED: &str = "GATEHOUSE_SEED";
 
 /// Events that must happen in a whole run; without them it shows too little.
-const COVERED: [&str; 51] = [
+const COVERED: [&str; 55] = [
     "a version was activated",
     "a version was rolled back",
     "a failed task kept its view",
@@ -58,6 +58,10 @@ const COVERED: [&str; 51] = [
     "a token was reused for another request",
     "an account could not pay",
     "an ambiguous call was given up",
+    "an operator gave a task up",
+    "an operator had a call sent again",
+    "an operator handed in a reply",
+    "an operator was asked about a call",
     "a client left before the end of its text",
     "a hold of a text ended by its expiry",
     "a stream was cut and paid for",

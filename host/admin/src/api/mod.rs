@@ -11,6 +11,7 @@ pub(crate) mod price;
 pub(crate) mod price_version;
 pub(crate) mod provider;
 pub(crate) mod result;
+pub(crate) mod task;
 pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
@@ -29,6 +30,7 @@ pub use result::{
     AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
     StageVerdict, StageView,
 };
+pub use task::{AdoptedReply, AmbiguousCall, RulingWord, TaskRuling, TaskSummary};
 pub use webhook::{
     AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, ResendRange, ResentRange,
     WebhookPolicyView, WebhookRequest, WebhookView,

@@ -4,11 +4,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{Credits, CustomerId, Digest, KeyId, TaskId};
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, Status, TaskId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::configuration::FamilyDefaultsFile;
 use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::api::task::TaskRuling;
 use crate::api::webhook::WebhookRequest;
 use crate::http::access::caller::Role;
 
@@ -117,6 +118,27 @@ pub enum Operation {
         /// What the person may do.
         #[serde(default)]
         role: Role,
+    },
+    /// Lists tasks of all customers, newest first.
+    TaskList {
+        /// Only those whose call is ambiguous and waits for a ruling.
+        #[serde(default)]
+        ambiguous: bool,
+        /// Only those in this state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+        /// Only this customer's.
+        #[serde(rename = "account", alias = "customer", default, skip_serializing_if = "Option::is_none")]
+        customer: Option<CustomerId>,
+        /// At most this many.
+        limit: u32,
+    },
+    /// Rules on the ambiguous call of a task; by a running gateway.
+    TaskReconcile {
+        /// The task.
+        task: TaskId,
+        /// What becomes of the call, and why.
+        ruling: TaskRuling,
     },
     /// Shows what a task did, with its exchanges with providers; leaves a line in the audit record.
     TaskSteps {
@@ -257,6 +279,7 @@ impl Operation {
                 | Self::KeyEdit { .. }
                 | Self::KeyRotate { .. }
                 | Self::KeyRevoke { .. }
+                | Self::TaskReconcile { .. }
                 | Self::PluginInstall { .. }
                 | Self::PluginActivate { .. }
                 | Self::PluginRollback { .. }

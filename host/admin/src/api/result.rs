@@ -17,6 +17,7 @@ use super::deployment::DeploymentView;
 use super::price::{PricePreview, PricesView};
 use super::price_version::{PriceChanges, PriceVersionView};
 use super::provider::{ProviderAccountView, ProviderView};
+use super::task::{RulingWord, TaskSummary};
 use super::webhook::{DeliveryView, ResentRange, WebhookView};
 use crate::http::access::caller::Role;
 
@@ -89,6 +90,18 @@ pub enum OperationResult {
     Deployment {
         /// The report.
         report: Box<DeploymentView>,
+    },
+    /// Tasks, newest first.
+    Tasks {
+        /// The tasks.
+        tasks: Vec<TaskSummary>,
+    },
+    /// A task after a ruling about its ambiguous call.
+    TaskRuled {
+        /// The task as it is now.
+        task: TaskSummary,
+        /// What was ruled.
+        ruling: RulingWord,
     },
     /// What a task did, oldest first.
     Steps {

@@ -142,6 +142,10 @@ impl AdminService {
                 let report = Box::new(self.deployment(number)?);
                 Ok(OperationResult::Deployment { report })
             }
+            Operation::TaskList { ambiguous, status, customer, limit } => {
+                self.list_tasks(ambiguous, (status, customer), limit).await
+            }
+            Operation::TaskReconcile { task, ruling } => self.reconcile(task, &ruling).await,
             Operation::TaskSteps { task } => self.read_steps(task).await,
             Operation::ProviderList => self.list_providers(),
             Operation::ProviderDrain { provider, account } => {
@@ -331,10 +335,16 @@ pub(crate) fn store_failed(error: StoreError) -> OperationError {
     }
 }
 
-/// Whether a request may change keys: anything but money, webhooks and what changes nothing.
+/// Whether a request may change keys: anything but money, tasks, webhooks and what changes nothing.
 fn changes_keys(command: &Command) -> bool {
     let Command::Administer { change: Some(change), .. } = command else { return false };
-    !matches!(**change, Command::Deposit { .. } | Command::AddCustomer { .. } | Command::Webhook { .. })
+    !matches!(
+        **change,
+        Command::Deposit { .. }
+            | Command::AddCustomer { .. }
+            | Command::Logged { .. }
+            | Command::Webhook { .. }
+    )
 }
 
 pub(crate) fn rejected(rejection: Rejection) -> OperationError {
@@ -342,6 +352,7 @@ pub(crate) fn rejected(rejection: Rejection) -> OperationError {
     match rejection {
         Rejection::NoCustomer(_)
         | Rejection::NoKey(_)
+        | Rejection::NoTask(_)
         | Rejection::NoWebhook(_)
         | Rejection::NoDelivery(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),

@@ -23,6 +23,7 @@ pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
         O::KeyRevoke { key } => ("revokeKey", format!("keys/{key}")),
         O::Webhook { request } => return webhook_line(request),
         O::ConsoleLink { role } => ("createLoginLink", format!("console/{role}")),
+        O::TaskReconcile { task, .. } => ("reconcileTask", format!("tasks/{task}")),
         O::TaskSteps { task } => ("listTaskSteps", format!("tasks/{task}/steps")),
         O::Reload => ("reloadConfig", "config".to_owned()),
         O::ProviderDrain { provider, account } => ("drainAccount", account_object(provider, account)),
@@ -43,6 +44,7 @@ pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
         | O::PriceDiff { .. }
         | O::PricePreview { .. }
         | O::ProviderList
+        | O::TaskList { .. }
         | O::PluginList
         | O::DeploymentList { .. }
         | O::DeploymentShow { .. } => return None,

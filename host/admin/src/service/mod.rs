@@ -35,3 +35,4 @@ pub use plugins::{Deployed, StoredStates};
 pub(crate) use providers::changes as account_changes;
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;
+pub(crate) use tasks::ruling_changes;

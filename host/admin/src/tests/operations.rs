@@ -34,6 +34,10 @@ fn example(name: &str) -> (Value, Option<&'static str>) {
         "audit" => (json!({"task": null, "limit": 5}), None),
         "reload" => (json!({}), Some("reloadConfig")),
         "console-link" => (json!({"role": "viewer"}), Some("createLoginLink")),
+        "task-list" => (json!({"limit": 5}), None),
+        "task-reconcile" => {
+            (json!({"task": TASK, "ruling": {"ruling": "resend", "reason": "r"}}), Some("reconcileTask"))
+        }
         "task-steps" => (json!({"task": TASK}), Some("listTaskSteps")),
         "price-preview" => (json!({"target": "images.generate", "body": {}}), None),
         "price-history" => (json!({"limit": 5}), None),

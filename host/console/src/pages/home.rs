@@ -74,7 +74,8 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
 }
 
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
-    let mut notices = of_plugins(pages).await?;
+    let mut notices: Vec<Notice> = of_ambiguous(pages).into_iter().collect();
+    notices.extend(of_plugins(pages).await?);
     notices.extend(of_customers(pages).await?);
     notices.extend(of_webhooks(pages).await?);
     notices.extend(of_audit(pages, now).await?);
@@ -96,6 +97,17 @@ async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> 
             @if more > 0 { p.muted { "and " (more) " more" } }
         }
     })
+}
+
+/// Tasks that wait for a ruling.
+fn of_ambiguous(pages: &PageContext) -> Option<Notice> {
+    let text = match pages.service.ambiguous_tasks() {
+        0 => return None,
+        1 => "1 task waits for a ruling about a call without a reply".to_owned(),
+        count => format!("{count} tasks wait for a ruling about a call without a reply"),
+    };
+    let link = "/tasks?ambiguous=true".to_owned();
+    Some(Notice { tone: Tone::Warn, word: "ambiguous", text, link, at: None })
 }
 
 /// Versions that cannot serve.

@@ -195,6 +195,7 @@ fn done(code: &str) -> Option<&'static str> {
         "resent-part" => "500 events are sent again. There are more; send again for the rest.",
         "resent-range" => "The events are sent again.",
         "resumed" => "The account gets new work again.",
+        "ruled" => "The ruling was carried out.",
         "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
         "saved" => "The key was saved.",

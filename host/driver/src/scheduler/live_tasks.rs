@@ -3,7 +3,7 @@
 //!
 //! One lock, held for moments and never across an await. Soft state: a restart rebuilds all of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::{Digest, TaskId, UnixMs, metric};
@@ -27,6 +27,8 @@ struct LiveTasksState {
     due: DueHeap,
     /// In order: what is dropped or asks again with others does so in the same order in every run.
     resources: BTreeMap<TaskId, TaskResources>,
+    /// Those that wait for an operator's ruling.
+    ambiguous: BTreeSet<TaskId>,
     waiters: HashMap<TaskId, Vec<oneshot::Sender<()>>>,
     /// By model: the provider at which its tasks have waited for their first permit.
     providers: HashMap<String, String>,
@@ -210,6 +212,21 @@ impl LiveTasks {
         self.lock().providers.get(model).cloned()
     }
 
+    /// Whether the task waits for an operator's ruling from now on. Told by its own steps only, which do not overlap.
+    pub(crate) fn note_ambiguous(&self, task: TaskId, is: bool) {
+        let mut state = self.lock();
+        let is = is && state.resources.contains_key(&task);
+        let has_changed = if is { state.ambiguous.insert(task) } else { state.ambiguous.remove(&task) };
+        if has_changed {
+            self.publish(&state);
+        }
+    }
+
+    /// How many tasks wait for an operator's ruling.
+    pub(crate) fn ambiguous(&self) -> usize {
+        self.lock().ambiguous.len()
+    }
+
     /// Takes the next due task.
     pub(crate) fn take_due(&self, now: UnixMs) -> Option<(TaskId, UnixMs)> {
         self.lock().due.take_due(now)
@@ -252,6 +269,7 @@ impl LiveTasks {
         let resources = {
             let mut state = self.lock();
             state.due.forget(task);
+            state.ambiguous.remove(&task);
             state.resources.remove(&task)
         };
         // Version and permit first: they are free when a request learns of the end. Another task may be granted the permit,
@@ -283,6 +301,7 @@ impl LiveTasks {
     #[expect(clippy::cast_precision_loss, reason = "a gauge")]
     fn publish(&self, state: &LiveTasksState) {
         metrics::gauge!(metric::TASKS_LIVE).set(state.resources.len() as f64);
+        metrics::gauge!(metric::TASKS_AMBIGUOUS).set(state.ambiguous.len() as f64);
     }
 
     fn lock(&self) -> MutexGuard<'_, LiveTasksState> {

@@ -2,7 +2,7 @@
 //!
 //! A `safe` call is not journalled: after a crash the plugin asks for it again. Any other call leaves a
 //! `Sent` record before its bytes leave, and its reply is on disk before a plugin sees it. A `Sent` record
-//! without a reply is ambiguous; the call's own policy resolves it, with an audit record.
+//! without a reply is ambiguous (`ambiguous`).
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::time::Duration;
 use gatehouse_media::ExtractError;
 use gatehouse_model::{
     AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task,
-    UnixMs, metric,
+    UnixMs,
 };
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
+use gatehouse_tasks::asks_after_outage;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Permits, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
@@ -63,8 +63,9 @@ impl DriverState {
                 account: permit.account().to_owned(),
             });
         }
+        let sent_at = self.now();
         if is_journalled {
-            run.task.phase = Phase::Sent { call: call.clone(), at: self.now() };
+            run.task.phase = Phase::Sent { call: call.clone(), at: sent_at };
             if let Some(outcome) = self.commit(run, None).await? {
                 return Ok(outcome);
             }
@@ -74,6 +75,11 @@ impl DriverState {
         let began = self.now();
         let event = self.send(&permit, &call, &mut run.task).await;
         run.log.exchange((began, self.now()), permit.account(), &call, &event);
+        if let Event::Outage(outage) = event
+            && asks_after_outage(&call, outage, self.upstream.asks_when_ambiguous(&call.provider))
+        {
+            return self.ask(run, call, (sent_at, Some(outage))).await;
+        }
         if let Event::Reply(reply) = &event {
             run.not_before = self.not_before(reply);
         }
@@ -191,7 +197,7 @@ impl DriverState {
     }
 
     /// The reply in the form that the call asks for.
-    async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    pub(super) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
         if call.reading == Reading::Cut {
             self.cut_reply(reply, call, task).await
         } else {
@@ -232,37 +238,6 @@ impl DriverState {
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
         Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
-    }
-
-    /// Resolves a `Sent` record without a reply: the process stopped in between.
-    pub(super) async fn resolve_ambiguous(
-        &self,
-        run: &mut RunContext,
-        call: Call,
-        at: UnixMs,
-    ) -> Result<StepOutcome, StoreError> {
-        let verdict = after_crash(&call);
-        metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);
-        let borrowed =
-            call.affinity.as_ref().and_then(|wanted| self.upstream.account_of(&call.provider, wanted));
-        let assigned = run.task.assignment.as_ref().map(|assigned| assigned.account.as_str());
-        let audit = format!(
-            "ambiguous {} to {} begun at {at} (account {}): {}",
-            call.method,
-            call.provider,
-            borrowed.as_deref().or(assigned).unwrap_or("none"),
-            verdict.as_str(),
-        );
-        tracing::warn!(task = %run.task.id, audit, "call outcome unknown after a restart");
-        run.log.decision(self.now(), &audit);
-        match verdict {
-            AfterCrash::Resend => {
-                run.task.phase = Phase::Call(call);
-                let instead = self.commit(run, Some(audit)).await?;
-                Ok(instead.unwrap_or(StepOutcome::Continue))
-            }
-            AfterCrash::Refund => self.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
-        }
     }
 }
 

@@ -138,5 +138,8 @@ fn is_perhaps_sent(phase: &Phase) -> bool {
 fn is_unsent(task: &Task) -> bool {
     // The account assignment becomes durable with the first attempt, before its bytes leave.
     task.assignment.is_none()
-        && !matches!(task.phase, Phase::Sent { .. } | Phase::Save(_) | Phase::SaveFailed(_))
+        && !matches!(
+            task.phase,
+            Phase::Sent { .. } | Phase::Ambiguous { .. } | Phase::Save(_) | Phase::SaveFailed(_)
+        )
 }

@@ -5,6 +5,8 @@
 //!      -> Run(event)  plugin decides: call | probe | wait | done | fail
 //!      -> Call        shared? with others, if they come in time (bulk); else
 //!                     permit, commit Sent (unless safe), bytes leave, commit the reply (unless safe)
+//!      -> Sent        after a crash: sent again, given up, or Ambiguous
+//!      -> Ambiguous   waits for an operator's ruling, until the deadline
 //!      -> Probe       facts for the plugin
 //!      -> Publish     copies, then the view is shown and the step goes on
 //!      -> Save        copies, then finish; SaveFailed likewise
@@ -14,6 +16,7 @@
 //! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a run that lost a race
 //! (a cancel, a deadline) changes nothing and starts over.
 
+mod ambiguous;
 pub(crate) mod bulk;
 mod call;
 mod cancel;
@@ -21,6 +24,7 @@ mod commit;
 pub(crate) mod log;
 mod media;
 mod plugin;
+pub(crate) mod reconcile;
 mod run;
 mod run_context;
 mod time_out;

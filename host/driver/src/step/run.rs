@@ -41,6 +41,7 @@ impl DriverState {
         let mut run = RunContext::new(task, self.live.account_permit(id));
         run.step_permit = Some(permit);
         run.log = StepLog::after(self.live.take_quiet(id));
+        self.live.note_ambiguous(id, run.task.phase.ambiguous_call().is_some());
         loop {
             match self.run_phase(&mut run).await? {
                 StepOutcome::Continue => {}
@@ -78,6 +79,7 @@ impl DriverState {
             Phase::Run(event) => self.run_plugin(run, event).await,
             Phase::Call(call) => self.call(run, call).await,
             Phase::Sent { call, at } => self.resolve_ambiguous(run, call, at).await,
+            Phase::Ambiguous { .. } => Ok(self.await_ruling(run)),
             Phase::Probe(probes) => self.probe(run, probes).await,
             Phase::Wait(until) if now >= until => {
                 run.task.phase = Phase::Run(Event::Timer);

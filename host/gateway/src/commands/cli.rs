@@ -10,7 +10,8 @@ use gatehouse_model::{Credits, Digest, TaskId};
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
 use super::price_args::PricesCommand;
-use super::values::OutputArgs;
+use super::task_args::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
+use super::values::{OutputArgs, SandboxArgs};
 use super::webhook_args::WebhookCommand;
 
 const EXIT_CODES: &str = "\
@@ -71,6 +72,12 @@ pub(crate) enum Command {
     /// Show the prices of a running gateway, and what a request would cost
     #[command(subcommand)]
     Prices(PricesCommand),
+    /// List tasks of all customers, newest first
+    #[command(after_help = "Example:\n  gatehouse tasks --ambiguous")]
+    Tasks(TasksArgs),
+    /// Say what became of a call that left and has no reply
+    #[command(after_help = RECONCILE_HELP)]
+    Reconcile(ReconcileArgs),
     /// Show what a task did: its plugin's steps and its exchanges with providers; leaves a line in the audit record
     #[command(after_help = "Example:\n  gatehouse steps task_01jz3k8m4n5p6q7r8s9t0v1w2x --json")]
     Steps {
@@ -296,17 +303,6 @@ pub(crate) enum PluginCommand {
     /// For authors.
     #[command(flatten)]
     Author(AuthorCommand),
-}
-
-/// Behaviour of the simulated providers.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct SandboxArgs {
-    /// Milliseconds a job takes
-    #[arg(long, default_value_t = 2000)]
-    pub(crate) job_ms: u64,
-    /// Seconds a provider's own link lives
-    #[arg(long, default_value_t = 600)]
-    pub(crate) link_seconds: u64,
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod packaging;
 mod price_args;
 mod print;
 mod run;
+mod task_args;
 mod values;
 mod webhook_args;
 

@@ -7,7 +7,7 @@ use gatehouse_model::CustomerId;
 
 use super::cli::{AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, ProviderCommand};
 use super::values::OutputArgs;
-use super::{key_args, price_args, webhook_args};
+use super::{key_args, price_args, task_args, webhook_args};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -31,6 +31,8 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
             Ok((Operation::ConsoleLink { role }, output))
         }
         Command::Prices(command) => price_args::operation(command),
+        Command::Tasks(args) => Ok(task_args::list(args)),
+        Command::Reconcile(args) => task_args::reconcile(args),
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use gatehouse_admin::Operation;
 use gatehouse_model::CustomerId;
 
-use super::values::OutputArgs;
+use super::values::{OutputArgs, read_json};
 
 /// Commands about prices.
 #[derive(Debug, Subcommand)]
@@ -58,19 +58,10 @@ pub(super) fn operation(command: PricesCommand) -> Result<(Operation, OutputArgs
     Ok(match command {
         PricesCommand::Show(output) => (Operation::Prices, output),
         PricesCommand::Preview { target, body, customer, book, output } => {
-            let (body, customer) = (read_body(&body)?, customer.map(CustomerId));
+            let (body, customer) = (read_json("the body", &body)?, customer.map(CustomerId));
             (Operation::PricePreview { target, body, customer, book }, output)
         }
         PricesCommand::History { limit, output } => (Operation::PriceHistory { limit }, output),
         PricesCommand::Diff { book, against, output } => (Operation::PriceDiff { book, against }, output),
     })
-}
-
-/// JSON, or the JSON of a file behind an `@`.
-fn read_body(text: &str) -> Result<serde_json::Value, String> {
-    let (name, text) = match text.strip_prefix('@') {
-        None => ("the body", text.to_owned()),
-        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
-    };
-    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
 }

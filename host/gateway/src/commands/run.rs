@@ -10,12 +10,12 @@ use gatehouse_admin::{Operation, OperationError, OperationResult};
 
 use super::author;
 use super::author_args::AuthorCommand;
-use super::cli::{Cli, Command, PluginCommand, SandboxArgs, ServeArgs};
+use super::cli::{Cli, Command, PluginCommand, ServeArgs};
 use super::confirm;
 use super::execute::{self, ExecuteError};
 use super::operation::{operation, read_defaults};
 use super::print;
-use super::values::OutputArgs;
+use super::values::{OutputArgs, SandboxArgs};
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;

@@ -1,4 +1,4 @@
-//! The forms of values on the command line: expiries, networks, ids of keys; and the options of every output.
+//! The forms of values on the command line: expiries, networks, ids of keys, JSON; and the options of every output.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -60,6 +60,26 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
 /// A key's id, from the id itself or from a whole key.
 pub(crate) fn key_id(text: &str) -> KeyId {
     text.strip_prefix("sk-").map_or_else(|| KeyId::from(text), |key| KeyId(key.chars().take(10).collect()))
+}
+
+/// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
+pub(super) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
+    let (name, text) = match text.strip_prefix('@') {
+        None => (name, text.to_owned()),
+        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
+    };
+    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
+}
+
+/// Behaviour of the simulated providers.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SandboxArgs {
+    /// Milliseconds a job takes
+    #[arg(long, default_value_t = 2000)]
+    pub(crate) job_ms: u64,
+    /// Seconds a provider's own link lives
+    #[arg(long, default_value_t = 600)]
+    pub(crate) link_seconds: u64,
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Pages of all customers' tasks, newest first: by time, status, key, family and customer, together in any way.
+//! Pages of all customers' tasks, newest first: by time, status, key, family, customer and whether an operator is asked about
+//! them, together in any way.
 //!
 //! Each filter is a list of ids in the order of time, or a few of them. A page goes down all its filters at once: the newest
 //! id below the present one that every filter has is the next task. Where filters have little in common that takes long, so
@@ -13,7 +14,7 @@ use redb::{ReadOnlyTable, ReadTransaction, TableError};
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey, Row};
 use crate::listing::page::{TaskQuery, lists_of};
-use crate::listing::task_index::{ALL, BY_FAMILY, BY_KEY, BY_STATUS};
+use crate::listing::task_index::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
 use crate::store::Store;
 use crate::tables::task_in;
 
@@ -28,6 +29,8 @@ pub struct AllTasksQuery {
     pub families: Vec<String>,
     /// Of this customer.
     pub customer: Option<CustomerId>,
+    /// Only those whose call is ambiguous and waits for a ruling.
+    pub ambiguous: bool,
     /// Of this canonical model.
     pub model: Option<String>,
     /// Created in this time.
@@ -45,6 +48,7 @@ impl Default for AllTasksQuery {
             keys: Vec::new(),
             families: Vec::new(),
             customer: None,
+            ambiguous: false,
             model: None,
             created: UnixMs(0)..UnixMs(u64::MAX),
             after: None,
@@ -162,6 +166,7 @@ impl Filters {
         }
         add(BY_KEY, query.keys.iter().map(|key| key.0.clone()).collect())?;
         add(BY_FAMILY, query.families.clone())?;
+        add(AMBIGUOUS, if query.ambiguous { vec![String::new()] } else { vec![] })?;
         if let Some(customer) = &query.customer {
             let index = index()?;
             let of = TaskQuery { model: query.model.clone(), ..TaskQuery::default() };

@@ -1,5 +1,6 @@
 //! The index of tasks: a row of each task, live or ended, by customer, status, model and id, in one table a day of creation;
-//! in the same table its rows for all customers, by status, by key and by family.
+//! in the same table its rows for all customers, by status, by key and by family, and those of tasks that wait for an
+//! operator's ruling.
 //!
 //! Owns how the index follows the tasks: a row is written, moved or dropped in the batch that does the same to its
 //! task, so that neither is ever there without the other. Builds it anew for a store that has none, and tells where it
@@ -14,7 +15,8 @@ use redb::{
     ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
     WriteTransaction,
 };
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey};
@@ -30,6 +32,26 @@ pub(crate) struct IndexedTask {
     family: String,
     status: Status,
     model: String,
+    #[serde(rename = "phase", deserialize_with = "is_ambiguous")]
+    ambiguous: bool,
+}
+
+/// Whether a phase is [`Phase::Ambiguous`]. What is in it is passed over.
+fn is_ambiguous<'de, D: Deserializer<'de>>(phase: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    enum Name {
+        Run(IgnoredAny),
+        Call(IgnoredAny),
+        Sent(IgnoredAny),
+        Ambiguous(IgnoredAny),
+        Probe(IgnoredAny),
+        Wait(IgnoredAny),
+        Publish(IgnoredAny),
+        Save(IgnoredAny),
+        SaveFailed(IgnoredAny),
+        Over,
+    }
+    Ok(matches!(Name::deserialize(phase)?, Name::Ambiguous(_)))
 }
 
 type RowKey<'a> = (&'a str, &'a str, &'a str, u128);
@@ -42,6 +64,8 @@ pub(crate) const BY_STATUS: &str = "status";
 pub(crate) const BY_KEY: &str = "key";
 /// The same by family.
 pub(crate) const BY_FAMILY: &str = "family";
+/// Tasks that wait for a ruling; their value is empty.
+pub(crate) const AMBIGUOUS: &str = "ambiguous";
 
 impl IndexedTask {
     fn of(task: &Task) -> Self {
@@ -51,23 +75,25 @@ impl IndexedTask {
             family: task.family.clone(),
             status: task.status,
             model: task.model.clone(),
+            ambiguous: task.phase.ambiguous_call().is_some(),
         }
     }
 
-    /// Rows that move when the status changes, then the others.
-    fn rows(&self, id: TaskId) -> [RowKey<'_>; ROWS] {
+    /// Rows that move when the status changes, then the others; the last one only while an operator is asked.
+    fn rows(&self, id: TaskId) -> [Option<RowKey<'_>>; ROWS] {
         let (status, id) = (self.status.as_str(), id.bits());
         [
-            (self.customer.0.as_str(), status, self.model.as_str(), id),
-            (ALL, BY_STATUS, status, id),
-            (ALL, BY_KEY, self.key.0.as_str(), id),
-            (ALL, BY_FAMILY, self.family.as_str(), id),
+            Some((self.customer.0.as_str(), status, self.model.as_str(), id)),
+            Some((ALL, BY_STATUS, status, id)),
+            Some((ALL, BY_KEY, self.key.0.as_str(), id)),
+            Some((ALL, BY_FAMILY, self.family.as_str(), id)),
+            self.ambiguous.then_some((ALL, AMBIGUOUS, "", id)),
         ]
     }
 }
 
-/// Rows of one task.
-const ROWS: usize = 4;
+/// Rows of one task, at most.
+const ROWS: usize = 5;
 
 /// The tables of the days a transaction writes to. Each is opened once.
 pub(crate) struct TaskIndex<'txn> {
@@ -89,12 +115,16 @@ impl<'txn> TaskIndex<'txn> {
         let (table, rows) = (self.day(task.id)?, now.rows(task.id));
         let old = before.as_ref().map(|before| before.rows(task.id));
         for (at, row) in rows.into_iter().enumerate() {
-            match old.map(|old| old[at]) {
-                Some(old) if old == row => continue,
-                Some(old) => drop(table.remove(old)?),
-                None => {}
+            let old = old.and_then(|old| old[at]);
+            if old == row {
+                continue;
             }
-            table.insert(row, ())?;
+            if let Some(old) = old {
+                table.remove(old)?;
+            }
+            if let Some(row) = row {
+                table.insert(row, ())?;
+            }
         }
         Ok(())
     }
@@ -127,7 +157,7 @@ pub(crate) fn build(txn: &WriteTransaction) -> Result<u64, StoreError> {
         for row in rows.iter()? {
             let (id, row) = row?;
             let (id, task) = (TaskId::from_bits(id.value()), decode::<IndexedTask>(name, row.value())?);
-            for row in task.rows(id) {
+            for row in task.rows(id).into_iter().flatten() {
                 index.day(id)?.insert(row, ())?;
             }
             tasks += 1;
@@ -162,14 +192,17 @@ impl<'txn> IndexCheck<'txn> {
 
     /// The next task.
     pub(crate) fn task(&mut self, task: &Task, examination: &mut Examination) -> Result<(), StoreError> {
-        let mut listed = 0;
+        let indexed = IndexedTask::of(task);
+        let rows = indexed.rows(task.id).into_iter().flatten();
+        let (mut listed, mut expected) = (0, 0);
         if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day()) {
-            for row in IndexedTask::of(task).rows(task.id) {
-                listed += usize::from(table.get(row)?.is_some());
+            for row in rows {
+                expected += 1;
+                listed += u64::from(table.get(row)?.is_some());
             }
-            *found += listed as u64;
+            *found += listed;
         }
-        if listed < ROWS {
+        if listed == 0 || listed < expected {
             examination.look_up(format!("task {}: the index does not list it as it is", task.id));
         }
         Ok(())
@@ -186,7 +219,7 @@ impl<'txn> IndexCheck<'txn> {
                 let (customer, status, model, id) = row.value();
                 let id = TaskId::from_bits(id);
                 let task = task_in(self.txn, id)?.map(|task| IndexedTask::of(&task));
-                if task.is_some_and(|task| task.rows(id).contains(&row.value())) {
+                if task.is_some_and(|task| task.rows(id).contains(&Some(row.value()))) {
                     continue;
                 }
                 examination.look_up(if customer == ALL {

@@ -110,18 +110,19 @@ struct Counts {
     /// Where the file's length was in doubt.
     lengths: usize,
     /// States with a request that joined and waits, with one that is being delivered, with a result of a task that
-    /// goes on, and with names.
-    cases: [usize; 4],
+    /// goes on, with names, and with an ambiguous call.
+    cases: [usize; 5],
 }
 
 /// Which of [`Counts::cases`] a state is.
-fn cases(storage: &MemoryLedgerStorage) -> [bool; 4] {
+fn cases(storage: &MemoryLedgerStorage) -> [bool; 5] {
     let any = |is: fn(&Task) -> bool| storage.live_tasks().any(is);
     [
         any(|task| !task.joined.is_empty()),
         any(|task| matches!(task.phase, Phase::Run(Event::Joined(_))) && !task.brief.is_empty()),
         any(|task| !task.public.is_empty()),
         storage.names().next().is_some(),
+        any(|task| task.phase.ambiguous_call().is_some()),
     ]
 }
 
@@ -229,7 +230,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
             total.while_recovering += counts.while_recovering;
             total.ahead += counts.ahead;
             total.lengths += counts.lengths;
-            (0..4).for_each(|case| total.cases[case] += counts.cases[case]);
+            (0..5).for_each(|case| total.cases[case] += counts.cases[case]);
         }
     };
     std::thread::scope(|scope| {

@@ -21,7 +21,7 @@ mod workload;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Task, TaskId};
+use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Phase, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
     Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
@@ -150,15 +150,17 @@ impl Dump {
 type UsageRowKey = (String, String, u32, String);
 
 /// The rows of a task: the one of its customer, then those for all customers.
-fn indexed(task: &Task) -> [(String, String, String, u128); 4] {
+fn indexed(task: &Task) -> Vec<(String, String, String, u128)> {
     let all = |list: &str, value: &str| (String::new(), list.to_owned(), value.to_owned(), task.id.bits());
     let status = task.status.as_str();
-    [
+    let mut rows = vec![
         (task.customer.0.clone(), status.to_owned(), task.model.clone(), task.id.bits()),
         all("status", status),
         all("key", &task.key.0),
         all("family", &task.family),
-    ]
+    ];
+    rows.extend(matches!(task.phase, Phase::Ambiguous { .. }).then(|| all("ambiguous", "")));
+    rows
 }
 
 /// Sums of keys, of customers and of all, by what `period` gives.

@@ -58,7 +58,7 @@ impl Workload {
     }
 
     fn template(&mut self) -> CommandTemplate {
-        match self.random.usize(..32) {
+        match self.random.usize(..38) {
             0..=8 => self.submit(),
             9..=13 => CommandTemplate::Advance {
                 task: self.live(),
@@ -107,6 +107,11 @@ impl Workload {
                 quota: Some(50),
                 hours: None,
             },
+            31 | 32 => CommandTemplate::Send { task: self.live(), late: 0 },
+            33 | 34 => CommandTemplate::Lose { task: self.live(), late: 0 },
+            35 | 36 => {
+                CommandTemplate::Reconcile { task: self.live(), late: None, ruling: self.random.u8(..3) }
+            }
             // The first three keys stay good, or nothing more would happen.
             _ if self.keys > 3 => CommandTemplate::RevokeKey { key: self.keys - 1 },
             _ => CommandTemplate::Audit { task: None },

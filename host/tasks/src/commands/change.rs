@@ -1,6 +1,8 @@
 //! What progress and an end write into a task's record. Shapes only; the rules are in `task`.
 
-use gatehouse_model::{AccountAssignment, BlobId, Claim, Credits, Digest, Media, Phase, Status, TaskFailure};
+use gatehouse_model::{
+    AccountAssignment, BlobId, Claim, Credits, Digest, Media, Phase, Reply, Status, TaskFailure,
+};
 use serde::{Deserialize, Serialize};
 
 /// A result with its products copied, as clients and follow-ups read it.
@@ -23,7 +25,7 @@ pub struct Change {
     pub status: Status,
     /// 0 to 100; more counts as 100.
     pub progress: u8,
-    /// What to do next; not [`Phase::Over`].
+    /// What to do next; not [`Phase::Over`], and [`Phase::Ambiguous`] only for a call that was sent.
     pub phase: Phase,
     /// A new state and its version.
     pub state: Option<(u32, Vec<u8>)>,
@@ -81,6 +83,34 @@ impl Ending {
     pub fn claims(&self) -> &[Claim] {
         match self {
             Self::Completed { claims, .. } | Self::Failed { claims, .. } => claims,
+        }
+    }
+}
+
+/// What an operator says of an ambiguous call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reconciliation {
+    /// The provider answered so: the task goes on as if the reply had come.
+    Adopt {
+        /// The reply.
+        reply: Reply,
+        /// What was cut out of it; the task's from now on.
+        blobs: Vec<BlobId>,
+    },
+    /// The task fails and its hold is given back; its client reads the reason.
+    Fail,
+    /// The same call is sent once more.
+    Resend,
+}
+
+impl Reconciliation {
+    /// The word for metrics, the audit record and the log of steps.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Adopt { .. } => "adopt",
+            Self::Fail => "fail",
+            Self::Resend => "resend",
         }
     }
 }

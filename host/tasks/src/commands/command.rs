@@ -7,7 +7,7 @@ use gatehouse_model::{
 use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
-use crate::commands::change::{Change, Ending};
+use crate::commands::change::{Change, Ending, Reconciliation};
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::records::record::OperatorRecord;
 use crate::responses::record::{ResponseLimits, ResponseRecord};
@@ -149,7 +149,7 @@ pub enum Command {
     },
     /// A change of a task with the steps that led to it: they are kept in its log, if the change is made.
     Logged {
-        /// What changes: [`Command::Advance`] or [`Command::Finish`].
+        /// What changes: [`Command::Advance`], [`Command::Finish`] or [`Command::Reconcile`].
         change: Box<Command>,
         /// Oldest first.
         steps: Vec<StepRecord>,
@@ -161,6 +161,19 @@ pub enum Command {
     AddCustomer {
         /// Its id.
         id: CustomerId,
+        /// When.
+        at: UnixMs,
+    },
+    /// An operator's ruling about a task's ambiguous call, until the task's deadline.
+    Reconcile {
+        /// The task.
+        id: TaskId,
+        /// The revision that the operator saw; `None` for the present one.
+        revision: Option<u64>,
+        /// What becomes of the call.
+        ruling: Reconciliation,
+        /// Why, for the audit record; the client of a task that fails reads it too. 1 to 500 bytes.
+        reason: String,
         /// When.
         at: UnixMs,
     },
@@ -249,7 +262,8 @@ impl Command {
     #[must_use]
     pub fn task(&self) -> Option<TaskId> {
         match self {
-            Self::Advance { id, .. } | Self::Finish { id, .. } => Some(*id),
+            Self::Administer { change, .. } => change.as_ref()?.task(),
+            Self::Advance { id, .. } | Self::Finish { id, .. } | Self::Reconcile { id, .. } => Some(*id),
             Self::Join { parent, .. } => Some(*parent),
             Self::Logged { change, .. } => change.task(),
             Self::Submit { task, .. } => Some(task.id),
@@ -291,6 +305,6 @@ pub enum Applied {
         /// Send the command again.
         more: bool,
     },
-    /// The task after [`Command::Advance`] or [`Command::Finish`].
+    /// The task after [`Command::Advance`], [`Command::Finish`] or [`Command::Reconcile`].
     Task(Box<Task>),
 }

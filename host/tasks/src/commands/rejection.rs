@@ -10,6 +10,9 @@ use crate::ledger::hold::HoldId;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
+    /// A call of the task is ambiguous; only a ruling or a bad end leads on.
+    #[error("task {0} has an ambiguous call, which an operator settles first")]
+    Ambiguous(TaskId),
     /// A customer of that id is open already.
     #[error("account {0} exists already")]
     CustomerExists(CustomerId),
@@ -92,6 +95,14 @@ pub enum Rejection {
     /// No webhook of that id.
     #[error("no webhook {0}")]
     NoWebhook(WebhookId),
+    /// The reply of the ambiguous call is a file, which no operator can hand in.
+    #[error(
+        "task {0}: the reply of its call is kept as a file and cannot be adopted; resend it or fail the task"
+    )]
+    NotAdoptable(TaskId),
+    /// No call of the task waits for a ruling.
+    #[error("task {0} is not ambiguous: none of its calls waits for a ruling")]
+    NotAmbiguous(TaskId),
     /// The sum does not fit.
     #[error("the amount does not fit into the ledger")]
     Overflow,
@@ -111,6 +122,9 @@ pub enum Rejection {
         /// What is left of the quota.
         remaining: Credits,
     },
+    /// The deadline of the task has passed: it fails and is refunded, whatever is ruled.
+    #[error("the time of task {0} is over: it fails and is refunded")]
+    RulingTooLate(TaskId),
     /// The task has moved on since the command was made: by its own steps, or by a request that joined it.
     #[error("the task has moved on to revision {current}")]
     Stale {

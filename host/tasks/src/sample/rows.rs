@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::{
-    BlobId, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest, KeyId, KeyPolicy,
-    Phase, RequestId, Status, Task, TaskFailure, TaskId, UnixMs,
+    BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
+    KeyId, KeyPolicy, Payload, Phase, Reading, Replay, Reply, RequestId, Status, Target, Task, TaskFailure,
+    TaskId, UnixMs,
 };
 
-use crate::commands::change::{Change, Ending, ResultRecord};
+use crate::commands::change::{Change, Ending, Reconciliation, ResultRecord};
 use crate::commands::request::{JoinRequest, JudgedTask};
 
 /// When every sample begins: a little before midnight, so that days change.
@@ -114,6 +115,38 @@ pub fn change(status: Status, progress: u8) -> Change {
 #[must_use]
 pub fn delivery(status: Status, progress: u8) -> Change {
     Change { phase: Phase::Wait(START), deliver: true, ..change(status, progress) }
+}
+
+/// A call that may not be repeated.
+#[must_use]
+pub fn sent_call() -> Call {
+    Call {
+        provider: "sample".into(),
+        method: "POST".into(),
+        target: Target::Path("/jobs".into()),
+        headers: vec![],
+        body: Payload::None,
+        timeout_ms: 1000,
+        replay: Replay::Once,
+        affinity: None,
+        reading: Reading::Whole,
+        credentials: true,
+        shared: None,
+    }
+}
+
+/// The ruling of that number: resend, fail, adopt.
+#[must_use]
+pub fn ruled(number: u8) -> Reconciliation {
+    match number {
+        0 => Reconciliation::Resend,
+        1 => Reconciliation::Fail,
+        _ => {
+            let body = Body::Inline(Bytes::from_static(b"{}"));
+            let reply = Reply { status: 200, headers: vec![], body, affinity: String::new() };
+            Reconciliation::Adopt { reply, blobs: vec![BlobId::from_bits(number.into())] }
+        }
+    }
 }
 
 /// A result that names that number.

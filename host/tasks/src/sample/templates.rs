@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Status, Task, TaskId, UnixMs, Usage,
+    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Phase, Status, Task, TaskId, UnixMs, Usage,
 };
 use proptest::bool::weighted;
 use proptest::collection::vec;
@@ -20,7 +20,7 @@ use crate::commands::command::Command;
 use crate::commands::request::{Idempotency, JudgedTask};
 use crate::sample::rows::{
     START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
-    request_id, result, task, task_id,
+    request_id, result, ruled, sent_call, task, task_id,
 };
 use crate::storage::memory::MemoryLedgerStorage;
 
@@ -32,23 +32,104 @@ pub const ANY_LIVE: u8 = 4;
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the fields are those of the commands they become")]
 pub enum CommandTemplate {
-    AddKey { key: u8, customer: u8, quota: Option<i64>, hours: Option<u8> },
-    Advance { task: u8, late: u64, status: Status, progress: u8, deliver: bool, view: Option<u8> },
-    Audit { task: Option<u8> },
-    Deposit { customer: u8, amount: i64 },
-    DropHistory { days: u32 },
-    EditKey { key: u8, late: u64, quota: Option<i64>, concurrency: Option<u8>, of_model: Option<u8> },
-    Finish { task: u8, late: u64, cost: Option<i64>, view: Option<u8>, names: Vec<u8> },
-    Hold { request: u8, key: u8, amount: i64, steps: u32 },
-    Join { task: u8, late: u64, key: u8, price: i64, token: Option<(u8, u8)> },
-    AddCustomer { customer: u8 },
-    Release { request: u8 },
-    RevokeKey { key: u8 },
-    RotateKey { key: u8, new: u8, steps: u32 },
-    Settle { request: u8, amount: i64 },
-    Submit { task: u8, key: u8, customer: u8, price: i64, token: Option<(u8, u8)> },
-    Sweep { limit: usize },
-    SweepHolds { limit: usize },
+    AddKey {
+        key: u8,
+        customer: u8,
+        quota: Option<i64>,
+        hours: Option<u8>,
+    },
+    Advance {
+        task: u8,
+        late: u64,
+        status: Status,
+        progress: u8,
+        deliver: bool,
+        view: Option<u8>,
+    },
+    /// A call is about to leave.
+    Send {
+        task: u8,
+        late: u64,
+    },
+    /// Its reply does not come, and an operator is asked.
+    Lose {
+        task: u8,
+        late: u64,
+    },
+    /// The operator says what becomes of it: resend, fail, adopt.
+    Reconcile {
+        task: u8,
+        late: Option<u64>,
+        ruling: u8,
+    },
+    Audit {
+        task: Option<u8>,
+    },
+    Deposit {
+        customer: u8,
+        amount: i64,
+    },
+    DropHistory {
+        days: u32,
+    },
+    EditKey {
+        key: u8,
+        late: u64,
+        quota: Option<i64>,
+        concurrency: Option<u8>,
+        of_model: Option<u8>,
+    },
+    Finish {
+        task: u8,
+        late: u64,
+        cost: Option<i64>,
+        view: Option<u8>,
+        names: Vec<u8>,
+    },
+    Hold {
+        request: u8,
+        key: u8,
+        amount: i64,
+        steps: u32,
+    },
+    Join {
+        task: u8,
+        late: u64,
+        key: u8,
+        price: i64,
+        token: Option<(u8, u8)>,
+    },
+    AddCustomer {
+        customer: u8,
+    },
+    Release {
+        request: u8,
+    },
+    RevokeKey {
+        key: u8,
+    },
+    RotateKey {
+        key: u8,
+        new: u8,
+        steps: u32,
+    },
+    Settle {
+        request: u8,
+        amount: i64,
+    },
+    Submit {
+        task: u8,
+        key: u8,
+        customer: u8,
+        price: i64,
+        token: Option<(u8, u8)>,
+    },
+    Sweep {
+        limit: usize,
+    },
+    SweepHolds {
+        limit: usize,
+    },
 }
 
 impl CommandTemplate {
@@ -69,6 +150,21 @@ impl CommandTemplate {
                     change: Box::new(Change { view: view.map(result), ..change }),
                     at,
                 }
+            }
+            Self::Send { task, late } => {
+                let id = chosen(storage, task, |live| matches!(live.phase, Phase::Run(_)));
+                let phase = Phase::Sent { call: sent_call(), at };
+                moved(storage, (id, late), phase, at)
+            }
+            Self::Lose { task, late } => {
+                let id = chosen(storage, task, |live| matches!(live.phase, Phase::Sent { .. }));
+                let phase = Phase::Ambiguous { call: sent_call(), at, outage: None };
+                moved(storage, (id, late), phase, at)
+            }
+            Self::Reconcile { task, late, ruling } => {
+                let id = chosen(storage, task, |live| live.phase.ambiguous_call().is_some());
+                let revision = late.map(|late| revision(storage, id).saturating_sub(late));
+                Command::Reconcile { id, revision, ruling: ruled(ruling), reason: "it was seen".into(), at }
             }
             Self::Audit { task } => {
                 Command::Audit { task: task.map(task_id), text: "it was noticed".into(), at }
@@ -153,6 +249,7 @@ impl CommandTemplate {
             Self::Submit { task: number, key, customer, price, token } => Command::Submit {
                 task: Box::new(Task {
                     customer: customer_of(storage, key, customer),
+                    deadline: at.plus(STEP * 36),
                     ..task(number, key, customer, price, at)
                 }),
                 idempotency: token.map(|token| idempotency(key, token, at)),
@@ -161,6 +258,13 @@ impl CommandTemplate {
             Self::SweepHolds { limit } => Command::SweepHolds { now: at, limit },
         }
     }
+}
+
+/// A task's next phase, and nothing else.
+fn moved(storage: &MemoryLedgerStorage, (id, late): (TaskId, u64), phase: Phase, at: UnixMs) -> Command {
+    let revision = revision(storage, id).saturating_sub(late);
+    let change = Box::new(Change { phase, ..change(Status::Pending, 0) });
+    Command::Advance { id, revision, change, at }
 }
 
 /// The customer of that number; mostly the key's own, also where a rotation made the key.
@@ -255,6 +359,10 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
                 CommandTemplate::Advance { task, late, status, progress, deliver, view }
             }
         ),
+        4 => (0..6_u8, late()).prop_map(|(task, late)| CommandTemplate::Send { task, late }),
+        4 => (0..6_u8, late()).prop_map(|(task, late)| CommandTemplate::Lose { task, late }),
+        4 => (0..6_u8, option::of(late()), 0..3_u8)
+            .prop_map(|(task, late, ruling)| CommandTemplate::Reconcile { task, late, ruling }),
         1 => option::of(0..6_u8).prop_map(|task| CommandTemplate::Audit { task }),
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),

@@ -67,8 +67,18 @@ pub(crate) fn audit<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// A brief is handed over by the event it came for, and each request that joined is delivered once.
+/// An ambiguous call waits for its ruling. A brief is handed over by the event it came for, and each request that joined is
+/// delivered once.
 fn check(task: &Task, change: &Change) -> Result<(), Rejection> {
+    if task.phase.ambiguous_call().is_some() {
+        return Err(Rejection::Ambiguous(task.id));
+    }
+    if let Some(lost) = change.phase.ambiguous_call()
+        && !matches!(&task.phase, Phase::Sent { call, .. } if call == lost)
+    {
+        let problem = "expected the call that was sent; no other can be ambiguous";
+        return Err(Rejection::malformed("change.phase", problem));
+    }
     if change.deliver {
         if task.joined.is_empty() {
             return Err(Rejection::malformed(

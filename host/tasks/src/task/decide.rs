@@ -1,10 +1,12 @@
 //! Decisions about a task that depend on nothing but the task and the time.
 
-use gatehouse_model::{Call, FailureKind, Replay, Task, TaskFailure, UnixMs};
+use gatehouse_model::{Call, FailureKind, Outage, Replay, Task, TaskFailure, UnixMs};
 
 /// What to do about a call whose bytes may have left and whose reply is not on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AfterCrash {
+    /// Keep the task as it is, until an operator says what became of the call or its time is over.
+    Ask,
     /// Fail the task and give its hold back: nobody knows whether the provider works on it, and the user
     /// must not pay twice for a guess.
     Refund,
@@ -17,19 +19,33 @@ impl AfterCrash {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Ask => "ask",
             Self::Refund => "refund",
             Self::Resend => "resend",
         }
     }
 }
 
-/// The policy for an ambiguous call (I13).
+/// The policy for an ambiguous call (I13); `asks` where the operator wants to be asked about those that may not be
+/// repeated.
 #[must_use]
-pub fn after_crash(call: &Call) -> AfterCrash {
+pub fn after_crash(call: &Call, asks: bool) -> AfterCrash {
     match call.replay {
         Replay::Safe | Replay::Token => AfterCrash::Resend,
+        Replay::Once if asks => AfterCrash::Ask,
         Replay::Once => AfterCrash::Refund,
     }
+}
+
+/// Whether an operator is asked about a call that ended so, where `asks` says that the operator wants to be: it left, may
+/// not be repeated, and its reply is not in hand.
+#[must_use]
+pub fn asks_after_outage(call: &Call, outage: Outage, asks: bool) -> bool {
+    let has_left = match outage {
+        Outage::Timeout | Outage::Broken | Outage::TooLarge => true,
+        Outage::Unreachable | Outage::Refused => false,
+    };
+    asks && has_left && call.replay == Replay::Once
 }
 
 /// Whether the task must now be ended as [`timed_out`]; never before its deadline (I12).

@@ -40,9 +40,12 @@ pub(crate) fn finish<B: LedgerStorage>(
     Ok(Applied::Task(Box::new(task)))
 }
 
-/// A task completes with everything that joined it, and at no less than that costs.
+/// A task completes with everything that joined it, at no less than that costs, and not while a call is ambiguous.
 fn check_joins(task: &Task, ending: &Ending) -> Result<(), Rejection> {
     let Ending::Completed { cost, .. } = ending else { return Ok(()) };
+    if task.phase.ambiguous_call().is_some() {
+        return Err(Rejection::Ambiguous(task.id));
+    }
     if !task.joined.is_empty() {
         return Err(Rejection::JoinsPending(task.joined.len()));
     }

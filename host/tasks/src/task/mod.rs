@@ -8,5 +8,6 @@ pub(crate) mod decide;
 pub(crate) mod finish;
 pub(crate) mod idempotency;
 pub(crate) mod join;
+pub(crate) mod reconcile;
 pub(crate) mod submit;
 pub(crate) mod sweep;

@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use super::run;
-use crate::commands::change::Ending;
+use crate::commands::change::{Ending, Reconciliation};
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::sample::{START, STEP, command_sequences};
@@ -37,6 +37,15 @@ fn case(
         (Command::Submit { task, .. }, Ok(Applied::Submitted(_))) if is_rotated(before, &task.key) => {
             "submitted through a rotated key"
         }
+        (Command::Reconcile { ruling, .. }, Ok(_)) => match ruling {
+            Reconciliation::Resend => "ruled to resend",
+            Reconciliation::Fail => "ruled to fail",
+            Reconciliation::Adopt { .. } => "ruled to adopt",
+        },
+        (Command::Reconcile { .. }, Err(Rejection::RulingTooLate(_))) => "ruled too late",
+        (Command::Reconcile { .. }, Err(Rejection::Stale { .. })) => "ruled on what has moved on",
+        (Command::Reconcile { .. }, Err(Rejection::NotAmbiguous(_))) => "ruled on what is not ambiguous",
+        (_, Err(Rejection::Ambiguous(_))) => "went on without a ruling",
         (Command::Join { .. }, Ok(Applied::Repeated(_))) => "joined again",
         (Command::Join { .. }, Err(Rejection::Final(_))) => "joined too late",
         (Command::Advance { change, .. }, Ok(_)) if change.deliver => "delivered",
@@ -105,6 +114,13 @@ fn the_sequences_meet_every_case() {
         "quota set below what is used",
         "edited",
         "edited too late",
+        "ruled to resend",
+        "ruled to fail",
+        "ruled to adopt",
+        "ruled too late",
+        "ruled on what has moved on",
+        "ruled on what is not ambiguous",
+        "went on without a ruling",
         "rotated",
         "held through a rotated key",
         "submitted through a rotated key",

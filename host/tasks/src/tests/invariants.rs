@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gatehouse_model::{Event, Phase, Status, TaskId};
 use proptest::prelude::*;
 
-use super::oracle::{BalanceState, Oracle};
+use super::oracle::{BalanceState, CallState, Oracle};
 use super::run;
 use crate::commands::change::Ending;
 use crate::commands::command::{Applied, Command};
@@ -70,6 +70,8 @@ proptest! {
                 let mine = (task.revision, task.status, task.progress, task.cost.map_or(0, |cost| cost.0));
                 assert_eq!(mine, (task_state.revision, task_state.status, task_state.progress, task_state.cost), "{command:?}");
                 assert_eq!((&task.public, task.brief.as_ref()), (&task_state.public, task_state.brief.as_slice()), "{command:?}");
+                let is_lost = task.phase.ambiguous_call().is_some();
+                assert_eq!(is_lost, task_state.call == CallState::Lost, "{command:?}");
                 assert_eq!(task.joined_held.0, task_state.joined, "{command:?}");
                 assert!(task.joined.iter().map(|request| request.brief.as_ref()).eq(task_state.waiting.iter()), "{command:?}");
                 seen += 1;

@@ -1,6 +1,7 @@
 //! What each command does, and what it refuses: what the tests share.
 
 mod administration;
+mod ambiguous;
 mod coverage;
 mod customers;
 mod doctor;
@@ -20,14 +21,14 @@ mod webhooks;
 
 use std::time::Duration;
 
-use gatehouse_model::{Call, Payload, Reading, Replay, Target, Task};
+use gatehouse_model::{Call, Replay, Task};
 
 use crate::apply::apply;
 use crate::commands::change::Change;
 use crate::commands::command::{Applied, Command};
 use crate::commands::rejection::Rejection;
 use crate::ledger::journal_entry::JournalEntry;
-use crate::sample::{START, beginning, customer_id, key_id, task, task_id};
+use crate::sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
 use crate::storage::memory::MemoryLedgerStorage;
 
 /// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
@@ -94,19 +95,7 @@ fn advance(number: u8, revision: u64, change: Change) -> Command {
 
 /// A call that may be repeated as `replay` says.
 fn call(replay: Replay) -> Call {
-    Call {
-        provider: "sample".into(),
-        method: "POST".into(),
-        target: Target::Path("/jobs".into()),
-        headers: vec![],
-        body: Payload::None,
-        timeout_ms: 1000,
-        replay,
-        affinity: None,
-        reading: Reading::Whole,
-        credentials: true,
-        shared: None,
-    }
+    Call { replay, ..sent_call() }
 }
 
 fn task_of(answer: Result<Applied, Rejection>) -> Task {

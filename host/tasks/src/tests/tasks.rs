@@ -219,9 +219,9 @@ fn a_task_ends_once() {
 
 #[test]
 fn a_lost_answer_is_repeated_only_where_that_is_harmless() {
-    assert_eq!(after_crash(&call(Replay::Safe)), AfterCrash::Resend);
-    assert_eq!(after_crash(&call(Replay::Token)), AfterCrash::Resend);
-    assert_eq!(after_crash(&call(Replay::Once)), AfterCrash::Refund);
+    assert_eq!(after_crash(&call(Replay::Safe), false), AfterCrash::Resend);
+    assert_eq!(after_crash(&call(Replay::Token), false), AfterCrash::Resend);
+    assert_eq!(after_crash(&call(Replay::Once), false), AfterCrash::Refund);
 }
 
 #[test]

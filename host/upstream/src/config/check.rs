@@ -30,6 +30,8 @@ pub(crate) struct Checked {
     pub(crate) submit_timeout: Duration,
     pub(crate) max_reply: u64,
     pub(crate) max_saved: u64,
+    /// Whether an operator is asked about ambiguous calls.
+    pub(crate) asks_when_ambiguous: bool,
     /// Whose accounts these are too, by name.
     pub(crate) accounts_of: Option<String>,
     pub(crate) accounts: Vec<Account>,
@@ -77,6 +79,7 @@ pub(crate) fn provider(
         submit_timeout: span(key("submit_timeout_ms"), config.submit_timeout_ms)?,
         max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
         max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
+        asks_when_ambiguous: config.ask_when_ambiguous,
         accounts_of: config.accounts_of.clone(),
         accounts,
     })

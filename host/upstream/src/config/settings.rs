@@ -51,6 +51,10 @@ pub struct ProviderConfig {
     /// Whether a family may serve without an account of it, all but what needs it.
     #[serde(default)]
     pub optional: bool,
+    /// Whether an operator says what became of a call that left, may not be repeated and has no reply. Otherwise the plugin
+    /// decides, and after a crash the task fails and is refunded.
+    #[serde(default)]
+    pub ask_when_ambiguous: bool,
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,

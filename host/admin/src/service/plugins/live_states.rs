@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Event, Phase, Task};
+use gatehouse_model::{Event, Outage, Phase, Task};
 use gatehouse_runtime::{LiveSample, LiveState, LiveStates};
 use gatehouse_store::Store;
 
@@ -70,6 +70,8 @@ fn live(task: Task) -> LiveState {
         state: task.state,
         event: match task.phase {
             Phase::Run(event) => event,
+            // It waits for a reply, perhaps for long; a version must know what to do without one.
+            Phase::Ambiguous { outage, .. } => Event::Outage(outage.unwrap_or(Outage::Broken)),
             _ => Event::Timer,
         },
         seed: task.seed,

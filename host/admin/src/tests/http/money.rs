@@ -1,8 +1,8 @@
 //! Usage, ledger and tasks over the API: one sum whatever shows it, files that hold every row, and lists that are bounded.
 
-use gatehouse_model::{Credits, KeyId, RequestId, TaskId, UnixMs, Usage};
-use gatehouse_tasks::Command;
-use gatehouse_tasks::sample::{failed, task};
+use gatehouse_model::{Credits, KeyId, Phase, RequestId, Status, TaskId, UnixMs, Usage};
+use gatehouse_tasks::sample::{change, failed, sent_call, task};
+use gatehouse_tasks::{Change, Command};
 use serde_json::{Value, json};
 
 use super::{Api, error};
@@ -187,6 +187,16 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
             let at = UnixMs(at.0 + 1_000);
             apply(&api, Command::Finish { id, revision: 0, ending: failed(), audit: None, at }).await;
         }
+        if number % 5 == 1 && number % 3 != 0 {
+            let phases = [
+                Phase::Sent { call: sent_call(), at },
+                Phase::Ambiguous { call: sent_call(), at, outage: None },
+            ];
+            for (phase, revision) in phases.into_iter().zip(0..) {
+                let change = Box::new(Change { phase, ..change(Status::Submitted, 0) });
+                apply(&api, Command::Advance { id, revision, change, at }).await;
+            }
+        }
     }
     for (filter, count) in [
         ("", 30),
@@ -194,6 +204,10 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
         ("status=failed&status=submitted", 30),
         ("family=sample&status=submitted", 20),
         ("family=other", 0),
+        ("ambiguous=true", 4),
+        ("ambiguous=true&status=failed", 0),
+        ("ambiguous=true&model=model-1&customer=acme", 2),
+        ("ambiguous=false", 30),
         ("customer=acme&model=model-1", 15),
         ("created_before=1970-01-05T14:00:00Z", 10),
     ] {
@@ -208,6 +222,19 @@ async fn tasks_are_listed_shown_and_cancelled_by_a_running_gateway_only() {
         shown["entries"].as_array().expect("rows").iter().map(|row| row["kind"].clone()).collect();
     assert_eq!(json!(kinds), json!(["hold", "release"]));
     assert!(!shown.to_string().contains("prompt"));
+    let (waiting, _) = all(&api, "/tasks?ambiguous=true", 50).await;
+    assert!(
+        waiting.iter().all(|task| task["ambiguous"] == true && task["status"] == "submitted"),
+        "{waiting:?}"
+    );
+    let lost = waiting[0]["id"].as_str().expect("an id");
+    let next = api.get(&format!("/tasks/{lost}")).await["next"].clone();
+    assert_eq!((&next["phase"], &next["provider"]), (&json!("ambiguous"), &json!("sample")), "{next}");
+    let ruling = json!({"ruling": "resend", "reason": "looked it up"});
+    assert_eq!(error(&api.post(&format!("/tasks/{lost}/reconcile"), "r", &ruling).await).0, 409);
+    assert_eq!(error(&api.post("/tasks/none/reconcile", "s", &ruling).await).0, 404);
+    let wrong = json!({"ruling": "wait", "reason": "looked it up"});
+    assert_eq!(error(&api.post(&format!("/tasks/{lost}/reconcile"), "t", &wrong).await).0, 400);
     let reason = json!({"reason": "asked to"});
     for (path, body, status) in [
         (format!("/tasks/{id}/cancel"), &reason, 409),

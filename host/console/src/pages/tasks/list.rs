@@ -21,7 +21,7 @@ use crate::request::PageRequest;
 /// Rows on one page.
 const ROWS: usize = 50;
 /// Fields of the filter.
-const FILTER: [&str; 5] = ["status", "family", "model", "customer", "key"];
+const FILTER: [&str; 6] = ["status", "family", "model", "customer", "key", "ambiguous"];
 
 /// `GET /tasks`.
 pub(crate) async fn show(
@@ -48,6 +48,7 @@ pub(crate) async fn show(
                 label for=(name) { (label) }
                 input.short id=(name) type="search" name=(name) value=(query.text(name)) autocomplete="off" data-search[name == "family"];
             }
+            label.check { input type="checkbox" name="ambiguous" value="true" checked[query.text("ambiguous") == "true"]; " Waits for a ruling" }
             button { "Show" }
         }
         div data-live=(address("/tasks-live", query, query.text("after"))) { (rows(pages, &found, query, request.now)) }
@@ -87,6 +88,7 @@ fn filter(query: &Form) -> Result<AllTasksQuery, PageError> {
         model: text("model").map(str::to_owned),
         customer: text("customer").map(CustomerId::from),
         keys: text("key").map(|id| KeyId::from(id.trim_start_matches("sk-"))).into_iter().collect(),
+        ambiguous: text("ambiguous").is_some(),
         after: after.transpose()?,
         limit: ROWS,
         ..AllTasksQuery::default()
@@ -167,7 +169,11 @@ mod tests {
     fn an_address_keeps_its_filter() {
         let query = Form::parse(b"status=failed&model=a%26b&other=x");
         assert_eq!(address("/tasks", &query, "task_1"), "/tasks?status=failed&model=a%26b&after=task_1");
-        assert_eq!(filter(&query).unwrap().statuses, [Status::Failed]);
+        let found = filter(&query).unwrap();
+        assert_eq!((found.statuses.as_slice(), found.ambiguous), (&[Status::Failed][..], false));
+        let ambiguous = Form::parse(b"ambiguous=true");
+        assert!(filter(&ambiguous).unwrap().ambiguous);
+        assert_eq!(address("/tasks", &ambiguous, ""), "/tasks?ambiguous=true");
         assert!(filter(&Form::parse(b"status=lost")).is_err());
         assert!(filter(&Form::parse(b"after=5")).is_err());
     }

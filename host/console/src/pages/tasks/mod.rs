@@ -3,6 +3,7 @@
 pub(crate) mod list;
 pub(crate) mod media;
 pub(crate) mod one;
+mod ruling;
 mod timeline;
 
 use gatehouse_model::{Phase, Status, Task};
@@ -19,7 +20,10 @@ pub(super) fn state(task: &Task) -> Markup {
         Status::Completed => Tone::Ok,
         Status::Failed => Tone::Error,
     };
-    chip(tone, task.status.as_str())
+    html! {
+        (chip(tone, task.status.as_str()))
+        @if task.phase.ambiguous_call().is_some() { " " (chip(Tone::Warn, "ambiguous")) }
+    }
 }
 
 /// How far it is.
@@ -42,6 +46,9 @@ pub(super) fn next(task: &Task) -> String {
         Phase::Call(_) => "a call waits for a permit of its provider's account".to_owned(),
         Phase::Sent { at, .. } => {
             format!("a call left at {} UTC; its reply is not on record yet", seconds(*at))
+        }
+        Phase::Ambiguous { at, .. } => {
+            format!("a call that left at {} UTC has no reply; it waits for a ruling", seconds(*at))
         }
         Phase::Probe(_) => "media are looked at".to_owned(),
         Phase::Wait(until) => format!("its plugin is asked again at {} UTC", seconds(*until)),

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::super::customers;
 use super::timeline::{self, Scale};
-use super::{media, progress, state};
+use super::{media, progress, ruling, state};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits, digest, moment, span};
@@ -69,6 +69,32 @@ pub(crate) async fn cancel(
     page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
 }
 
+/// `POST /tasks/<id>/reconcile`.
+pub(crate) async fn reconcile(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    let id = id_of(request)?;
+    let mut problems = Problems::default();
+    let session = request.session.as_ref().map_or(0, |session| session.number);
+    let who = (format!("session {session}"), request.address.to_string());
+    match ruling::ruling_of(&request.form()) {
+        Ok(asked) => match pages.service.reconcile_task(id, &asked, who).await {
+            Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
+            Err(
+                OperationError::Invalid(message)
+                | OperationError::InvalidField { message, .. }
+                | OperationError::Refused(message),
+            ) => {
+                ruling::place(asked.ruling, &message, &mut problems);
+            }
+            Err(error) => return Err(error.into()),
+        },
+        Err((field, message)) => problems.add(field, message),
+    }
+    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
+}
+
 fn id_of(request: &PageRequest) -> Result<TaskId, PageError> {
     request.id.parse().map_err(|error| PageError::not_found(format!("{:?}: {error}", request.id)))
 }
@@ -97,16 +123,22 @@ async fn page(
     let title = format!("Task {}", task.id);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/tasks", &title);
     let is_live = !task.status.is_final();
+    let panel = if request.is_operator() {
+        ruling::panel(task, &request.form(), problems, (steps.is_some(), request.now))
+    } else {
+        None
+    };
     Ok(shell.page(
         status,
         &html! {
             p.crumbs { a href="/tasks" { "Tasks" } }
             h1 { code { (task.id) } }
             (problems.summary())
+            @if let Some(panel) = &panel { (panel) }
             div data-live=[is_live.then(|| format!("/tasks/{}/live?scale={}", task.id, scale.as_str()))] {
                 (content(&details, steps.as_deref(), scale, request.now))
             }
-            @if is_live && request.is_operator() { (cancellation(task)) }
+            @if is_live && request.is_operator() && panel.is_none() { (cancellation(task)) }
         },
     ))
 }

@@ -14,7 +14,7 @@ const SHARED_UP_TO: usize = 64 * 1024;
 
 /// An exchange that is not written out yet.
 #[derive(Debug)]
-pub(super) struct NotedExchange {
+pub(in crate::step) struct NotedExchange {
     provider: String,
     account: String,
     method: String,
@@ -41,7 +41,7 @@ enum NotedPayload {
 
 impl NotedExchange {
     /// A call that was made through that account; `event` is what the plugin is told of it.
-    pub(super) fn of(account: &str, call: &Call, event: &Event) -> Self {
+    pub(in crate::step) fn of(account: &str, call: &Call, event: &Event) -> Self {
         let (status, outage, reply) = match event {
             Event::Reply(reply) => (Some(reply.status), None, NotedBody::of(&reply.body)),
             Event::Outage(outage) => (None, Some(*outage), NotedBody::none()),
@@ -60,7 +60,7 @@ impl NotedExchange {
     }
 
     /// Written out for operators.
-    pub(super) fn record(self) -> ExchangeRecord {
+    pub(in crate::step) fn record(self) -> ExchangeRecord {
         let (request, sent_bytes) = self.request.told();
         let (reply, received_bytes) = self.reply.told();
         ExchangeRecord {
@@ -146,7 +146,7 @@ impl NotedPayload {
     }
 }
 
-const fn outage_word(outage: Outage) -> &'static str {
+pub(in crate::step) const fn outage_word(outage: Outage) -> &'static str {
     match outage {
         Outage::Unreachable => "unreachable",
         Outage::Timeout => "timeout",

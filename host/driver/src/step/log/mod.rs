@@ -1,5 +1,5 @@
 //! The log of a task's steps: what a run notes, how an exchange is told, and the excerpts of bodies.
 
 mod excerpt;
-mod exchange;
+pub(in crate::step) mod exchange;
 pub(crate) mod step_log;

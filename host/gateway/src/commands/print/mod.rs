@@ -8,6 +8,7 @@ mod provider;
 mod result;
 mod steps;
 mod table;
+mod task;
 mod webhook;
 
 pub(crate) use result::{json, stages, text};

@@ -8,7 +8,7 @@ use gatehouse_admin::{
 use gatehouse_model::Customer;
 
 use super::table::{rfc3339, table};
-use super::{configuration, deployment, key, price, provider, steps as task_steps, webhook};
+use super::{configuration, deployment, key, price, provider, steps as task_steps, task, webhook};
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -67,6 +67,8 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         OperationResult::PriceChanges(changes) => price::changes(out, changes),
         OperationResult::Deployments { deployments } => deployment::list(out, deployments),
         OperationResult::Deployment { report } => deployment::report(out, report),
+        OperationResult::Tasks { tasks } => task::list(out, tasks),
+        OperationResult::TaskRuled { task: ruled, ruling } => task::ruled(out, ruled, *ruling),
         OperationResult::Steps { rows } => task_steps::list(out, rows),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),

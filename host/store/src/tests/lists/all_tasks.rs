@@ -1,8 +1,8 @@
 //! All customers' tasks: what is listed by every filter, in which order, in which pieces, and how much is read for it.
 
-use gatehouse_model::{KeyId, Status, Task, TaskId, UnixMs};
-use gatehouse_tasks::sample::{START, completed, customer_id, failed, key_id, task};
-use gatehouse_tasks::{Applied, Command};
+use gatehouse_model::{KeyId, Phase, Status, Task, TaskId, UnixMs};
+use gatehouse_tasks::sample::{START, change, completed, customer_id, failed, key_id, sent_call, task};
+use gatehouse_tasks::{Applied, Change, Command};
 
 use crate::AllTasksQuery;
 use crate::store::Store;
@@ -24,7 +24,7 @@ fn made(number: u64, id: TaskId) -> Task {
     Task { id, family, model, ..task(0, key, key / 2, 0, id.timestamp()) }
 }
 
-/// Every fourth one is live, the others have completed or failed in turn.
+/// Every fourth one is live, of these every second one is ambiguous, the others have completed or failed in turn.
 async fn filled() -> Store {
     let store = memory_store();
     begin(&store).await;
@@ -40,6 +40,15 @@ async fn filled() -> Store {
         at: START,
     });
     commit(&store.database().unwrap(), ends.collect()).unwrap();
+    let lost = (0..MANY).filter(|number| number % 8 == 0).flat_map(|number| {
+        let sent = Phase::Sent { call: sent_call(), at: START };
+        let lost = Phase::Ambiguous { call: sent_call(), at: START, outage: None };
+        [sent, lost].into_iter().zip(0..).map(move |(phase, revision)| {
+            let change = Box::new(Change { phase, ..change(Status::Submitted, 0) });
+            Command::Advance { id: id(number), revision, change, at: START }
+        })
+    });
+    commit(&store.database().unwrap(), lost.collect()).unwrap();
     store
 }
 
@@ -92,7 +101,7 @@ async fn filters_go_together_in_any_way() {
     let customers = [None, Some(0_u8)];
     let models = [None, Some("model-1".to_owned())];
     for wanted in &statuses {
-        for through in &keys {
+        for (through, ambiguous) in keys.iter().flat_map(|keys| [(keys, false), (keys, true)]) {
             for of in &families {
                 for customer in &customers {
                     for model in &models {
@@ -102,6 +111,7 @@ async fn filters_go_together_in_any_way() {
                             families: of.clone(),
                             customer: customer.map(customer_id),
                             model: model.clone(),
+                            ambiguous,
                             limit: 50,
                             ..AllTasksQuery::default()
                         };
@@ -112,6 +122,7 @@ async fn filters_go_together_in_any_way() {
                                 && (of.is_empty() || number % 7 == 0)
                                 && customer.is_none_or(|customer| key / 2 == customer)
                                 && (model.is_none() || number % 2 == 1)
+                                && (!ambiguous || number % 8 == 0)
                         });
                         assert_eq!(all_pages(&store, &query).await, expected, "{query:?}");
                     }

@@ -1,9 +1,10 @@
 //! The index of tasks follows the tasks, and the doctor finds where it does not.
 
-use gatehouse_model::Status;
-use gatehouse_tasks::Command;
-use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
+use gatehouse_model::{Phase, Status};
+use gatehouse_tasks::sample::{START, change, completed, failed, ruled, sent_call, task, task_id};
+use gatehouse_tasks::{Change, Command};
 
+use crate::AllTasksQuery;
 use crate::layout::{Day, IndexKey};
 use crate::store::Store;
 use crate::tests::{Dump, begin, indexed, memory_store};
@@ -31,6 +32,38 @@ async fn with_tasks() -> Store {
         store.execute(command).await.unwrap().unwrap();
     }
     store
+}
+
+#[tokio::test]
+async fn a_task_is_listed_as_ambiguous_until_it_is_ruled_on() {
+    let listed = |store: &Store| {
+        let rows = Dump::of_store(store).task_index;
+        let ambiguous =
+            rows.into_iter().filter(|(customer, list, ..)| customer.is_empty() && list == "ambiguous");
+        ambiguous.map(|(_, _, _, id)| id).collect::<Vec<_>>()
+    };
+    for number in 0..3 {
+        let store = with_tasks().await;
+        assert_eq!(listed(&store), []);
+        for (revision, phase) in [
+            (0, Phase::Sent { call: sent_call(), at: START }),
+            (1, Phase::Ambiguous { call: sent_call(), at: START, outage: None }),
+        ] {
+            let change = Box::new(Change { phase, ..change(Status::Submitted, 10) });
+            let command = Command::Advance { id: task_id(1), revision, change, at: START };
+            store.execute(command).await.unwrap().unwrap();
+        }
+        assert_eq!(listed(&store), [task_id(1).bits()]);
+        let query = AllTasksQuery { ambiguous: true, limit: 5, ..AllTasksQuery::default() };
+        let page = store.list_all_tasks(query).await.unwrap();
+        assert_eq!(page.tasks.iter().map(|task| task.id).collect::<Vec<_>>(), [task_id(1)]);
+        assert!(store.examine().unwrap().is_clean());
+        let (id, ruling, reason) = (task_id(1), ruled(number), "x".to_owned());
+        let command = Command::Reconcile { id, revision: None, ruling, reason, at: START };
+        store.execute(command).await.unwrap().unwrap();
+        assert_eq!(listed(&store), [], "ruling {number}");
+        assert!(store.examine().unwrap().is_clean());
+    }
 }
 
 #[tokio::test]

@@ -4,9 +4,9 @@ mod keys;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use gatehouse_model::{CustomerId, Digest, KeyId, Status, TaskId, UnixMs};
+use gatehouse_model::{CustomerId, Digest, KeyId, Phase, Status, TaskId, UnixMs};
 
-use crate::commands::change::{Change, Ending};
+use crate::commands::change::{Change, Ending, Reconciliation};
 use crate::commands::command::Command;
 use crate::commands::request::{Idempotency, JoinRequest};
 use crate::ledger::hold::HoldId;
@@ -51,7 +51,17 @@ pub(super) struct TaskState {
     pub(super) waiting: VecDeque<Vec<u8>>,
     /// What all requests that joined have added.
     pub(super) joined: i64,
+    pub(super) call: CallState,
+    deadline: UnixMs,
     customer: CustomerId,
+}
+
+/// Whether a call is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallState {
+    None,
+    Sent,
+    Lost,
 }
 
 #[derive(Clone, Debug)]
@@ -98,6 +108,9 @@ impl Oracle {
                 self.join(*parent, request, idempotency.as_ref(), *at)
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
+            Command::Reconcile { id, revision, ruling, reason, at } => {
+                !reason.is_empty() && self.reconcile(*id, *revision, ruling, *at)
+            }
             // The log moves no money.
             Command::Logged { change, .. } => self.accept(change),
             Command::Hold { id, key, model, amount, expires, at, .. } => {
@@ -148,15 +161,44 @@ impl Oracle {
         if task_state.status.is_final() || task_state.revision != revision || change.status.is_final() {
             return false;
         }
+        let call = match &change.phase {
+            Phase::Sent { .. } => CallState::Sent,
+            Phase::Ambiguous { .. } if task_state.call != CallState::Sent => return false,
+            Phase::Ambiguous { .. } => CallState::Lost,
+            _ => CallState::None,
+        };
+        if task_state.call == CallState::Lost {
+            return false;
+        }
         let brief = if change.deliver { task_state.waiting.pop_front() } else { Some(vec![]) };
         let Some(brief) = brief else { return false };
-        task_state.brief = brief;
+        (task_state.brief, task_state.call) = (brief, call);
         task_state.revision += 1;
         task_state.status = task_state.status.max(change.status);
         task_state.progress = task_state.progress.max(change.progress).min(100);
         if let Some(view) = &change.view {
             task_state.public.clone_from(&view.public);
         }
+        true
+    }
+
+    fn reconcile(&mut self, id: TaskId, revision: Option<u64>, ruling: &Reconciliation, at: UnixMs) -> bool {
+        let Some(task_state) = self.tasks.get_mut(&id) else { return false };
+        let is_current = revision.is_none_or(|revision| revision == task_state.revision);
+        let is_lost = task_state.call == CallState::Lost && !task_state.status.is_final();
+        if !is_current || !is_lost || at >= task_state.deadline {
+            return false;
+        }
+        if *ruling == Reconciliation::Fail {
+            task_state.call = CallState::None;
+            task_state.brief.clear();
+            task_state.waiting.clear();
+            task_state.status = Status::Failed;
+            task_state.revision += 1;
+            return self.resolve(HoldId::Task(id), 0, false);
+        }
+        task_state.call = CallState::None;
+        task_state.revision += 1;
         true
     }
 
@@ -207,6 +249,7 @@ impl Oracle {
         let task_state = self.tasks.get_mut(&parent).unwrap();
         task_state.waiting.push_back(request.brief.to_vec());
         task_state.joined += request.held.0;
+        task_state.deadline = task_state.deadline.max(request.deadline);
         self.remember(idempotency);
         true
     }
@@ -232,6 +275,8 @@ impl Oracle {
             brief: task.brief.to_vec(),
             waiting: VecDeque::new(),
             joined: 0,
+            call: CallState::None,
+            deadline: task.deadline,
             customer: task.customer.clone(),
         };
         self.tasks.insert(task.id, task_state);
@@ -255,7 +300,9 @@ impl Oracle {
             (1..claims.len()).any(|at| claims[..at].iter().any(|claim| claim.name == claims[at].name));
         let completes = status == Status::Completed;
         let early = completes && (!task_state.waiting.is_empty() || cost < task_state.joined);
-        let fits = !task_state.status.is_final() && task_state.revision == revision;
+        let is_lost = task_state.call == CallState::Lost;
+        let fits =
+            !task_state.status.is_final() && task_state.revision == revision && !(completes && is_lost);
         if early || twice || !fits || claims.iter().any(|claim| foreign(&claim.name)) {
             return false;
         }
@@ -269,6 +316,7 @@ impl Oracle {
         task_state.public = shown.cloned().unwrap_or_else(|| task_state.public.clone());
         task_state.brief.clear();
         task_state.waiting.clear();
+        task_state.call = CallState::None;
         (task_state.status, task_state.cost, task_state.revision) = (status, cost, revision + 1);
         task_state.progress = task_state.progress.max(progress);
         true

@@ -15,11 +15,12 @@ use crate::http::values::{List, Moment};
 use crate::service::TaskDetails;
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
-const FILTERS: [Parameter; 7] = [
+const FILTERS: [Parameter; 8] = [
     filter_any("status", Form::OneOf(&STATUSES), "Only tasks in one of these states."),
     filter_any("key", Form::Text, "Only tasks through one of these keys."),
     filter_any("family", Form::Text, "Only tasks of one of these families."),
     filter("customer", Form::Text, "Only this customer's tasks."),
+    filter("ambiguous", Form::Flag, "True: only tasks whose call is ambiguous and waits for a ruling."),
     filter("model", Form::Text, "Only tasks of this canonical model."),
     filter("created_after", Form::Moment, "Only tasks accepted from this moment on."),
     filter("created_before", Form::Moment, "Only tasks accepted before this moment."),
@@ -49,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// A task.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Task")]
-struct TaskLine {
+pub(super) struct TaskLine {
     /// Its id.
     id: String,
     /// The family that admitted it.
@@ -64,6 +65,8 @@ struct TaskLine {
     key: String,
     /// "submitted", "pending", "processing", "completed" or "failed".
     status: &'static str,
+    /// Whether a call of it left, has no reply, and waits for a ruling.
+    ambiguous: bool,
     /// 0 to 100.
     progress: u8,
     /// When it was accepted.
@@ -125,8 +128,8 @@ struct TaskView {
 /// What a task waits for.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NextStep {
-    /// "run" (its plugin), "call", "sent" (a call whose answer is not on record), "probe", "wait", "publish", "save" or
-    /// "over".
+    /// "run" (its plugin), "call", "sent" (a call whose answer is not on record), "ambiguous" (a call without a reply, which
+    /// waits for a ruling), "probe", "wait", "publish", "save" or "over".
     phase: &'static str,
     /// The call's provider.
     provider: Option<String>,
@@ -196,6 +199,7 @@ impl From<&Task> for TaskLine {
             customer: task.customer.0.clone(),
             key: task.key.0.clone(),
             status: task.status.as_str(),
+            ambiguous: task.phase.ambiguous_call().is_some(),
             progress: task.progress,
             created: task.created.into(),
             finished: task.finished.map(Moment),
@@ -276,6 +280,7 @@ fn next(phase: &Phase) -> NextStep {
         Phase::Run(_) => ("run", None, None),
         Phase::Call(call) => ("call", Some(call), None),
         Phase::Sent { call, at } => ("sent", Some(call), Some(*at)),
+        Phase::Ambiguous { call, at, .. } => ("ambiguous", Some(call), Some(*at)),
         Phase::Probe(_) => ("probe", None, None),
         Phase::Wait(at) => ("wait", None, Some(*at)),
         Phase::Publish { .. } => ("publish", None, None),
@@ -315,6 +320,7 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         keys: values("key")?.into_iter().map(KeyId).collect(),
         families: values("family")?,
         customer: call.query.one("customer").map(Into::into),
+        ambiguous: call.query.flag("ambiguous"),
         model: call.query.one("model").map(str::to_owned),
         created: moment("created_after").unwrap_or(UnixMs(0))
             ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
@@ -341,7 +347,7 @@ async fn cancel(call: Call) -> Outcome {
 }
 
 /// Text that is no id is an unknown task.
-fn id(call: &Call) -> Result<TaskId, ApiError> {
+pub(super) fn id(call: &Call) -> Result<TaskId, ApiError> {
     let text = call.path("task");
     text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))
 }

@@ -215,6 +215,9 @@ fn step_of(step: &StepKind, with_bodies: bool) -> (Tone, &'static str, Markup) {
         StepKind::Decision { text } if text.starts_with("ambiguous") => {
             (Tone::Error, "ambiguous", html! { (text) })
         }
+        StepKind::Decision { text } if text.starts_with("ruled by an operator") => {
+            (Tone::Info, "ruling", html! { (text) })
+        }
         StepKind::Decision { text } => (Tone::Warn, "decision", html! { (text) }),
         StepKind::Quiet { steps, last } => (
             Tone::Neutral,

@@ -1,5 +1,7 @@
 //! The window between a provider's acceptance and its reply: the outcome is unknown, so the policy of the call decides.
 
+mod rulings;
+
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, run};

@@ -1,0 +1,206 @@
+//! Rulings about ambiguous calls, and the list of tasks that wait for one.
+//!
+//! The change, its line in the audit record and the memory of its idempotency key are one commit; the driver prepares it and
+//! has the task go on.
+
+use gatehouse_driver::{CallRuling, Driver, PreparedRuling, RulingError};
+use gatehouse_model::{CustomerId, RequestId, Status, Task, TaskId};
+use gatehouse_store::AllTasksQuery;
+use gatehouse_tasks::{AuditedRequest, Command, FieldChange};
+
+use crate::api::error::OperationError;
+use crate::api::result::OperationResult;
+use crate::api::task::{AdoptedReply, RulingWord, TaskRuling, TaskSummary};
+use crate::http::access::caller::Role;
+use crate::service::actor::Actor;
+use crate::service::admin_service::{AdminService, Backend, rejected, store_failed};
+
+/// Tasks that a command lists at most.
+const MAX_LISTED: u32 = 1_000;
+
+impl AdminService {
+    /// How many tasks wait for a ruling; none without a running gateway.
+    #[must_use]
+    pub fn ambiguous_tasks(&self) -> usize {
+        match &self.backend {
+            Backend::Running { driver, .. } => driver.ambiguous_tasks(),
+            Backend::Offline(_) => 0,
+        }
+    }
+
+    /// Rules on the ambiguous call of a task, for that person or program.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] for a task without an ambiguous call, after its deadline, or without a running gateway;
+    /// [`OperationError::Invalid`] for a wrong reason or reply.
+    pub async fn reconcile_task(
+        &self,
+        id: TaskId,
+        ruling: &TaskRuling,
+        (who, address): (String, String),
+    ) -> Result<Task, OperationError> {
+        let at = self.clock.now();
+        let audit = AuditedRequest {
+            id: RequestId::new(at, self.seed.as_ref()),
+            who,
+            role: Role::Operator.to_string(),
+            address,
+            operation: "reconcileTask".to_owned(),
+            object: format!("tasks/{id}"),
+            status: 200,
+            reason: String::new(),
+            changes: changes(ruling),
+        };
+        let prepared = self.prepare_ruling(id, ruling).await?;
+        let change = Some(Box::new(prepared.command.clone()));
+        let command = Command::Administer { change, audit: Box::new(audit), idempotency: None, at };
+        let applied = self.administer(command).await;
+        self.ruled(prepared, matches!(applied, Ok(Ok(_)))).await?;
+        applied?.map_err(rejected)?;
+        Actor::present().recorded();
+        self.task_row(id)
+    }
+
+    /// The change that a ruling comes to, with its steps.
+    pub(crate) async fn prepare_ruling(
+        &self,
+        id: TaskId,
+        ruling: &TaskRuling,
+    ) -> Result<PreparedRuling, OperationError> {
+        let driver = self.ruling_driver()?;
+        let asked = call_ruling(ruling)?;
+        let prepared = driver.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
+        prepared.map_err(|error| failed(id, error))
+    }
+
+    /// Has the task go on after the commit, or forgets what was prepared.
+    pub(crate) async fn ruled(
+        &self,
+        prepared: PreparedRuling,
+        is_committed: bool,
+    ) -> Result<(), OperationError> {
+        let driver = self.ruling_driver()?;
+        driver.ruled(prepared, is_committed).await.map_err(|error| OperationError::Failed(error.to_string()))
+    }
+
+    /// The task as it is now.
+    pub(crate) fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
+        let found = self.store.task(id).map_err(store_failed)?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
+    }
+
+    pub(in crate::service) async fn reconcile(
+        &self,
+        task: TaskId,
+        ruling: &TaskRuling,
+    ) -> Result<OperationResult, OperationError> {
+        let actor = Actor::present();
+        let sender = (actor.who().to_owned(), actor.address().to_owned());
+        let ruled = self.reconcile_task(task, ruling, sender).await?;
+        Ok(OperationResult::TaskRuled { task: TaskSummary::from(&ruled), ruling: ruling.ruling })
+    }
+
+    pub(in crate::service) async fn list_tasks(
+        &self,
+        ambiguous: bool,
+        (status, customer): (Option<Status>, Option<CustomerId>),
+        limit: u32,
+    ) -> Result<OperationResult, OperationError> {
+        let limit = limit.min(MAX_LISTED) as usize;
+        let (mut tasks, mut after) = (Vec::new(), None);
+        while tasks.len() < limit {
+            let query = AllTasksQuery {
+                statuses: status.into_iter().collect(),
+                customer: customer.clone(),
+                ambiguous,
+                after,
+                limit: limit - tasks.len(),
+                ..AllTasksQuery::default()
+            };
+            let page = self.tasks(query).await?;
+            tasks.extend(page.tasks.iter().map(TaskSummary::from));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        Ok(OperationResult::Tasks { tasks })
+    }
+
+    fn ruling_driver(&self) -> Result<&Driver, OperationError> {
+        match &self.backend {
+            Backend::Running { driver, .. } => Ok(driver),
+            Backend::Offline(_) => {
+                let text = "ambiguous tasks are settled by a running gateway only; start it";
+                Err(OperationError::Refused(text.to_owned()))
+            }
+        }
+    }
+}
+
+/// The ruling as the driver takes it; refused where a reply is missing, or does not belong to it.
+fn call_ruling(ruling: &TaskRuling) -> Result<CallRuling, OperationError> {
+    match (ruling.ruling, &ruling.reply) {
+        (RulingWord::Resend, None) => Ok(CallRuling::Resend),
+        (RulingWord::Fail, None) => Ok(CallRuling::Fail),
+        (RulingWord::Adopt, Some(AdoptedReply { status, body })) => {
+            Ok(CallRuling::Adopt { status: *status, body: body.to_string().into() })
+        }
+        (RulingWord::Adopt, None) => Err(OperationError::Invalid(
+            "reply: expected the status and the body of the provider's reply".to_owned(),
+        )),
+        (word, Some(_)) => Err(OperationError::Invalid(format!(
+            "reply: expected with the ruling adopt only, not with {}",
+            word.as_str()
+        ))),
+    }
+}
+
+/// What a ruling says, for the audit record. The body of a reply is in the log of steps.
+pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
+    let field = |field: &str, after: serde_json::Value| FieldChange {
+        field: field.to_owned(),
+        before: None,
+        after: Some(after.to_string()),
+    };
+    let mut changes =
+        vec![field("ruling", ruling.ruling.as_str().into()), field("reason", ruling.reason.as_str().into())];
+    changes.extend(ruling.reply.as_ref().map(|reply| field("reply.status", reply.status.into())));
+    changes
+}
+
+fn failed(id: TaskId, error: RulingError) -> OperationError {
+    match error {
+        RulingError::NotFound => OperationError::NotFound(format!("no task {id}")),
+        RulingError::Reply { field, problem } => {
+            let field = format!("reply.{field}");
+            OperationError::InvalidField { message: format!("{field}: {problem}"), field }
+        }
+        RulingError::Store(error) => store_failed(error),
+        other => OperationError::Failed(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_belongs_to_the_ruling_that_adopts_it() {
+        let ruling = |ruling, has_reply: bool| {
+            let reply = has_reply.then(|| AdoptedReply { status: 200, body: serde_json::json!({"id": "a"}) });
+            let reason = "seen".to_owned();
+            call_ruling(&TaskRuling { ruling, reason, reply, revision: None })
+        };
+        assert_eq!(ruling(RulingWord::Resend, false), Ok(CallRuling::Resend));
+        assert_eq!(ruling(RulingWord::Fail, false), Ok(CallRuling::Fail));
+        let adopted = CallRuling::Adopt { status: 200, body: r#"{"id":"a"}"#.into() };
+        assert_eq!(ruling(RulingWord::Adopt, true), Ok(adopted));
+        for (word, has_reply) in
+            [(RulingWord::Resend, true), (RulingWord::Fail, true), (RulingWord::Adopt, false)]
+        {
+            let error = ruling(word, has_reply).expect_err("a reply of another ruling");
+            assert!(error.to_string().starts_with("reply: expected"), "{error}");
+        }
+    }
+}

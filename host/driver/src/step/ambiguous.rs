@@ -1,0 +1,88 @@
+//! Calls whose outcome nobody knows: those a crash left without a reply, and those whose connection was lost.
+//!
+//! After a crash the call's own policy decides, with an audit record. Where the operator of the gateway wants to be asked, a
+//! call that may not be repeated waits for a ruling (`reconcile`), at most until its task's deadline: the task stays as its
+//! client saw it, its money stays held, and no provider is asked.
+
+use gatehouse_model::{Call, Event, Outage, Phase, UnixMs, metric};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
+
+use crate::state::DriverState;
+use crate::step::log::exchange::outage_word;
+use crate::step::run_context::{RunContext, StepOutcome};
+
+impl DriverState {
+    /// Resolves a `Sent` record without a reply: the process stopped in between.
+    pub(super) async fn resolve_ambiguous(
+        &self,
+        run: &mut RunContext,
+        call: Call,
+        at: UnixMs,
+    ) -> Result<StepOutcome, StoreError> {
+        let verdict = after_crash(&call, self.upstream.asks_when_ambiguous(&call.provider));
+        if verdict == AfterCrash::Ask {
+            return self.ask(run, call, (at, None)).await;
+        }
+        let audit = self.note_ambiguous(run, &call, (at, None), verdict);
+        match verdict {
+            AfterCrash::Refund => self.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
+            AfterCrash::Ask | AfterCrash::Resend => {
+                run.task.phase = Phase::Call(call);
+                let instead = self.commit(run, Some(audit)).await?;
+                Ok(instead.unwrap_or(StepOutcome::Continue))
+            }
+        }
+    }
+
+    /// Keeps the task until an operator says what became of the call, or its time is over.
+    pub(super) async fn ask(
+        &self,
+        run: &mut RunContext,
+        call: Call,
+        (at, outage): (UnixMs, Option<Outage>),
+    ) -> Result<StepOutcome, StoreError> {
+        let audit = self.note_ambiguous(run, &call, (at, outage), AfterCrash::Ask);
+        run.task.phase = Phase::Ambiguous { call, at, outage };
+        if let Some(outcome) = self.commit(run, Some(audit)).await? {
+            return Ok(outcome);
+        }
+        Ok(self.await_ruling(run))
+    }
+
+    /// The task is due again when its time is over, or after a ruling.
+    pub(super) fn await_ruling(&self, run: &RunContext) -> StepOutcome {
+        self.live.note_ambiguous(run.task.id, true);
+        StepOutcome::Until(run.task.deadline)
+    }
+
+    /// Counts the call and writes it into the log of steps; its line for the audit record.
+    fn note_ambiguous(
+        &self,
+        run: &mut RunContext,
+        call: &Call,
+        (at, outage): (UnixMs, Option<Outage>),
+        verdict: AfterCrash,
+    ) -> String {
+        metrics::counter!(metric::AMBIGUOUS, "policy" => verdict.as_str()).increment(1);
+        let borrowed =
+            call.affinity.as_ref().and_then(|wanted| self.upstream.account_of(&call.provider, wanted));
+        let assigned = run.task.assignment.as_ref().map(|assigned| assigned.account.as_str());
+        let audit = format!(
+            "ambiguous {} to {} begun at {at} (account {}, {}): {}",
+            call.method,
+            call.provider,
+            borrowed.as_deref().or(assigned).unwrap_or("none"),
+            outage.map_or("the gateway stopped", outage_word),
+            verdict.as_str(),
+        );
+        tracing::warn!(task = %run.task.id, audit, "call outcome unknown");
+        if outage.is_none() {
+            // Who reads the log sees what may have left; its own line was lost with the process.
+            let account = borrowed.as_deref().or(assigned).unwrap_or_default();
+            run.log.exchange((at, at), account, call, &Event::Timer);
+        }
+        run.log.decision(self.now(), &audit);
+        audit
+    }
+}

@@ -1,0 +1,159 @@
+//! An operator's rulings about ambiguous calls: what is prepared before their commit, and what follows it.
+//!
+//! The commit is the caller's, with its own line in the audit record; the rule is in `tasks`. A reply that is adopted gets
+//! here what a reply of the network gets: its bound, and its files cut out. After a crash right behind the commit the next
+//! start goes on from the task's new phase.
+
+use bytes::Bytes;
+use gatehouse_model::{
+    BlobId, Body, Event, Header, Json, Phase, Reply, Status, Task, TaskId, UnixMs, metric,
+};
+use gatehouse_tasks::{Command, ExchangeRecord, Reconciliation};
+
+use crate::driver::Driver;
+use crate::errors::RulingError;
+use crate::step::log::exchange::NotedExchange;
+use crate::step::log::step_log::StepLog;
+
+/// What an operator says of an ambiguous call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallRuling {
+    /// The provider answered so.
+    Adopt {
+        /// Its HTTP status, 200 to 599.
+        status: u16,
+        /// Its body, JSON.
+        body: Bytes,
+    },
+    /// It is given up: the task fails and is refunded.
+    Fail,
+    /// It is sent once more.
+    Resend,
+}
+
+/// A ruling that can be committed. After the commit [`Driver::ruled`] has the task go on.
+#[derive(Debug)]
+pub struct PreparedRuling {
+    task: TaskId,
+    word: &'static str,
+    /// Kept for the task, and its own only once the ruling is committed.
+    blobs: Vec<BlobId>,
+    /// The change with its steps.
+    pub command: Command,
+}
+
+impl Driver {
+    /// How many tasks wait for a ruling.
+    #[must_use]
+    pub fn ambiguous_tasks(&self) -> usize {
+        self.state.live.ambiguous()
+    }
+
+    /// Prepares a ruling about a task's ambiguous call. `revision` is the one that the operator saw, `reason` for the audit
+    /// record; the client of a task that fails reads it.
+    ///
+    /// # Errors
+    /// [`RulingError`]; nothing changed. What the rules of tasks refuse comes with the commit.
+    pub async fn prepare_ruling(
+        &self,
+        (id, revision): (TaskId, Option<u64>),
+        ruling: CallRuling,
+        reason: String,
+    ) -> Result<PreparedRuling, RulingError> {
+        let state = &self.state;
+        let task = state.store.task(id)?.ok_or(RulingError::NotFound)?;
+        let at = state.now();
+        let mut log = StepLog::default();
+        let ruling = match ruling {
+            CallRuling::Fail => Reconciliation::Fail,
+            CallRuling::Resend => Reconciliation::Resend,
+            CallRuling::Adopt { status, body } => self.adopted(&task, (status, body), &mut log).await?,
+        };
+        let word = ruling.as_str();
+        log.decision(at, &format!("ruled by an operator: {word}: {reason}"));
+        let blobs = match &ruling {
+            Reconciliation::Adopt { blobs, .. } => blobs.clone(),
+            Reconciliation::Fail | Reconciliation::Resend => Vec::new(),
+        };
+        let command = Command::Reconcile { id, revision, ruling, reason, at };
+        Ok(PreparedRuling { task: id, word, blobs, command: log.logged(command, at) })
+    }
+
+    /// Has the task go on after its ruling was committed, or forgets the ruling that was not.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn ruled(&self, ruling: PreparedRuling, is_committed: bool) -> Result<(), RulingError> {
+        let PreparedRuling { task: id, word, blobs, .. } = ruling;
+        let state = &self.state;
+        if !is_committed {
+            state.media.drop_blobs(&blobs).await;
+            return Ok(());
+        }
+        metrics::counter!(metric::RULINGS, "ruling" => word).increment(1);
+        match state.store.task(id)?.filter(|task| task.status == Status::Failed) {
+            Some(ended) => {
+                tracing::info!(task = %id, model = ended.model, status = "failed", "task ended");
+                metrics::counter!(metric::TASKS_ENDED, "model" => ended.model.clone(), "outcome" => "failed")
+                    .increment(1);
+                state.media.drop_blobs(&ended.blobs).await;
+                state.live.end(id);
+            }
+            None => state.live.wake(id, state.now()),
+        }
+        Ok(())
+    }
+
+    /// The reply as its plugin gets it.
+    async fn adopted(
+        &self,
+        task: &Task,
+        (status, body): (u16, Bytes),
+        log: &mut StepLog,
+    ) -> Result<Reconciliation, RulingError> {
+        let state = &self.state;
+        let wrong = |field, problem| RulingError::Reply { field, problem };
+        if !(200..600).contains(&status) {
+            return Err(wrong("status", format!("expected 200 to 599, got {status}")));
+        }
+        let body = Json::try_from(body).map_err(|error| wrong("body", format!("expected JSON: {error}")))?;
+        let headers = vec![Header { name: "content-type".to_owned(), value: "application/json".to_owned() }];
+        let body = Body::Inline(body.into_bytes());
+        let mut reply = Reply { status, headers, body, affinity: String::new() };
+        let Phase::Ambiguous { call, .. } = &task.phase else {
+            // The rule refuses it, with the reason.
+            return Ok(Reconciliation::Adopt { reply, blobs: Vec::new() });
+        };
+        let max = state.upstream.max_reply(&call.provider).unwrap_or(0);
+        if let Body::Inline(bytes) = &reply.body
+            && bytes.len() as u64 > max
+        {
+            return Err(wrong("body", format!("expected at most {max} bytes, got {}", bytes.len())));
+        }
+        let assigned = task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
+        reply.affinity = match (&call.affinity, assigned) {
+            (Some(affinity), _) => affinity.clone(),
+            (None, Some(assigned)) => state.upstream.affinity(&call.provider, &assigned.account),
+            (None, None) => String::new(),
+        };
+        let (mut owner, began) = (task.clone(), state.now());
+        let known = owner.blobs.len();
+        let event = state.as_read(reply, call, &mut owner).await;
+        let account = assigned.map_or("", |assigned| assigned.account.as_str());
+        log.exchange((began, state.now()), account, call, &event);
+        match event {
+            Event::Reply(reply) => Ok(Reconciliation::Adopt { reply, blobs: owner.blobs.split_off(known) }),
+            _ => Err(wrong("body", "its files could not be taken out and kept".to_owned())),
+        }
+    }
+}
+
+/// What was sent and got no reply, for operators: an excerpt without credentials. `None` for a task that waits for no
+/// ruling; the moment is that before the call left.
+#[must_use]
+pub fn ambiguous_exchange(task: &Task) -> Option<(UnixMs, ExchangeRecord)> {
+    let Phase::Ambiguous { call, at, outage } = &task.phase else { return None };
+    let account = task.assignment.as_ref().map_or("", |assigned| assigned.account.as_str());
+    let event = outage.map_or(Event::Timer, Event::Outage);
+    Some((*at, NotedExchange::of(account, call, &event).record()))
+}

@@ -1,0 +1,96 @@
+//! Commands about tasks: their options, and the operations that they mean.
+
+use clap::{Args, ValueEnum};
+use gatehouse_admin::{AdoptedReply, Operation, RulingWord, TaskRuling};
+use gatehouse_model::{CustomerId, Status, TaskId};
+
+use super::values::{OutputArgs, read_json};
+
+pub(crate) const RECONCILE_HELP: &str = "\
+Examples:
+  gatehouse tasks --ambiguous
+  gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x resend --reason \"not in their console\"
+  gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x fail --reason \"The provider has lost the job\"
+  gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x adopt --reason \"found there\" --reply '{\"id\": \"j-17\"}'
+
+A provider whose [providers.NAME] has ask_when_ambiguous = true keeps such tasks until their deadline.";
+
+/// Which tasks to list.
+#[derive(Debug, Args)]
+pub(crate) struct TasksArgs {
+    /// Only those that wait for a ruling about an ambiguous call
+    #[arg(long)]
+    ambiguous: bool,
+    /// Only those in this state: submitted, pending, processing, completed or failed
+    #[arg(long, value_parser = status)]
+    status: Option<Status>,
+    /// Only this customer's
+    #[arg(long, alias = "customer", value_name = "ACCOUNT")]
+    account: Option<String>,
+    /// How many lines, at most 1000
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A ruling.
+#[derive(Debug, Args)]
+pub(crate) struct ReconcileArgs {
+    /// The task
+    task: TaskId,
+    /// What becomes of the call
+    ruling: Ruling,
+    /// Why, for the audit record; the client of a task that fails reads it too
+    #[arg(long)]
+    reason: String,
+    /// The body of the provider's reply, JSON, or @FILE; for adopt
+    #[arg(long, value_name = "JSON", required_if_eq("ruling", "adopt"))]
+    reply: Option<String>,
+    /// The status of the provider's reply; for adopt
+    #[arg(long, default_value_t = 200)]
+    status: u16,
+    /// Only if the task has this revision
+    #[arg(long)]
+    if_revision: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Ruling {
+    /// Send the same call once more
+    Resend,
+    /// Fail the task and refund it
+    Fail,
+    /// Go on with the reply that the provider gave
+    Adopt,
+}
+
+pub(super) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
+    let TasksArgs { ambiguous, status, account, limit, output } = args;
+    (Operation::TaskList { ambiguous, status, customer: account.map(CustomerId), limit }, output)
+}
+
+/// # Errors
+/// A reply that is no JSON, in words.
+pub(super) fn reconcile(args: ReconcileArgs) -> Result<(Operation, OutputArgs), String> {
+    let ReconcileArgs { task, ruling, reason, reply, status, if_revision, output } = args;
+    let body = reply.map(|text| read_json("the reply", &text)).transpose()?;
+    let ruling = TaskRuling {
+        ruling: match ruling {
+            Ruling::Resend => RulingWord::Resend,
+            Ruling::Fail => RulingWord::Fail,
+            Ruling::Adopt => RulingWord::Adopt,
+        },
+        reason,
+        reply: body.map(|body| AdoptedReply { status, body }),
+        revision: if_revision,
+    };
+    Ok((Operation::TaskReconcile { task, ruling }, output))
+}
+
+fn status(word: &str) -> Result<Status, String> {
+    let words: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+    Status::parse(word).ok_or_else(|| format!("expected one of {}", words.join(", ")))
+}
