@@ -31,6 +31,9 @@ pub struct Config {
     pub lame_duck_ms: u32,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
+    /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
+    /// with them.
+    pub threads: u8,
     /// Limits on everything a client can make the gateway hold or wait for.
     pub limits: Limits,
 }
@@ -110,6 +113,7 @@ impl Default for Config {
             cleartext_http2: false,
             lame_duck_ms: 1000,
             trusted_proxies: Vec::new(),
+            threads: 0,
             limits: Limits::default(),
         }
     }

@@ -17,6 +17,7 @@ pub mod fault_injection;
 mod layout;
 mod listing;
 mod open;
+mod posted;
 mod read;
 mod records;
 mod responses;

@@ -19,6 +19,7 @@ use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
+use crate::posted::Posted;
 use crate::writer::{Claim, Failure, Job, Writer};
 
 /// Reads of many rows at the same time; others wait.
@@ -42,6 +43,7 @@ struct Shared {
 struct Open {
     database: Arc<Database>,
     queue: mpsc::Sender<Job>,
+    posted: Arc<Posted>,
     /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
 }
@@ -116,9 +118,10 @@ impl Store {
         // A queue or a batch of nothing would never do anything.
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
-        let writer =
-            Writer::new(database.clone(), jobs, config.batch.max(1), failure.clone(), changes.clone());
-        Ok((Open { database, queue, writer: None }, failure, writer))
+        let posted = Arc::<Posted>::default();
+        let (of_writer, batch) = (Arc::clone(&posted), config.batch.max(1));
+        let writer = Writer::new(database.clone(), jobs, of_writer, batch, failure.clone(), changes.clone());
+        Ok((Open { database, queue, posted, writer: None }, failure, writer))
     }
 
     fn of(
@@ -176,11 +179,31 @@ impl Store {
             let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
             open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
         };
-        if queue.send(Job { command: Some(command), durability, answer, claim: None }).await.is_err() {
+        let job = Job { command: Some(command), durability, answer: Some(answer), claim: None };
+        if queue.send(job).await.is_err() {
             return Err(self.failure().unwrap_or(StoreError::Closed));
         }
         drop(queue);
         self.outcome(outcome).await
+    }
+
+    /// Gives the writer a command that may be lost in a crash and whose outcome nobody waits for. It is applied before
+    /// every command that is given from now on, even while the disk is full or the queue; a rejection is logged.
+    ///
+    /// # Errors
+    /// The store is of no more use.
+    pub fn post(&self, command: Command) -> Result<(), StoreError> {
+        let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
+        let Open { queue, posted, .. } = open.as_ref().ok_or(StoreError::Closed)?;
+        if !posted.add(command) {
+            return Ok(());
+        }
+        let wake = Job { command: None, durability: Durability::Deferred, answer: None, claim: None };
+        match queue.try_send(wake) {
+            // Where the queue is full, the writer comes in any case.
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(self.failure().unwrap_or(StoreError::Closed)),
+        }
     }
 
     /// Returns once everything answered so far is durable, and so seen by readers.
@@ -201,7 +224,7 @@ impl Store {
         }
         let (answer, outcome) = oneshot::channel();
         let claim = Claim::default();
-        self.queue(Job { command, durability, answer, claim: Some(claim.clone()) })?;
+        self.queue(Job { command, durability, answer: Some(answer), claim: Some(claim.clone()) })?;
         let mut outcome = pin!(self.outcome(outcome));
         tokio::select! {
             biased;
@@ -297,7 +320,7 @@ impl Shared {
     fn close(&self) {
         self.disk_wait.close();
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Open { database, queue, writer }) = open {
+        if let Some(Open { database, queue, writer, .. }) = open {
             drop((database, queue));
             // The writer catches panics itself and has reported them.
             let _ = writer.map(JoinHandle::join);

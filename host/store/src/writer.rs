@@ -2,8 +2,9 @@
 //!
 //! While one batch is committed the next one collects in the queue. A deferred command is acknowledged as
 //! soon as it is applied. Its transaction stays open for the linger time, and the next immediate command commits it too:
-//! a crash never loses a command without every command after it. A storage error, an unreadable row or a panic ends the
-//! writer for good; the transaction is dropped, so nothing of it is kept.
+//! a crash never loses a command without every command after it. A posted command, which nobody waits for, is applied
+//! before whatever came after it, and does not wake a writer that has a transaction open. A storage error, an unreadable
+//! row or a panic ends the writer for good; the transaction is dropped, so nothing of it is kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio::time as clock;
 use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
+use crate::posted::Posted;
 use crate::transaction::batch::Batch;
 
 /// What a command came to.
@@ -35,7 +37,8 @@ pub(crate) struct Job {
     /// None: only the commit is waited for.
     pub(crate) command: Option<Command>,
     pub(crate) durability: Durability,
-    pub(crate) answer: Answering,
+    /// None: nobody waits for it, it only wakes the writer.
+    pub(crate) answer: Option<Answering>,
     /// Of a caller that may take the command back; none of one that waits in any case.
     pub(crate) claim: Option<Claim>,
 }
@@ -64,6 +67,7 @@ pub struct Writer {
     limit: usize,
     failure: Failure,
     jobs: Vec<Job>,
+    posted: Arc<Posted>,
     /// Applied, and to be answered after the commit.
     applied: Vec<(Answering, Outcome)>,
     /// Tasks that the batch may change.
@@ -75,12 +79,13 @@ impl Writer {
     pub(crate) fn new(
         database: Arc<Database>,
         queue: mpsc::Receiver<Job>,
+        posted: Arc<Posted>,
         limit: usize,
         failure: Failure,
         changes: Arc<TaskChanges>,
     ) -> Self {
         let (jobs, applied, tasks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { database, queue, limit, failure, jobs, applied, tasks, changes }
+        Self { database, queue, posted, limit, failure, jobs, applied, tasks, changes }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -111,13 +116,16 @@ impl Writer {
         let mut batch = Batch::open(&txn)?;
         let (mut size, mut until) = (0, None);
         loop {
-            size += self.jobs.len();
+            let posted = self.posted.take();
+            size += posted.len() + self.jobs.len();
+            self.apply_posted(&mut batch, posted)?;
             let lasting = self.apply(&mut batch)?;
             if lasting || size >= self.limit {
                 break;
             }
             self.answer();
             let until = *until.get_or_insert_with(|| clock::Instant::now() + LINGER);
+            self.posted.open();
             match clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await {
                 Ok(1..) => started = Instant::now(),
                 // Closed, or no command came. The wait is no part of the commit.
@@ -127,6 +135,8 @@ impl Writer {
                 }
             }
         }
+        let posted = self.posted.close();
+        self.apply_posted(&mut batch, posted)?;
         let webhooks = guarded(|| batch.close())?;
         guarded(|| Ok(txn.commit()?))?;
         self.changes.committed(&self.tasks);
@@ -153,7 +163,7 @@ impl Writer {
             any |= durability == Durability::Immediate;
             self.tasks.extend(command.as_ref().and_then(Command::task));
             match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
-                Ok(verdict) => self.applied.push((answer, verdict)),
+                Ok(verdict) => self.applied.extend(answer.map(|answer| (answer, verdict))),
                 Err(error) => {
                     // Answered with all the others, after the failure is recorded.
                     self.jobs.push(Job { command: None, durability, answer, claim: None });
@@ -163,6 +173,17 @@ impl Writer {
             }
         }
         Ok(any)
+    }
+
+    /// Applies what nobody waits for: of a rejection only the log hears.
+    fn apply_posted(&mut self, batch: &mut Batch<'_>, commands: Vec<Command>) -> Result<(), StoreError> {
+        for command in commands {
+            self.tasks.extend(command.task());
+            if let Err(rejection) = guarded(|| apply(batch, command))? {
+                tracing::error!(?rejection, "a posted command was rejected; nothing of it was done");
+            }
+        }
+        Ok(())
     }
 
     fn answer(&mut self) {
@@ -176,9 +197,10 @@ impl Writer {
         tracing::error!(%error, "the store failed; the process must stop");
         self.failure.send_replace(Some(error.clone()));
         self.queue.close();
+        drop(self.posted.close());
         let applied = self.applied.drain(..).map(|(answer, _)| answer);
         let waiting = self.jobs.drain(..).chain(std::iter::from_fn(|| self.queue.try_recv().ok()));
-        applied.chain(waiting.map(|job| job.answer)).for_each(|answer| {
+        applied.chain(waiting.filter_map(|job| job.answer)).for_each(|answer| {
             let _ = answer.send(Err(error.clone()));
         });
     }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
-use gatehouse_store::Durability;
-use gatehouse_tasks::{Command, Rejection};
+use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
@@ -71,13 +70,8 @@ impl DriverState {
         text.time_limit() + stream + GRACE
     }
 
-    /// Spends the cost of the tokens and gives the rest back.
-    pub(super) async fn settle(
-        &self,
-        held: &TextHold,
-        usage: Usage,
-        estimated: bool,
-    ) -> Result<(), TextError> {
+    /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next.
+    pub(super) fn settle(&self, held: &TextHold, usage: Usage, estimated: bool) -> Result<(), TextError> {
         let amount = held.bill.cost(&usage, held.amount);
         held.rates.settle(held.bill.rated_tokens(&usage), self.now());
         for (kind, tokens) in usage.kinds() {
@@ -86,41 +80,14 @@ impl DriverState {
         }
         let memo = memo(&held.model, &usage, estimated);
         let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
-        self.end_hold(held, command).await
+        Ok(self.store.post(command).map_err(SubmitError::from)?)
     }
 
     /// Gives everything back.
-    pub(super) async fn release(&self, held: &TextHold) {
+    pub(super) fn release(&self, held: &TextHold) {
         held.rates.settle(0, self.now());
-        let command = Command::Release { id: held.id, at: self.now() };
-        // `end_hold` logs a failure, and the hold then expires.
-        let _ = self.end_hold(held, command).await;
-    }
-
-    async fn end_hold(&self, held: &TextHold, command: Command) -> Result<(), TextError> {
-        let store = self.store.clone();
-        let mut ending =
-            Box::pin(async move { store.execute_when_free(command, Durability::Deferred).await });
-        let ended = tokio::select! {
-            biased;
-            ended = &mut ending => ended,
-            // The answer is at hand and its client waits; the money is settled once the disk has room.
-            () = self.store.until_waiting_for_room() => {
-                tokio::spawn(ending);
-                return Ok(());
-            }
-        };
-        match ended.map_err(SubmitError::from)? {
-            Ok(_) => Ok(()),
-            Err(Rejection::NoHold(_)) => {
-                tracing::error!(request = %held.id, "a request outlived its hold; it was not charged");
-                Ok(())
-            }
-            Err(rejection) => {
-                let why = format!("the store answered the end of {} with {rejection:?}", held.id);
-                tracing::error!(request = %held.id, ?rejection, "a hold could not be resolved");
-                Err(SubmitError::Internal(why).into())
-            }
+        if let Err(error) = self.store.post(Command::Release { id: held.id, at: self.now() }) {
+            tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
         }
     }
 }

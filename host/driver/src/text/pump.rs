@@ -133,7 +133,7 @@ impl Pump {
             StreamEnd::Complete(mut events) => {
                 stamp_last(&mut events, state.now());
                 let counted = usage.unwrap_or_else(|| held.bill.guess(output_bytes));
-                let paid = state.settle(&held, counted, usage.is_none()).await;
+                let paid = state.settle(&held, counted, usage.is_none());
                 let done = match (paid, kept) {
                     (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
                     (paid, _) => paid,
@@ -142,17 +142,17 @@ impl Pump {
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill.complete(usage, output_bytes);
-                (state.settle(&held, delivered, true).await, Some(Err(error)))
+                (state.settle(&held, delivered, true), Some(Err(error)))
             }
             StreamEnd::Abandoned if has_delivered => {
-                (state.settle(&held, held.bill.complete(usage, output_bytes), true).await, None)
+                (state.settle(&held, held.bill.complete(usage, output_bytes), true), None)
             }
             StreamEnd::Cut(error) | StreamEnd::Fault(error) => {
-                state.release(&held).await;
+                state.release(&held);
                 (Ok(()), Some(Err(error)))
             }
             StreamEnd::Abandoned => {
-                state.release(&held).await;
+                state.release(&held);
                 (Ok(()), None)
             }
         };

@@ -107,14 +107,14 @@ impl DriverState {
                     answered.body = response.into();
                 }
                 let guess = held.bill.guess(answered.output_bytes.into());
-                self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none()).await?;
+                self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none())?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
                 }
                 Ok(CompletionResponse::Whole(answered.body.into_bytes()))
             }
             Err(error) => {
-                self.release(held).await;
+                self.release(held);
                 Err(error)
             }
         }
@@ -144,7 +144,7 @@ impl DriverState {
                     self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
                 }
                 Err(error) => {
-                    self.release(&held).await;
+                    self.release(&held);
                     return Err(error);
                 }
             },
@@ -154,7 +154,7 @@ impl DriverState {
                     match serving.await {
                         Ok(open_stream) => pump(open_stream).run().await,
                         Err(error) => {
-                            state.release(&of_work).await;
+                            state.release(&of_work);
                             // The client may have disconnected.
                             let _ = to_client.send(Err(error)).await;
                         }
@@ -192,7 +192,7 @@ impl DriverState {
     ) -> Result<T, TextError> {
         let outcome = AssertUnwindSafe(work).catch_unwind().await;
         if outcome.is_err() {
-            self.release(held).await;
+            self.release(held);
         }
         outcome.map_err(|_| SubmitError::Internal("a text request panicked".to_owned()).into())
     }

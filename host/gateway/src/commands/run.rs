@@ -76,7 +76,7 @@ fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
             return Exit::Misconfigured;
         }
     };
-    let Some(runtime) = runtime() else { return Exit::Broken };
+    let Some(runtime) = runtime(loaded.config.server.threads) else { return Exit::Broken };
     let options =
         Options { location, listen: args.listen, self_signed: args.tls_self_signed, sockets, started };
     let ended = runtime.block_on(server::serve(&loaded, options));
@@ -90,7 +90,7 @@ fn check_config(location: &Location) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let Some(runtime) = runtime() else { return Exit::Broken };
+    let Some(runtime) = runtime(1) else { return Exit::Broken };
     let _inside = runtime.enter();
     match server::check(&loaded.config, false) {
         Ok(_) => {
@@ -127,7 +127,7 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
 
 fn run_sandbox(args: &SandboxArgs) -> Exit {
     let config = SandboxConfig { enabled: true, job_ms: args.job_ms, link_seconds: args.link_seconds };
-    let Some(runtime) = runtime() else { return Exit::Broken };
+    let Some(runtime) = runtime(1) else { return Exit::Broken };
     let ended = runtime.block_on(async {
         let mut signals = Signals::handle()?;
         let running = sandbox_mode::start(&config).await?;
@@ -161,7 +161,7 @@ fn operate(command: Command, location: &Location) -> Exit {
         }
     };
     privacy::close_process(&print_error);
-    let Some(runtime) = runtime() else { return Exit::Broken };
+    let Some(runtime) = runtime(1) else { return Exit::Broken };
     let perform = |operation| perform(&runtime, location, operation, output);
     if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {
         let exit = perform(preview);
@@ -249,7 +249,10 @@ fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Lo
     })
 }
 
-fn runtime() -> Option<tokio::runtime::Runtime> {
-    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+/// 0 threads: one for every two processors. An idle thread that is woken for every request costs more than it serves.
+fn runtime(threads: u8) -> Option<tokio::runtime::Runtime> {
+    let half = || std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
+    let threads = if threads == 0 { half() } else { threads.into() };
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     built.map_err(|error| print_error(&format!("the runtime could not start: {error}"))).ok()
 }

@@ -1,5 +1,8 @@
-//! Deferred commands: acknowledged before the commit, kept in order, durable soon.
+//! Deferred commands: acknowledged before the commit, kept in order, durable soon. Posted ones: the same, and nobody waits.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use gatehouse_tasks::sample::START;
@@ -7,10 +10,21 @@ use gatehouse_tasks::{Applied, Command};
 use tokio::time::Instant;
 
 use crate::config::Config;
-use crate::fault_injection::{Disk, Op};
+use crate::error::StoreError;
+use crate::fault_injection::{Disk, DiskFault, Op};
 use crate::store::Store;
 use crate::tests::customer;
 use crate::writer::{LINGER, Writer};
+
+/// Whether it was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 /// Half of the linger time.
 const HALF: Duration = Duration::from_millis(10);
@@ -106,4 +120,104 @@ async fn closing_commits_deferred_commands() {
     store.close();
     working.await.unwrap();
     assert_eq!(after_a_cut(&disk), ["deferred"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_posted_command_is_durable_after_the_linger_time() {
+    let (disk, store) = start();
+    store.post(open("posted")).unwrap();
+    tokio::task::yield_now().await;
+    assert!(names(&store).is_empty());
+    tokio::time::advance(LINGER + Duration::from_millis(1)).await;
+    tokio::task::yield_now().await;
+    assert_eq!(names(&store), ["posted"]);
+    assert_eq!(after_a_cut(&disk), ["posted"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_posted_command_comes_before_what_is_given_later() {
+    let (disk, store) = start();
+    // Without a transaction, then into an open one.
+    for name in ["first", "second"] {
+        store.post(open(name)).unwrap();
+        assert!(store.execute_deferred(open(name)).await.unwrap().is_err(), "{name} is there already");
+    }
+    let before = syncs(&disk);
+    store.post(open("third")).unwrap();
+    store.flush().await.unwrap();
+    assert_eq!(names(&store), ["first", "second", "third"], "one commit, before the flush is answered");
+    assert!(syncs(&disk) > before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_posted_command_does_not_wake_a_writer_with_an_open_transaction() {
+    let disk = Disk::default();
+    let (store, mut writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
+    store.post(open("wakes")).unwrap();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut batch = Box::pin(writer.run_batch());
+    assert!(batch.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    for name in ["a", "b"] {
+        store.post(open(name)).unwrap();
+    }
+    assert!(!woken.0.load(Ordering::SeqCst));
+    assert!(batch.await);
+    assert_eq!(names(&store), ["a", "b", "wakes"]);
+    store.post(open("later")).unwrap();
+    assert!(writer.run_batch().await);
+    assert_eq!(names(&store), ["a", "b", "later", "wakes"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn posted_commands_need_no_room_in_the_queue() {
+    let disk = Disk::default();
+    let config = Config { queue: 1, ..Config::default() };
+    let (store, writer) = Store::with_writer(disk.clone(), &config).unwrap();
+    let posted: Vec<_> = (0..20).map(|number| format!("{number:02}")).collect();
+    posted.iter().for_each(|name| store.post(open(name)).unwrap());
+    assert_eq!(store.execute(open("x")).await, Err(StoreError::Busy), "the queue is full");
+    tokio::spawn(work(writer));
+    tokio::task::yield_now().await;
+    store.flush().await.unwrap();
+    assert_eq!(names(&store), posted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_posted_command_changes_nothing() {
+    let (_, store) = start();
+    store.execute(open("there")).await.unwrap().unwrap();
+    store.post(open("there")).unwrap();
+    store.post(open("new")).unwrap();
+    store.flush().await.unwrap();
+    assert_eq!(names(&store), ["new", "there"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_commits_posted_commands() {
+    for linger in [false, true] {
+        let disk = Disk::default();
+        let (store, writer) = Store::with_writer(disk.clone(), &Config::default()).unwrap();
+        let working = tokio::spawn(work(writer));
+        if linger {
+            store.execute_deferred(open("deferred")).await.unwrap().unwrap();
+        }
+        store.post(open("posted")).unwrap();
+        store.close();
+        working.await.unwrap();
+        let expected: &[_] = if linger { &["deferred", "posted"] } else { &["posted"] };
+        assert_eq!(after_a_cut(&disk), expected);
+        assert_eq!(store.post(open("late")), Err(StoreError::Closed));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_store_takes_no_posted_command() {
+    let (disk, store) = start();
+    store.execute_deferred(open("deferred")).await.unwrap().unwrap();
+    disk.break_by(DiskFault::Change(0));
+    store.post(open("posted")).unwrap();
+    assert!(store.flush().await.is_err());
+    assert!(matches!(store.post(open("late")), Err(StoreError::Failed { .. })));
+    assert!(after_a_cut(&disk).is_empty());
 }
