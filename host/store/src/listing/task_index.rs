@@ -36,7 +36,7 @@ pub(crate) struct IndexedTask {
     ambiguous: bool,
 }
 
-/// Whether a phase is [`Phase::Ambiguous`]. What is in it is passed over.
+/// Whether a phase is [`gatehouse_model::Phase::Ambiguous`]. What is in it is passed over.
 fn is_ambiguous<'de, D: Deserializer<'de>>(phase: D) -> Result<bool, D::Error> {
     #[derive(Deserialize)]
     enum Name {
