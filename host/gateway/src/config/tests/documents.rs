@@ -28,6 +28,8 @@ fn the_example_names_every_key() {
         "server.limits",
         "server.tls",
         "admin",
+        "admin.tls",
+        "admin.client",
         "data",
         "data.store",
         "tasks",
