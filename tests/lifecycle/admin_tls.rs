@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatehouse_harness::{Gateway, run, send, until};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -44,7 +44,8 @@ impl Ca {
     /// A new certificate for `name`, in `FILE.pem` and `FILE.key`.
     fn issue(&self, name: &str, file: &str) {
         let key = KeyPair::generate().expect("a key");
-        let params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         self.put(&format!("{file}.pem"), &certificate.pem());
         self.put(&format!("{file}.key"), &key.serialize_pem());

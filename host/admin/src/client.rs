@@ -118,7 +118,14 @@ async fn send(
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| unreachable(endpoint, error))?;
-    let response = sender.send_request(request).await.map_err(|error| broken(endpoint, &error))?;
+    let response = match sender.send_request(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            // What ended the connection before it took the request, its task knows.
+            let ended = if error.is_canceled() { connection.await.ok().and_then(Result::err) } else { None };
+            return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
+        }
+    };
     let status = response.status();
     let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
         .collect()
@@ -155,8 +162,8 @@ fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientEr
 /// command's side of the handshake has ended.
 fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
     let address = endpoint.address;
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
-    match source {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    match causes.find_map(|cause| cause.downcast_ref::<io::Error>()) {
         Some(refused) if endpoint.tls => ClientError::Tls { address, reason: reason_of(refused) },
         None if error.is_parse() && !endpoint.tls => {
             let reason =
