@@ -48,14 +48,15 @@ struct Shared {
 }
 
 impl AdminServer {
-    /// Binds the address of `config` and serves until [`AdminServer::stop`]. `limits` are those of the public
+    /// Binds the address of `config` and serves until [`AdminServer::stop`]. `limits` and `handshakes` are those of the public
     /// listeners.
     ///
     /// # Errors
     /// The address cannot be bound, or a certificate file cannot be used (as a [`gatehouse_net::TlsError`] inside).
     pub async fn start(
         config: &Config,
-        (limits, handshakes): (ConnectionLimits, HandshakeLimits),
+        limits: ConnectionLimits,
+        handshakes: HandshakeLimits,
         tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,

@@ -63,7 +63,7 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
     let tokens = Tokens { operator: token.clone(), viewer: super::token(0xcd) };
     let viewer = tokens.viewer.clone();
     let server =
-        AdminServer::start(&config, (limits, handshakes), tokens, Arc::new(service), probes, clock.clone());
+        AdminServer::start(&config, limits, handshakes, tokens, Arc::new(service), probes, clock.clone());
     let server = server.await.unwrap();
     let tls = server.certificates().is_some();
     let endpoint = AdminEndpoint { address: server.address(), token, tls };

@@ -163,6 +163,7 @@ mod tests {
         };
         let text = banner(Some(&keys), true);
         for part in [
+            "admin, metrics and health on https://127.0.0.1:9\n",
             "The keys are the same at every start; they are kept in d/sandbox-keys.json.\n",
             "KEY=sk-x\n",
             "curl -sk https://127.0.0.1:8080/v1/images/generations",

@@ -76,11 +76,18 @@ pub(super) async fn listen_for_operators(
     probes: Probes,
 ) -> Result<(AdminServer, EndpointFile), ServeError> {
     let (address, tokens) = (config.admin.listen, Tokens::mint(services.seed.as_ref()));
-    let limits = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
-    let server =
-        AdminServer::start(&config.admin, limits, tokens.clone(), service, probes, services.clock.clone())
-            .await
-            .map_err(|source| ServeError::Admin { address, source })?;
+    let (limits, handshakes) = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+    let server = AdminServer::start(
+        &config.admin,
+        limits,
+        handshakes,
+        tokens.clone(),
+        service,
+        probes,
+        services.clock.clone(),
+    )
+    .await
+    .map_err(|source| ServeError::Admin { address, source })?;
     let (address, tls) = (server.address(), server.certificates().is_some());
     let endpoint = Endpoints {
         operator: AdminEndpoint { address, token: tokens.operator, tls },
