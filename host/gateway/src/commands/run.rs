@@ -116,7 +116,7 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
             loaded.error_at("plugins.streams", problem).to_string()
         }
-        ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
+        ServeError::Certificates(wrong) | ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at(&wrong.key, &wrong.problem).to_string()
         }
         other => other.to_string(),

@@ -23,7 +23,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     let public = config.server.tls.as_ref().filter(|_| !self_signed).map(gatehouse_edge::Tls::files);
     let admin = config.admin.tls.as_ref().map(gatehouse_admin::AdminTls::files);
     for files in public.into_iter().chain(admin) {
-        Certificates::from_files(files).map_err(gatehouse_edge::Error::Tls)?;
+        Certificates::from_files(files)?;
     }
     Ok(upstream)
 }

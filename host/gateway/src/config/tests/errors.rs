@@ -47,7 +47,11 @@ fn errors_name_line_and_remedy() {
         ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
         ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
         ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
-        ("[admin]\n\nlisten = \"0.0.0.0:9\"", "gatehouse.toml:3:1: admin.listen", "configure [admin.tls]"),
+        (
+            "[admin]\n\nlisten = \"0.0.0.0:9\"",
+            "gatehouse.toml:3:1: admin.listen",
+            "the admin listener is not encrypted: configure [admin.tls]",
+        ),
         ("[admin.tls]\ncertificate = \"c\"\nkey = \"k\"", "gatehouse.toml:1:", "add `client_ca = ...`"),
         ("[admin.tls]\nclient_ca = \"c\"", "gatehouse.toml:1:", "add `certificate = ...`"),
         (
