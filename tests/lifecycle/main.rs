@@ -2,6 +2,7 @@
 //! nothing, and the provider is never called twice for the same job.
 
 mod admin;
+mod admin_tls;
 mod ambiguous;
 mod disk;
 mod full;

@@ -187,7 +187,7 @@ fn a_certificate_is_replaced_under_load_without_a_failed_handshake() {
             files.put(&files.certificate(), "-----BEGIN CERTIFICATE-----\nhalf a");
             gateway.signal("-HUP").await;
             let chain = files.certificate().display().to_string();
-            until_said(&[&format!("tls.certificate {chain}: expected a PEM file")], swap).await;
+            until_said(&[&format!("server.tls.certificate: {chain}: expected a PEM file")], swap).await;
             assert_eq!(shown().await, old.der);
             files.put(&files.certificate(), &new.certificate);
             gateway.signal("-HUP").await;

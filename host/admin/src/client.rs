@@ -1,19 +1,24 @@
 //! The client of the admin API: a command on the same machine has a running gateway perform an operation.
 //!
-//! Connects to the address in the endpoint file and to nothing else.
+//! Connects to the address in the endpoint file and to nothing else; over TLS where that file says so.
 
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_net::TlsError;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
+use crate::client_tls::{ClientTls, reason_of};
+use crate::config::AdminClient;
 use crate::endpoint_file::AdminEndpoint;
 
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
@@ -33,6 +38,19 @@ pub enum ClientError {
         /// The reason.
         reason: String,
     },
+    /// What the configuration names for TLS cannot be used, or is missing.
+    #[error(
+        "{0}; the gateway's admin listener speaks TLS: [admin.client] or --admin-ca, --admin-certificate and --admin-key name what a command needs"
+    )]
+    Files(#[from] TlsError),
+    /// The listener and the command do not take what the other presents.
+    #[error("no TLS connection to {address}: {reason}")]
+    Tls {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Which side refused what, and the remedy.
+        reason: String,
+    },
     /// The listener at the address belongs to another program.
     #[error("the listener at {address} is not this gateway's: {reason}")]
     Foreign {
@@ -46,15 +64,17 @@ pub enum ClientError {
     Refused(#[from] OperationError),
 }
 
-/// Has a running gateway perform `operation`.
+/// Has a running gateway perform `operation`. `client` counts only where the gateway's listener speaks TLS.
 ///
 /// # Errors
 /// See [`ClientError`].
 pub async fn perform(
     endpoint: &AdminEndpoint,
+    client: &AdminClient,
     operation: &Operation,
 ) -> Result<OperationResult, ClientError> {
-    let exchange = exchange(endpoint, operation);
+    let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
+    let exchange = exchange(endpoint, tls.as_ref(), operation);
     let (status, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
         .await
         .map_err(|_| unreachable(endpoint, "no response in time"))??;
@@ -63,15 +83,32 @@ pub async fn perform(
 
 async fn exchange(
     endpoint: &AdminEndpoint,
+    tls: Option<&ClientTls>,
     operation: &Operation,
 ) -> Result<(StatusCode, Bytes), ClientError> {
     let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(endpoint.address))
         .await
         .map_err(|_| unreachable(endpoint, "no connection in time"))?
         .map_err(|error| unreachable(endpoint, error))?;
+    let Some(tls) = tls else {
+        return send(endpoint, stream, operation).await;
+    };
+    let refused = |reason| ClientError::Tls { address: endpoint.address, reason };
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, tls.connect(endpoint.address, stream))
+        .await
+        .map_err(|_| unreachable(endpoint, "no TLS handshake in time"))?
+        .map_err(|error| refused(reason_of(&error)))?;
+    send(endpoint, stream, operation).await
+}
+
+async fn send(
+    endpoint: &AdminEndpoint,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    operation: &Operation,
+) -> Result<(StatusCode, Bytes), ClientError> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| unreachable(endpoint, error))?;
+        .map_err(|error| broken(endpoint, &error))?;
     // The exchange reports what goes wrong; the task only moves bytes.
     let connection = tokio::spawn(connection);
     let body = serde_json::to_vec(operation).expect("operations have string keys only");
@@ -81,7 +118,14 @@ async fn exchange(
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| unreachable(endpoint, error))?;
-    let response = sender.send_request(request).await.map_err(|error| unreachable(endpoint, error))?;
+    let response = match sender.send_request(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            // What ended the connection before it took the request, its task knows.
+            let ended = if error.is_canceled() { connection.await.ok().and_then(Result::err) } else { None };
+            return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
+        }
+    };
     let status = response.status();
     let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
         .collect()
@@ -112,4 +156,20 @@ fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> Clie
 
 fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
     ClientError::Foreign { address: endpoint.address, reason: reason.to_string() }
+}
+
+/// A connection that ended instead of an answer. With TLS 1.3 the listener refuses a certificate only after the
+/// command's side of the handshake has ended.
+fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
+    let address = endpoint.address;
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    match causes.find_map(|cause| cause.downcast_ref::<io::Error>()) {
+        Some(refused) if endpoint.tls => ClientError::Tls { address, reason: reason_of(refused) },
+        None if error.is_parse() && !endpoint.tls => {
+            let reason =
+                "its answer is no HTTP: it may expect TLS, of which admin.json says nothing".to_owned();
+            ClientError::Tls { address, reason }
+        }
+        _ => unreachable(endpoint, error),
+    }
 }

@@ -23,6 +23,9 @@ pub struct AdminEndpoint {
     pub address: SocketAddr,
     /// Its token.
     pub token: Token,
+    /// Whether it speaks TLS and asks for a certificate.
+    #[serde(default)]
+    pub tls: bool,
 }
 
 impl AdminEndpoint {
@@ -54,7 +57,10 @@ impl AdminEndpoint {
     /// # Errors
     /// The file system's.
     pub fn write_as(&self, data: &Path, role: Role) -> io::Result<()> {
-        let text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
+        let mut text = serde_json::json!({ "address": self.address, "token": self.token.reveal() });
+        if self.tls {
+            text["tls"] = true.into();
+        }
         write_atomic(&Self::path_of(data, role), format!("{text}\n").as_bytes())
     }
 

@@ -8,6 +8,7 @@
 
 mod api;
 mod client;
+mod client_tls;
 mod config;
 mod endpoint_file;
 mod http;
@@ -30,9 +31,11 @@ pub use api::{
     WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
-pub use config::Config;
+pub use client_tls::ClientTls;
+pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
+pub use gatehouse_net::{Certificates, TlsError};
 pub use gatehouse_store::{
     AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, UsagePeriod,
 };

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gatehouse_net::ConnectionLimits;
+use gatehouse_net::{ConnectionLimits, HandshakeLimits, TlsFiles};
 use ipnet::IpNet;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Unexpected, Visitor};
@@ -46,6 +46,15 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// The leaf's private key (PKCS#8, PKCS#1 or SEC1).
     pub key: PathBuf,
+}
+
+impl Tls {
+    /// The files as the listeners read them.
+    #[must_use]
+    pub fn files(&self) -> TlsFiles {
+        let (certificate, key) = (self.certificate.clone(), self.key.clone());
+        TlsFiles { table: "server.tls", certificate, key, client_ca: None, http2: true }
+    }
 }
 
 /// The `[server.limits]` table.
@@ -146,6 +155,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The part that concerns TLS handshakes, of any listener.
+    #[must_use]
+    pub fn of_handshakes(&self) -> HandshakeLimits {
+        HandshakeLimits { time: seconds(self.tls_seconds), at_once: count(self.handshakes) }
+    }
+
     /// The part that concerns a single connection, of any listener.
     #[must_use]
     pub fn of_connections(&self) -> ConnectionLimits {

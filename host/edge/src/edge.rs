@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Clock, Pepper, Seed};
-use gatehouse_net::ShutdownPhase;
+use gatehouse_net::{Certificates, ShutdownPhase, TlsError};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
-use tokio_rustls::TlsAcceptor;
 
 use crate::backend::Backend;
 use crate::config::{Config, count};
@@ -19,7 +18,6 @@ use crate::http::auth::Auth;
 use crate::http::local::LocalRequests;
 use crate::http::pipeline::Pipeline;
 use crate::net::listen::Listeners;
-use crate::net::tls::{Certificates, TlsError};
 
 /// Why the edge cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -86,11 +84,9 @@ impl Edge {
     ) -> Result<Self, Error> {
         let certificates = match (certificates, &config.tls) {
             (Some(given), _) => Some(given),
-            (None, Some(files)) => Some(Certificates::from_files(files.clone())?),
+            (None, Some(files)) => Some(Certificates::from_files(files.files())?),
             (None, None) => None,
         };
-        let tls = certificates.as_ref().map(Certificates::server_config).transpose()?;
-        let tls = tls.map(|settings| TlsAcceptor::from(Arc::new(settings)));
         let listeners = if inherited.is_empty() { bind(&config.listen).await? } else { adopt(inherited)? };
         let addresses = listeners.iter().map(|(address, _)| *address).collect();
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
@@ -99,7 +95,7 @@ impl Edge {
         let auth = Auth::new(pepper);
         let time = Arc::clone(&clock);
         let pipeline = Arc::new(Pipeline::new(backend, config, auth, time, seed, watched.clone()));
-        let shared = Arc::new(Listeners::new(Arc::clone(&pipeline), tls, watched));
+        let shared = Arc::new(Listeners::new(Arc::clone(&pipeline), certificates.clone(), watched));
         let accept = |(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener));
         let accepting = listeners.into_iter().map(accept).collect();
         let permits = Arc::clone(&shared.permits);

@@ -7,7 +7,7 @@
 //! `gateway`.
 //!
 //! ```text
-//! socket -> net/listen (limits, tls) -> net/transport (timers) -> http/pipeline: head -> routes -> auth -> endpoints
+//! socket -> net/listen (limits, TLS) -> net/transport (timers) -> http/pipeline: head -> routes -> auth -> endpoints
 //!                                                                   `-- access_log (log line, metrics) <--'
 //! ```
 
@@ -28,6 +28,6 @@ mod tests;
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
+pub use gatehouse_net::{Certificates, TlsError};
 pub use http::local::{LocalError, LocalRequests};
 pub use http::surfaces::{SurfaceRow, plugin_surfaces, surfaces};
-pub use net::tls::{Certificates, TlsError};

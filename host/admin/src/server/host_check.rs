@@ -21,9 +21,13 @@ pub(super) struct HostCheck {
 }
 
 impl HostCheck {
-    /// A remote listener whose names are not listed takes any: the operator's proxy or firewall is in front of it.
+    /// A remote listener whose names are not listed takes any: the operator's proxy or firewall is in front of it. With TLS a page that
+    /// resolves its own name to this listener finds no certificate of that name.
     pub(super) fn new(config: &Config) -> Self {
-        Self { names: config.hosts.clone(), any: config.allow_remote && config.hosts.is_empty() }
+        Self {
+            names: config.hosts.clone(),
+            any: (config.allow_remote || config.tls.is_some()) && config.hosts.is_empty(),
+        }
     }
 
     /// Checks the host of a request.

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::Clock;
-use gatehouse_net::{ConnectionLimits, ConnectionServer, Observed, Protocol, ShutdownPhase, reached};
+use gatehouse_net::{
+    Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
+    ShutdownPhase, reached,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -31,6 +34,7 @@ pub struct AdminServer {
     serving: JoinHandle<()>,
     handler: Arc<Handler>,
     clock: Arc<dyn Clock>,
+    certificates: Option<Certificates>,
 }
 
 /// What every connection needs.
@@ -38,45 +42,59 @@ struct Shared {
     handler: Arc<Handler>,
     connections: Arc<Connections>,
     server: ConnectionServer,
+    handshakes: Option<Handshakes>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
 }
 
 impl AdminServer {
-    /// Binds the address of `config` and serves until [`AdminServer::stop`]. `limits` are those of the public
-    /// listeners' connections.
+    /// Binds the address of `config` and serves until [`AdminServer::stop`]. `limits` and `handshakes` are those of the public
+    /// listeners.
     ///
     /// # Errors
-    /// The address cannot be bound.
+    /// The address cannot be bound, or a certificate file cannot be used (as a [`gatehouse_net::TlsError`] inside).
     pub async fn start(
         config: &Config,
         limits: ConnectionLimits,
+        handshakes: HandshakeLimits,
         tokens: Tokens,
         service: Arc<AdminService>,
         probes: Probes,
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
+        let certificates = config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
+        let certificates = certificates.map_err(io::Error::other)?;
         let listener = TcpListener::bind(config.listen).await?;
         let address = listener.local_addr()?;
         let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
-        let sessions = Arc::new(Sessions::new(address, Arc::clone(&clock), Arc::clone(&service.seed)));
+        let (time, seed) = (Arc::clone(&clock), Arc::clone(&service.seed));
+        let sessions = Arc::new(Sessions::new(address, certificates.is_some(), time, seed));
         let (time, phase) = (Arc::clone(&clock), watched.clone());
         let handler = Arc::new(Handler::new(config, tokens, service, probes, sessions, time, phase));
         let shared = Arc::new(Shared {
             handler: Arc::clone(&handler),
             connections: Connections::new(config.connections.get() as usize, MAX_STREAMS),
             server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
+            handshakes: certificates.clone().map(|certificates| {
+                Handshakes::new(certificates, handshakes, Arc::clone(&clock), watched.clone())
+            }),
             clock: Arc::clone(&clock),
             shutdown: watched,
         });
         let serving = tokio::spawn(shared.accept(listener));
-        Ok(Self { address, shutdown, serving, handler, clock })
+        Ok(Self { address, shutdown, serving, handler, clock, certificates })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its certificates, to be read again; none where it speaks plain HTTP.
+    #[must_use]
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// The sessions of people, and their login links.
@@ -157,8 +175,17 @@ impl Shared {
             let (handler, entry, observed) = (Arc::clone(&handler), Arc::clone(&entry), of_requests.clone());
             async move { Ok(handler.respond(request, &entry, address, &observed).await) }
         };
+        let serving = async {
+            let Some(handshakes) = &self.handshakes else {
+                return self.server.serve(stream, observed, Protocol::Http1, respond).await;
+            };
+            match handshakes.accept(stream).await {
+                Ok(stream) => self.server.serve(stream, observed, Protocol::Http1, respond).await,
+                Err(refusal) => tracing::info!(%address, %refusal, "an admin connection was refused"),
+            }
+        };
         tokio::select! {
-            () = self.server.serve(stream, observed, Protocol::Http1, respond) => {}
+            () = serving => {}
             _ = gives_way => tracing::debug!("the oldest admin connection gave way to a new one"),
         }
     }

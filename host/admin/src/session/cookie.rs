@@ -8,21 +8,23 @@ use http::header::COOKIE;
 #[derive(Clone, Debug)]
 pub(crate) struct SessionCookie {
     name: String,
+    /// `; Secure` where the listener speaks TLS.
+    secure: &'static str,
 }
 
 impl SessionCookie {
-    pub(super) fn of_port(port: u16) -> Self {
-        Self { name: format!("gatehouse_{port}") }
+    pub(super) fn of_port(port: u16, is_tls: bool) -> Self {
+        Self { name: format!("gatehouse_{port}"), secure: if is_tls { "; Secure" } else { "" } }
     }
 
     /// The header that gives it to a browser. Scripts cannot read it, and no page of another site has it sent.
     pub(super) fn set(&self, id: &str) -> HeaderValue {
-        header(&format!("{}={id}; HttpOnly; SameSite=Strict; Path=/", self.name))
+        header(&format!("{}={id}; HttpOnly; SameSite=Strict; Path=/{}", self.name, self.secure))
     }
 
     /// The header that takes it back.
     pub(crate) fn clear(&self) -> HeaderValue {
-        header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0", self.name))
+        header(&format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{}", self.name, self.secure))
     }
 
     /// Its value in a request. Two different values are as good as none: one of them was put there by a page of
@@ -46,7 +48,7 @@ mod tests {
 
     #[test]
     fn one_value_is_read() {
-        let cookie = SessionCookie::of_port(9);
+        let cookie = SessionCookie::of_port(9, false);
         for (lines, expected) in [
             (&["gatehouse_9=a"][..], Some("a")),
             (&["theme=dark; gatehouse_9=a; x=y"], Some("a")),
@@ -69,8 +71,11 @@ mod tests {
 
     #[test]
     fn no_script_and_no_other_site_has_it() {
-        let cookie = SessionCookie::of_port(9);
+        let cookie = SessionCookie::of_port(9, false);
         assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/");
         assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+        let cookie = SessionCookie::of_port(9, true);
+        assert_eq!(cookie.set("id"), "gatehouse_9=id; HttpOnly; SameSite=Strict; Path=/; Secure");
+        assert_eq!(cookie.clear(), "gatehouse_9=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure");
     }
 }

@@ -28,6 +28,7 @@ const MOST: usize = 100;
 /// Login links and sessions, in memory.
 pub struct Sessions {
     address: SocketAddr,
+    is_tls: bool,
     cookie: SessionCookie,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
@@ -102,9 +103,17 @@ impl SessionEnd {
 }
 
 impl Sessions {
-    pub(crate) fn new(address: SocketAddr, clock: Arc<dyn Clock>, seed: Arc<dyn Seed>) -> Self {
-        let cookie = SessionCookie::of_port(address.port());
-        Self { address, cookie, clock, seed, attempts: FailedAttempts::default(), state: Mutex::default() }
+    pub(crate) fn new(address: SocketAddr, is_tls: bool, clock: Arc<dyn Clock>, seed: Arc<dyn Seed>) -> Self {
+        let cookie = SessionCookie::of_port(address.port(), is_tls);
+        Self {
+            address,
+            is_tls,
+            cookie,
+            clock,
+            seed,
+            attempts: FailedAttempts::default(),
+            state: Mutex::default(),
+        }
     }
 
     /// A new link, in the fragment of its address: no access log, no proxy and no `Referer` header ever has it.
@@ -113,7 +122,7 @@ impl Sessions {
         let token = random_text(&*self.seed);
         let expires = self.state().links.add(digest_of(token.expose()), role, self.clock.now());
         let url = |origin: &String| Secret::new(format!("{origin}/login#{}", token.expose()));
-        LoginLink { urls: origins(self.address).iter().map(url).collect(), role, expires }
+        LoginLink { urls: origins(self.address, self.is_tls).iter().map(url).collect(), role, expires }
     }
 
     /// Exchanges the token of a link for a session: the header that gives the browser its cookie.
@@ -257,17 +266,18 @@ fn whole_seconds(wait: Duration) -> u64 {
 
 /// Where a browser on this machine finds a listener. Under `gatehouse.localhost` it has cookies that no other local
 /// program's pages share; not every browser resolves the name.
-fn origins(address: SocketAddr) -> Vec<String> {
+fn origins(address: SocketAddr, is_tls: bool) -> Vec<String> {
     let port = address.port();
-    let named = format!("http://gatehouse.localhost:{port}");
+    let scheme = if is_tls { "https" } else { "http" };
+    let named = format!("{scheme}://gatehouse.localhost:{port}");
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() || ip == std::net::Ipv4Addr::LOCALHOST => {
-            vec![named, format!("http://127.0.0.1:{port}")]
+            vec![named, format!("{scheme}://127.0.0.1:{port}")]
         }
         IpAddr::V6(ip) if ip.is_unspecified() || ip.is_loopback() => {
-            vec![named, format!("http://[::1]:{port}")]
+            vec![named, format!("{scheme}://[::1]:{port}")]
         }
-        _ => vec![format!("http://{address}")],
+        _ => vec![format!("{scheme}://{address}")],
     }
 }
 
@@ -284,7 +294,9 @@ mod tests {
             ("127.0.0.2:9", &["http://127.0.0.2:9"]),
             ("10.1.2.3:9", &["http://10.1.2.3:9"]),
         ] {
-            assert_eq!(origins(address.parse().unwrap()), expected, "{address}");
+            assert_eq!(origins(address.parse().unwrap(), false), expected, "{address}");
+            let over_tls: Vec<_> = expected.iter().map(|url| url.replace("http:", "https:")).collect();
+            assert_eq!(origins(address.parse().unwrap(), true), over_tls, "{address}");
         }
     }
 }

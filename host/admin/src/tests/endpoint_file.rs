@@ -6,7 +6,7 @@ use super::token;
 use crate::{AdminEndpoint, Config};
 
 fn endpoint(fill: u8) -> AdminEndpoint {
-    AdminEndpoint { address: Config::default().listen, token: token(fill) }
+    AdminEndpoint { address: Config::default().listen, token: token(fill), tls: false }
 }
 
 #[test]

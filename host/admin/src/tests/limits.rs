@@ -5,7 +5,7 @@ use gatehouse_harness::Connection;
 use gatehouse_model::{CustomerId, KeyId};
 
 use super::support::{GRACE, HEAD, Listener, WRITE, start, start_with};
-use crate::{ClientError, Config, Operation, OperationError, OperationResult, perform};
+use crate::{AdminClient, ClientError, Config, Operation, OperationError, OperationResult, perform};
 
 /// More than the buffers of a connection take.
 const LARGE: usize = 16 << 20;
@@ -53,10 +53,10 @@ async fn operations_are_performed_beside_connections_that_read_nothing() {
         held.push(hold(&listener, number).await);
     }
     let show = Operation::CustomerShow { customer: CustomerId::from("known") };
-    let shown = perform(&listener.endpoint, &show).await.unwrap();
+    let shown = perform(&listener.endpoint, &AdminClient::default(), &show).await.unwrap();
     assert!(matches!(shown, OperationResult::Customer(_)), "{shown:?}");
     let revoke = Operation::KeyRevoke { key: KeyId::from("gone") };
-    let revoked = perform(&listener.endpoint, &revoke).await;
+    let revoked = perform(&listener.endpoint, &AdminClient::default(), &revoke).await;
     assert!(matches!(revoked, Err(ClientError::Refused(OperationError::NotFound(_)))), "{revoked:?}");
     // Pages are served beside them, too.
     let page = Connection::open(listener.endpoint.address).await.ask("GET /livez HTTP/1.0\r\n\r\n").await;

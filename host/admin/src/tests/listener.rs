@@ -7,7 +7,9 @@ use gatehouse_model::{CustomerId, Digest};
 
 use super::support::{GRACE, Listener, start};
 use super::token;
-use crate::{AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform};
+use crate::{
+    AdminClient, AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform,
+};
 
 fn show(customer: &str) -> Operation {
     Operation::CustomerShow { customer: CustomerId::from(customer) }
@@ -64,12 +66,12 @@ async fn an_operation_needs_the_token() {
 #[tokio::test]
 async fn the_client_gets_the_result_or_the_refusal() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
-    let shown = perform(&endpoint, &show("known")).await.unwrap();
+    let shown = perform(&endpoint, &AdminClient::default(), &show("known")).await.unwrap();
     assert!(
         matches!(&shown, OperationResult::Customer(customer) if customer.id == CustomerId::from("known")),
         "{shown:?}"
     );
-    let missing = perform(&endpoint, &show("nobody")).await;
+    let missing = perform(&endpoint, &AdminClient::default(), &show("nobody")).await;
     assert!(
         matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
         "{missing:?}"
@@ -80,13 +82,13 @@ async fn the_client_gets_the_result_or_the_refusal() {
 #[tokio::test]
 async fn a_reload_answers_with_its_changes_or_its_errors() {
     let Listener { server, endpoint, folder, .. } = start().await;
-    let changed = perform(&endpoint, &Operation::Reload).await.unwrap();
+    let changed = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await.unwrap();
     assert!(
         matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
         "{changed:?}"
     );
     std::fs::write(folder.path().join("wrong"), "").unwrap();
-    let wrong = perform(&endpoint, &Operation::Reload).await;
+    let wrong = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await;
     assert!(
         matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),
         "{wrong:?}"
@@ -111,7 +113,7 @@ async fn a_large_component_arrives_whole() {
         allow_removal: false,
         defaults: None,
     };
-    let refused = perform(&endpoint, &install).await.unwrap_err().to_string();
+    let refused = perform(&endpoint, &AdminClient::default(), &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
     server.stop(GRACE).await;
 }
@@ -120,9 +122,15 @@ async fn a_large_component_arrives_whole() {
 async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
-    assert!(matches!(perform(&wrong, &Operation::Doctor).await, Err(ClientError::Foreign { .. })));
+    assert!(matches!(
+        perform(&wrong, &AdminClient::default(), &Operation::Doctor).await,
+        Err(ClientError::Foreign { .. })
+    ));
     server.stop(GRACE).await;
-    assert!(matches!(perform(&endpoint, &Operation::Doctor).await, Err(ClientError::Unreachable { .. })));
+    assert!(matches!(
+        perform(&endpoint, &AdminClient::default(), &Operation::Doctor).await,
+        Err(ClientError::Unreachable { .. })
+    ));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod listener;
 mod operations;
 mod service;
 mod support;
+mod tls;
 mod usage;
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
+    AdminService, AdminTls, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
     OperationError, PriceCause, ReloadView, StagedDefaults, Token,
 };
 
@@ -86,6 +87,9 @@ fn a_remote_listener_must_be_allowed() {
     let (key, message) = remote.check().unwrap_err();
     assert_eq!(key, "listen");
     assert!(message.contains("allow_remote"), "{message}");
+    let file = || "x".into();
+    let tls = Some(AdminTls { certificate: file(), key: file(), client_ca: file() });
+    assert!(Config { tls, ..remote.clone() }.check().is_ok());
     assert!(Config { allow_remote: true, ..remote }.check().is_ok());
     assert!(Config::default().check().is_ok());
 }

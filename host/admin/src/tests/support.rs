@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_harness::TestClock;
 use gatehouse_model::{CustomerId, UnixMs};
-use gatehouse_net::ConnectionLimits;
+use gatehouse_net::{ConnectionLimits, HandshakeLimits};
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
 use tempfile::TempDir;
@@ -17,6 +17,8 @@ use crate::{AdminEndpoint, AdminServer, Config, Probes, Token, Tokens};
 /// Given to operations under way when the listener stops; no other pause is as long.
 pub(super) const GRACE: Duration = Duration::from_secs(7);
 pub(super) const HEAD: Duration = Duration::from_secs(10);
+/// No other pause is as long.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(5);
 pub(super) const WRITE: Duration = Duration::from_secs(60);
 
 /// A listener over a store with the customer `known`.
@@ -56,11 +58,14 @@ pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listene
         streams: 1,
         header_list_bytes: 16 * 1024,
     };
+    let handshakes = HandshakeLimits { time: HANDSHAKE, at_once: 4 };
     let (token, clock) = (token(0xab), TestClock::at(1_000));
     let tokens = Tokens { operator: token.clone(), viewer: super::token(0xcd) };
     let viewer = tokens.viewer.clone();
-    let server = AdminServer::start(&config, limits, tokens, Arc::new(service), probes, clock.clone());
+    let server =
+        AdminServer::start(&config, limits, handshakes, tokens, Arc::new(service), probes, clock.clone());
     let server = server.await.unwrap();
-    let endpoint = AdminEndpoint { address: server.address(), token };
+    let tls = server.certificates().is_some();
+    let endpoint = AdminEndpoint { address: server.address(), token, tls };
     Listener { server, endpoint, ready, clock, viewer, folder, store }
 }

@@ -10,7 +10,7 @@ use gatehouse_admin::{
 };
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::{Credits, CustomerId, Pepper};
-use gatehouse_net::ConnectionLimits;
+use gatehouse_net::{ConnectionLimits, HandshakeLimits};
 use gatehouse_store::Store;
 use tempfile::TempDir;
 
@@ -57,11 +57,13 @@ pub(super) async fn start() -> Scene {
         streams: 1,
         header_list_bytes: 16 * 1024,
     };
+    let handshakes = HandshakeLimits { time: Duration::from_secs(5), at_once: 4 };
     let probes = Probes { metrics: Box::new(String::new), is_ready: Box::new(|| true) };
     let token = Token::mint(&TestSeed::constant(9));
     let tokens = Tokens { operator: token.clone(), viewer: Token::mint(&TestSeed::constant(8)) };
     let config = Config::default();
-    let server = AdminServer::start(&config, limits, tokens, Arc::clone(&service), probes, clock.clone());
+    let server =
+        AdminServer::start(&config, limits, handshakes, tokens, Arc::clone(&service), probes, clock.clone());
     let server = server.await.unwrap();
     let sandbox =
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };

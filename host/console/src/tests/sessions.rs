@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_admin::{AdminEndpoint, Operation, OperationResult, Role, perform};
+use gatehouse_admin::{AdminClient, AdminEndpoint, Operation, OperationResult, Role, perform};
 use gatehouse_harness::send;
 
 use super::scene::start;
@@ -171,8 +171,9 @@ async fn other_names_are_refused_on_every_path() {
 #[tokio::test]
 async fn a_command_gets_a_link() {
     let scene = start().await;
-    let endpoint = AdminEndpoint { address: scene.server.address(), token: scene.token.clone() };
-    let result = perform(&endpoint, &Operation::ConsoleLink { role: Role::Viewer }).await.unwrap();
+    let endpoint = AdminEndpoint { address: scene.server.address(), token: scene.token.clone(), tls: false };
+    let client = AdminClient::default();
+    let result = perform(&endpoint, &client, &Operation::ConsoleLink { role: Role::Viewer }).await.unwrap();
     let OperationResult::ConsoleLink(link) = result else { panic!("{result:?}") };
     assert!(!format!("{link:?}").contains("login#"), "a link does not print by accident");
     let token = link.urls[1].0.split_once("/login#").unwrap().1.to_owned();

@@ -1,20 +1,17 @@
 //! Accepting connections within limits, and TLS. Hands every accepted stream to `connection`; never looks
 //! into a request.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::metric;
-use gatehouse_net::{ConnectionServer, Observed, Protocol, ShutdownPhase, reached};
+use gatehouse_net::{Certificates, ConnectionServer, Handshakes, Observed, Protocol, ShutdownPhase, reached};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
-use crate::config::{count, seconds};
+use crate::config::count;
 use crate::http::client_address;
 use crate::http::pipeline::{Peer, Pipeline};
 use crate::net::concurrency_limit::{ConcurrencyLimit, Permit};
@@ -27,10 +24,9 @@ pub(crate) struct Listeners {
     pub(crate) permits: Arc<Semaphore>,
     pipeline: Arc<Pipeline>,
     connections: ConnectionServer,
-    tls: Option<TlsAcceptor>,
+    handshakes: Option<Handshakes>,
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
-    handshakes: Semaphore,
 }
 
 /// Counts one open connection until it is dropped.
@@ -48,17 +44,19 @@ impl Drop for CountedConnection {
 impl Listeners {
     pub(crate) fn new(
         pipeline: Arc<Pipeline>,
-        tls: Option<TlsAcceptor>,
+        certificates: Option<Certificates>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let (limits, clock) = (&pipeline.context.config.limits, Arc::clone(&pipeline.context.clock));
         let semaphore = |setting| Semaphore::new(count(setting).min(Semaphore::MAX_PERMITS));
+        let handshakes = certificates.map(|certificates| {
+            Handshakes::new(certificates, limits.of_handshakes(), Arc::clone(&clock), shutdown.clone())
+        });
         Self {
+            handshakes,
             permits: Arc::new(semaphore(limits.connections)),
-            handshakes: semaphore(limits.handshakes),
             per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
             connections: ConnectionServer::new(limits.of_connections(), clock, shutdown.clone()),
-            tls,
             shutdown,
             pipeline,
         }
@@ -115,15 +113,18 @@ impl Listeners {
             tracing::debug!(%error, "a connection ended before it began");
             return;
         }
-        let Some(acceptor) = &self.tls else {
+        let Some(handshakes) = &self.handshakes else {
             let either = self.pipeline.context.config.cleartext_http2;
             let protocol = if either { Protocol::Either } else { Protocol::Http1 };
             return self.serve_http(stream, ip, "http", protocol).await;
         };
-        if let Some(stream) = self.handshake(acceptor, stream).await {
-            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-            let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-            self.serve_http(stream, ip, "https", protocol).await;
+        match handshakes.accept(stream).await {
+            Ok(stream) => {
+                let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+                self.serve_http(stream, ip, "https", protocol).await;
+            }
+            Err(refusal) => tracing::debug!(%refusal, "a connection was refused"),
         }
     }
 
@@ -139,24 +140,5 @@ impl Listeners {
             async move { pipeline.respond(request, &peer).await }
         };
         self.connections.serve(io, observed, protocol, respond).await;
-    }
-
-    async fn handshake(&self, acceptor: &TlsAcceptor, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
-        let context = &self.pipeline.context;
-        let limit = seconds(context.config.limits.tls_seconds);
-        // The wait for a permit counts too: the time limit is the client's, whatever causes the delay.
-        let handshake = async {
-            let _permit = self.handshakes.acquire().await.map_err(io::Error::other)?;
-            acceptor.accept(stream).await
-        };
-        tokio::select! {
-            done = handshake => match done {
-                Ok(stream) => return Some(stream),
-                Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
-            },
-            () = context.clock.pause(limit) => tracing::debug!("a TLS handshake did not end in time"),
-            () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => {}
-        }
-        None
     }
 }

@@ -3,4 +3,3 @@
 
 pub(crate) mod concurrency_limit;
 pub(crate) mod listen;
-pub(crate) mod tls;

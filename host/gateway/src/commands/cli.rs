@@ -11,7 +11,7 @@ use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
 use super::price_args::PricesCommand;
 use super::task_args::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
-use super::values::{OutputArgs, SandboxArgs};
+use super::values::{ClientArgs, OutputArgs, SandboxArgs};
 use super::webhook_args::WebhookCommand;
 
 const EXIT_CODES: &str = "\
@@ -35,6 +35,8 @@ pub(crate) struct Cli {
     /// The data folder; overrides the configuration
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }

@@ -10,7 +10,9 @@ use gatehouse_admin::{
 };
 use gatehouse_store::{OpenError, Store};
 
-use crate::config::{ConfigErrors, DataConfig, Location, load, load_data, settle_defaults};
+use crate::config::{
+    ConfigErrors, DataConfig, Location, load, load_admin_client, load_data, settle_defaults,
+};
 use crate::data_folder::{DataError, DataFolder};
 use crate::environment;
 use crate::exit::Exit;
@@ -139,7 +141,7 @@ pub(crate) async fn execute(
             store.close();
             result
         }
-        Err(OpenError::Locked { .. }) => through_admin_api(&root, &operation).await,
+        Err(OpenError::Locked { .. }) => through_admin_api(location, &root, &operation).await,
         Err(other) => Err(other.into()),
     }
 }
@@ -182,12 +184,22 @@ fn service(
     })
 }
 
-async fn through_admin_api(root: &Path, operation: &Operation) -> Result<OperationResult, ExecuteError> {
+async fn through_admin_api(
+    location: &Location,
+    root: &Path,
+    operation: &Operation,
+) -> Result<OperationResult, ExecuteError> {
     let unreachable = |text: String| ExecuteError::Unreachable(text);
     let endpoint = AdminEndpoint::read(root)
         .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
         .ok_or_else(|| unreachable("it has no admin.json (is it starting or stopping?)".to_owned()))?;
-    gatehouse_admin::perform(&endpoint, operation).await.map_err(|error| match error {
+    // As for the data folder, a file with an error elsewhere does no harm to a command that needs nothing of it.
+    let client = match load_admin_client(location.file.as_deref(), &environment::overrides()) {
+        Ok(configured) => location.client.clone().or(configured),
+        Err(_) if !endpoint.tls || location.client.ca.is_some() => location.client.clone(),
+        Err(errors) => return Err(errors.into()),
+    };
+    gatehouse_admin::perform(&endpoint, &client, operation).await.map_err(|error| match error {
         ClientError::Refused(refused) => ExecuteError::Operation(refused),
         other => unreachable(other.to_string()),
     })

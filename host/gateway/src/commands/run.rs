@@ -29,7 +29,7 @@ use crate::{environment, privacy, sandbox_mode};
 pub(crate) fn run() -> ExitCode {
     let started = Instant::now();
     let cli = Cli::parse();
-    let location = Location { file: cli.config, data: cli.data };
+    let location = Location { file: cli.config, data: cli.data, client: cli.client.into() };
     let exit = match cli.command {
         None => serve(location, &ServeArgs::default(), started),
         Some(Command::Serve(args)) => serve(location, &args, started),
@@ -116,8 +116,8 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
             loaded.error_at("plugins.streams", problem).to_string()
         }
-        ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
-            loaded.error_at("server.tls", &wrong.to_string()).to_string()
+        ServeError::Certificates(wrong) | ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
+            loaded.error_at(&wrong.key, &wrong.problem).to_string()
         }
         other => other.to_string(),
     };

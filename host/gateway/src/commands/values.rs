@@ -1,9 +1,12 @@
-//! The forms of values on the command line: expiries, networks, ids of keys, JSON; and the options of every output.
+//! The forms of values on the command line: expiries, networks, ids of keys, JSON; and the options that
+//! every command has.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use gatehouse_admin::AdminClient;
 use gatehouse_model::{KeyId, UnixMs};
 use ipnet::IpNet;
 
@@ -13,6 +16,30 @@ pub(crate) struct OutputArgs {
     /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What a command presents to a running gateway whose admin listener speaks TLS.
+#[derive(Debug, Args)]
+pub(crate) struct ClientArgs {
+    /// PEM file of the CA of the admin listener, where that speaks TLS; overrides admin.client.ca
+    #[arg(long, global = true, value_name = "FILE")]
+    admin_ca: Option<PathBuf>,
+    /// PEM file of this command's certificate chain; overrides admin.client.certificate
+    #[arg(long, global = true, value_name = "FILE")]
+    admin_certificate: Option<PathBuf>,
+    /// PEM file of its private key; overrides admin.client.key
+    #[arg(long, global = true, value_name = "FILE")]
+    admin_key: Option<PathBuf>,
+    /// Name in the admin listener's certificate; overrides admin.client.server_name [default: its address]
+    #[arg(long, global = true, value_name = "NAME")]
+    admin_server_name: Option<String>,
+}
+
+impl From<ClientArgs> for AdminClient {
+    fn from(args: ClientArgs) -> Self {
+        let ClientArgs { admin_ca, admin_certificate, admin_key, admin_server_name } = args;
+        Self { ca: admin_ca, certificate: admin_certificate, key: admin_key, server_name: admin_server_name }
+    }
 }
 
 /// A duration from now, or a moment.

@@ -2,8 +2,10 @@
 
 use toml::{Table, Value};
 
-/// Tables that a running gateway takes over. The service that owns each replaces it as a whole.
-const RELOADED: [&str; 9] = [
+/// Tables that a running gateway takes over. The service that owns each replaces it as a whole; `admin.client` is read by
+/// every command anew.
+const RELOADED: [&str; 10] = [
+    "admin.client",
     "models",
     "plugins.canary",
     LIMITS[0],
@@ -95,6 +97,8 @@ mod tests {
             ("plugins.streams", false),
             ("plugins.watch_folder", false),
             ("server.listen", false),
+            ("admin.client.ca", true),
+            ("admin.tls.client_ca", false),
             ("data.folder", false),
             ("fetch.allow_private", false),
             ("pricesx", false),

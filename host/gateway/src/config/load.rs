@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gatehouse_admin::AdminClient;
 use gatehouse_tasks::PriceTable;
 use toml::Table;
 use toml::de::DeTable;
@@ -26,6 +27,8 @@ pub(crate) struct Location {
     pub(crate) file: Option<PathBuf>,
     /// The data folder; otherwise the file names it.
     pub(crate) data: Option<PathBuf>,
+    /// What a command presents to an admin listener with TLS; otherwise `[admin.client]` says.
+    pub(crate) client: AdminClient,
 }
 
 /// A configuration that was read and checked.
@@ -146,6 +149,31 @@ pub(crate) fn load_data(
 ) -> Result<DataConfig, ConfigErrors> {
     let (name, text, _) = find(file)?;
     Ok(read_data(&name, &text, environment)?)
+}
+
+/// The `[admin.client]` table alone, for a command that asks a running gateway.
+///
+/// # Errors
+/// A file that is not readable, or an error in this table.
+pub(crate) fn load_admin_client(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<AdminClient, ConfigErrors> {
+    /// The rest of the document may be anything.
+    #[derive(Default, serde::Deserialize)]
+    struct OnlyClient {
+        #[serde(default)]
+        client: AdminClient,
+    }
+    #[derive(serde::Deserialize)]
+    struct OnlyAdmin {
+        #[serde(default)]
+        admin: OnlyClient,
+    }
+    let (name, text, _) = find(file)?;
+    let mut document = Document::parse(&name, &text)?;
+    document.override_from(environment);
+    Ok(document.read::<OnlyAdmin>()?.admin.client)
 }
 
 fn read_data(name: &str, text: &str, environment: &[(String, String)]) -> Result<DataConfig, ConfigError> {

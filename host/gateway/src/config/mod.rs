@@ -23,5 +23,5 @@ pub(crate) use family_defaults::FamilyDefaults;
 pub(crate) use installed_defaults::{
     settle as settle_defaults, stage as stage_defaults, unstage as unstage_defaults,
 };
-pub(crate) use load::{Loaded, Location, load, load_data, load_with};
+pub(crate) use load::{Loaded, Location, load, load_admin_client, load_data, load_with};
 pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

@@ -11,6 +11,7 @@ use gatehouse_driver::{Driver, PreparedTables, StartError};
 use gatehouse_model::Clock;
 use gatehouse_runtime::PluginService;
 use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
+use tokio::sync::Notify;
 use toml::Table;
 
 use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
@@ -33,6 +34,8 @@ pub(crate) struct RunningConfiguration {
     clock: Arc<dyn Clock>,
     price_history: PriceHistory,
     current: Mutex<Current>,
+    /// Told of every reload that is asked for, for the files that others read.
+    asked: Notify,
 }
 
 /// What is in effect. Its lock makes changes follow one another.
@@ -79,7 +82,13 @@ impl RunningConfiguration {
             clock,
             price_history: PriceHistory::default(),
             current,
+            asked: Notify::new(),
         }
+    }
+
+    /// Returns once a reload was asked for since the last time; what came of it does not matter.
+    pub(crate) async fn reload_asked(&self) {
+        self.asked.notified().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Current> {
@@ -173,6 +182,7 @@ impl Configuration for RunningConfiguration {
     }
 
     fn reload(&self, cause: &PriceCause) -> Result<ReloadView, OperationError> {
+        self.asked.notify_one();
         let mut current = self.lock();
         let prepared = self.prepare(&current, None).map_err(|errors| {
             tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");

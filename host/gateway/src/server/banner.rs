@@ -17,6 +17,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) tls: bool,
     /// The admin listener.
     pub(crate) admin: SocketAddr,
+    /// Whether it speaks TLS.
+    pub(crate) admin_tls: bool,
     /// The addresses of a link that logs one person in to the console, the best first.
     pub(crate) console: &'a [Secret<String>],
     /// The data folder.
@@ -39,7 +41,8 @@ impl Banner<'_> {
         for address in self.listen {
             line(&mut text, format_args!("gatehouse listens on {scheme}://{address}"));
         }
-        line(&mut text, format_args!("admin, metrics and health on http://{}", self.admin));
+        let admin_scheme = if self.admin_tls { "https" } else { "http" };
+        line(&mut text, format_args!("admin, metrics and health on {admin_scheme}://{}", self.admin));
         for (at, url) in self.console.iter().enumerate() {
             let label = if at == 0 { "console, for ten minutes and one login:" } else { "  or" };
             line(&mut text, format_args!("{label} {}", url.expose()));
@@ -130,6 +133,7 @@ mod tests {
             listen: &["0.0.0.0:8080".parse().unwrap()],
             tls,
             admin: "127.0.0.1:9".parse().unwrap(),
+            admin_tls: tls,
             console: &["http://gatehouse.localhost:9/login#t", "http://127.0.0.1:9/login#t"]
                 .map(|url| Secret::new(url.to_owned())),
             data: Path::new("d"),
@@ -159,6 +163,7 @@ mod tests {
         };
         let text = banner(Some(&keys), true);
         for part in [
+            "admin, metrics and health on https://127.0.0.1:9\n",
             "The keys are the same at every start; they are kept in d/sandbox-keys.json.\n",
             "KEY=sk-x\n",
             "curl -sk https://127.0.0.1:8080/v1/images/generations",

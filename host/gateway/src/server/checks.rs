@@ -20,10 +20,12 @@ use crate::system::{SystemClock, SystemSeed};
 /// Every missing secret and unusable value, with its key; an unusable certificate.
 pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, ServeError> {
     let upstream = open_upstream(config).map_err(ServeError::Config)?;
-    match config.server.tls.clone().filter(|_| !self_signed).map(Certificates::from_files) {
-        Some(Err(error)) => Err(gatehouse_edge::Error::Tls(error).into()),
-        _ => Ok(upstream),
+    let public = config.server.tls.as_ref().filter(|_| !self_signed).map(gatehouse_edge::Tls::files);
+    let admin = config.admin.tls.as_ref().map(gatehouse_admin::AdminTls::files);
+    for files in public.into_iter().chain(admin) {
+        Certificates::from_files(files)?;
     }
+    Ok(upstream)
 }
 
 /// What works and should be known, a sentence each with its key.

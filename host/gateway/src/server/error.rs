@@ -31,6 +31,8 @@ pub(crate) enum ServeError {
     #[error(transparent)]
     Driver(#[from] StartError),
     #[error(transparent)]
+    Certificates(#[from] gatehouse_admin::TlsError),
+    #[error(transparent)]
     Edge(#[from] gatehouse_edge::Error),
     #[error(transparent)]
     BuiltIn(#[from] BuiltInError),
@@ -66,6 +68,7 @@ impl ServeError {
             | Self::Plugins(gatehouse_runtime::OpenError::TooManyStreams { .. })
             | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
             | Self::WatchFolder { .. }
+            | Self::Certificates(_)
             | Self::Logs(_) => Exit::Misconfigured,
             Self::Edge(gatehouse_edge::Error::Tls(_) | gatehouse_edge::Error::Inherited(_)) => {
                 Exit::Misconfigured

@@ -76,14 +76,22 @@ pub(super) async fn listen_for_operators(
     probes: Probes,
 ) -> Result<(AdminServer, EndpointFile), ServeError> {
     let (address, tokens) = (config.admin.listen, Tokens::mint(services.seed.as_ref()));
-    let limits = config.server.limits.of_connections();
-    let server =
-        AdminServer::start(&config.admin, limits, tokens.clone(), service, probes, services.clock.clone())
-            .await
-            .map_err(|source| ServeError::Admin { address, source })?;
+    let (limits, handshakes) = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
+    let server = AdminServer::start(
+        &config.admin,
+        limits,
+        handshakes,
+        tokens.clone(),
+        service,
+        probes,
+        services.clock.clone(),
+    )
+    .await
+    .map_err(|source| ServeError::Admin { address, source })?;
+    let (address, tls) = (server.address(), server.certificates().is_some());
     let endpoint = Endpoints {
-        operator: AdminEndpoint { address: server.address(), token: tokens.operator },
-        viewer: AdminEndpoint { address: server.address(), token: tokens.viewer },
+        operator: AdminEndpoint { address, token: tokens.operator, tls },
+        viewer: AdminEndpoint { address, token: tokens.viewer, tls },
     };
     let data = services.folder.root().to_owned();
     match write(&endpoint, &data).await? {

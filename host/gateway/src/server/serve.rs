@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gatehouse_admin::{Actor, AdminService, Operation, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
-use gatehouse_edge::{Certificates, Edge};
+use gatehouse_edge::{Certificates, Edge, TlsError};
 use gatehouse_model::Clock;
 use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::Sandbox;
@@ -81,26 +81,28 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
     }
 }
 
-/// Reads configuration and certificate files again at every SIGHUP, and the certificate files after a change; never
+/// Reads the configuration again at every SIGHUP, and the certificate files at every reload and after a change; never
 /// ends. What cannot be used changes nothing but the log.
 async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
-    let certificates = gateway.edge.certificates();
+    let listeners =
+        [("server.tls", gateway.edge.certificates()), ("admin.tls", gateway.admin.certificates())];
     loop {
-        let read = tokio::select! {
+        let read: fn(&Certificates) -> Result<bool, TlsError> = tokio::select! {
             Some(()) = hangups.recv() => {
                 let reload = gateway.service.perform(Operation::Reload);
                 // It logs its own errors.
                 drop(Actor::local("signal SIGHUP").during(reload).await);
-                certificates.map_or(Ok(false), |certificates| certificates.reload().map(|()| true))
+                continue;
             }
-            () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => {
-                certificates.map_or(Ok(false), Certificates::reload_if_changed)
-            }
+            () = gateway.configuration.reload_asked() => |certificates| certificates.reload().map(|()| true),
+            () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => Certificates::reload_if_changed,
         };
-        match read {
-            Ok(true) => tracing::info!("certificate reloaded"),
-            Ok(false) => {}
-            Err(error) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
+        for (table, certificates) in listeners {
+            match certificates.map_or(Ok(false), read) {
+                Ok(true) => tracing::info!(table, "certificate reloaded"),
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, "certificate not reloaded; the one in use stays"),
+            }
         }
     }
 }
@@ -162,6 +164,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         tls: edge.certificates().is_some(),
         self_signed: options.self_signed,
         admin: admin.address(),
+        admin_tls: admin.certificates().is_some(),
         console: &link.urls,
         data: services.folder.root(),
         ready: options.started.elapsed(),
@@ -175,6 +178,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     drop(tokio::task::spawn_blocking(move || plugins.complete_start()));
     Ok(Gateway {
         service,
+        configuration,
         clock: services.clock,
         edge,
         driver,

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::listeners::EndpointFile;
 use crate::exit::Exit;
+use crate::reload::RunningConfiguration;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,6 +56,7 @@ impl Signals {
 /// A running gateway: everything that has to be stopped.
 pub(super) struct Gateway {
     pub(super) service: Arc<AdminService>,
+    pub(super) configuration: Arc<RunningConfiguration>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) edge: Edge,
     pub(super) driver: Driver,

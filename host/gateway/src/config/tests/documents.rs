@@ -1,9 +1,11 @@
 //! Golden documents: an empty file, the documented example, the built-in families, the environment, earlier names.
 
+use gatehouse_admin::AdminClient;
+
 use super::{load_text, plain};
 use crate::config::Config;
 use crate::config::effective::EXAMPLE;
-use crate::config::load::read_text as read;
+use crate::config::load::{load_admin_client, read_text as read};
 use crate::config::renamed_keys::RENAMED;
 use crate::plugins::built_in::PLUGINS;
 
@@ -28,6 +30,8 @@ fn the_example_names_every_key() {
         "server.limits",
         "server.tls",
         "admin",
+        "admin.tls",
+        "admin.client",
         "data",
         "data.store",
         "tasks",
@@ -166,4 +170,25 @@ fn earlier_names_of_keys_are_read() {
         let error = load_text(text).unwrap_err();
         assert!(error.starts_with(position), "{error}");
     }
+}
+
+#[test]
+fn what_commands_present_is_read_whatever_else_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gatehouse.toml");
+    let read = |text: &str, variables: &[(String, String)]| {
+        std::fs::write(&file, text).unwrap();
+        load_admin_client(Some(&file), variables).map_err(|error| error.to_string())
+    };
+    let text = "[prices]\npaint = 4.5\n[admin]\nlisten = 7\n[admin.client]\nca = \"a\"\nkey = \"k\"\n";
+    let variable = ("GATEHOUSE__ADMIN__CLIENT__CA".to_owned(), "b".to_owned());
+    let client = read(text, &[variable]).unwrap();
+    assert_eq!((client.ca, client.key), (Some("b".into()), Some("k".into())));
+    assert_eq!(read("[log]\n", &[]).unwrap(), AdminClient::default());
+    let error = read("[admin.client]\nname = \"x\"\n", &[]).unwrap_err();
+    assert!(error.contains("admin.client.name"), "{error}");
+    // An option of the command counts first.
+    let option = AdminClient { key: Some("o".into()), ..AdminClient::default() };
+    let client = option.or(read(text, &[]).unwrap());
+    assert_eq!((client.ca, client.key), (Some("a".into()), Some("o".into())));
 }

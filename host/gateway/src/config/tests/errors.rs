@@ -7,7 +7,7 @@ use crate::config::{Location, load};
 use crate::server::ServeError;
 
 fn at(file: &Path) -> Location {
-    Location { file: Some(file.to_owned()), data: None }
+    Location { file: Some(file.to_owned()), ..Location::default() }
 }
 
 /// The first error that the start finds in a file that reads.
@@ -50,7 +50,14 @@ fn errors_name_line_and_remedy() {
         (
             "[admin]\n\nlisten = \"0.0.0.0:9\"",
             "gatehouse.toml:3:1: admin.listen",
-            "the admin listener is not encrypted",
+            "the admin listener is not encrypted: configure [admin.tls]",
+        ),
+        ("[admin.tls]\ncertificate = \"c\"\nkey = \"k\"", "gatehouse.toml:1:", "add `client_ca = ...`"),
+        ("[admin.tls]\nclient_ca = \"c\"", "gatehouse.toml:1:", "add `certificate = ...`"),
+        (
+            "[admin.client]\nroot = \"c\"",
+            "gatehouse.toml:2:1: admin.client.root",
+            "known here: ca, certificate",
         ),
         ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
         ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),

@@ -12,7 +12,8 @@ fn load_over(text: &str, brought: FamilyDefaults) -> Result<Loaded, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gatehouse.toml");
     std::fs::write(&path, text).unwrap();
-    let location = Location { file: Some(path), data: Some(folder.path().join("data")) };
+    let location =
+        Location { file: Some(path), data: Some(folder.path().join("data")), ..Location::default() };
     load_with(&location, &[FAMILY], vec![], Some(brought)).map_err(|errors| errors.to_string())
 }
 

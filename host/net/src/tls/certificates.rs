@@ -1,0 +1,285 @@
+//! The certificates of TLS listeners, and the roots of the clients they let in; replaceable while they serve.
+//!
+//! Owns the server's TLS settings; never a socket. A replacement that cannot be read changes nothing: what is in use
+//! keeps serving. Connections that are open go on, and a handshake sees one set of files.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+use std::{fmt, fs};
+
+use arc_swap::ArcSwap;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::TlsAcceptor;
+
+use super::error::TlsError;
+use super::pem_files::{read_chain, read_key, read_roots};
+
+/// The PEM files of one `tls` table.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The table's key, such as `server.tls`; errors begin with it.
+    pub table: &'static str,
+    /// The chain, leaf first.
+    pub certificate: PathBuf,
+    /// The leaf's private key (PKCS#8, PKCS#1 or SEC1).
+    pub key: PathBuf,
+    /// Roots of the certificates that let a client in; `None` asks clients for no certificate.
+    pub client_ca: Option<PathBuf>,
+    /// Whether HTTP/2 is offered, beside HTTP/1.1.
+    pub http2: bool,
+}
+
+/// What is in use. Clones share it. Every client gets the same chain, whatever server name it sends.
+#[derive(Clone)]
+pub struct Certificates {
+    current: Arc<ArcSwap<ServerConfig>>,
+    files: Option<TlsFiles>,
+    /// The files' stamps at the last read, failed reads included.
+    last_read: Arc<Mutex<Stamps>>,
+}
+
+/// Modification time, length and inode of the files; `None` for a file without metadata.
+type Stamps = [Option<(SystemTime, u64, u64)>; 3];
+
+impl Certificates {
+    /// From PEM files, which [`Certificates::reload`] reads again.
+    ///
+    /// # Errors
+    /// [`TlsError`] naming the file that cannot be used.
+    pub fn from_files(files: TlsFiles) -> Result<Self, TlsError> {
+        // Before the read: a change in between is noticed the next time.
+        let last_read = Arc::new(Mutex::new(stamps(&files)));
+        let current = Arc::new(ArcSwap::new(load(&files)?));
+        Ok(Self { current, files: Some(files), last_read })
+    }
+
+    /// From a chain (leaf first) and its key, as made by the process itself: nothing to reload, clients need no
+    /// certificate, HTTP/2 is offered.
+    ///
+    /// # Errors
+    /// A chain and a key that do not belong together.
+    pub fn from_material(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, TlsError> {
+        let config = settings(("certificate", ""), chain, key, None, true)?;
+        Ok(Self { current: Arc::new(ArcSwap::new(config)), files: None, last_read: Arc::default() })
+    }
+
+    /// Reads the files again; new handshakes use them. Does nothing without files.
+    ///
+    /// # Errors
+    /// [`TlsError`]; what is in use stays.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        if let Some(files) = &self.files {
+            *self.last_read() = stamps(files);
+            self.current.store(load(files)?);
+        }
+        Ok(())
+    }
+
+    /// Reads the files again if their stamps changed; returns whether they did.
+    ///
+    /// # Errors
+    /// [`TlsError`], once for each change; what is in use stays.
+    pub fn reload_if_changed(&self) -> Result<bool, TlsError> {
+        let changed = self.files.as_ref().is_some_and(|files| *self.last_read() != stamps(files));
+        if changed {
+            self.reload()?;
+        }
+        Ok(changed)
+    }
+
+    /// For one handshake.
+    #[must_use]
+    pub fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.current.load_full())
+    }
+
+    fn last_read(&self) -> MutexGuard<'_, Stamps> {
+        self.last_read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificates").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+fn stamps(files: &TlsFiles) -> Stamps {
+    [Some(&files.certificate), Some(&files.key), files.client_ca.as_ref()].map(|path| {
+        let file = fs::metadata(path?).ok()?;
+        Some((file.modified().ok()?, file.len(), file.ino()))
+    })
+}
+
+fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+    let key = |name: &str| format!("{}.{name}", files.table);
+    let chain = read_chain(&key("certificate"), &files.certificate)?;
+    let own = read_key(&key("key"), &files.key)?;
+    let roots = match &files.client_ca {
+        Some(path) => Some((key("client_ca"), read_roots(&key("client_ca"), path)?)),
+        None => None,
+    };
+    let pair = format!(" ({}, {})", files.certificate.display(), files.key.display());
+    settings((files.table, &pair), chain, own, roots, files.http2)
+}
+
+/// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls knows no
+/// older version, no renegotiation and no compression; early data stays off because it can be replayed. Sessions to
+/// resume are kept with these settings: none outlives the roots that let its client in.
+fn settings(
+    (table, pair): (&str, &str),
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    roots: Option<(String, RootCertStore)>,
+    http2: bool,
+) -> Result<Arc<ServerConfig>, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = verifier(roots, &provider)?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::new(table, format_args!("TLS cannot be offered: {error}")))?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(|error| {
+            TlsError::new(table, format_args!("certificate and key do not go together{pair}: {error}"))
+        })?;
+    let protocols: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    Ok(Arc::new(config))
+}
+
+fn verifier(
+    roots: Option<(String, RootCertStore)>,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let Some((key, roots)) = roots else {
+        return Ok(WebPkiClientVerifier::no_client_auth());
+    };
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| TlsError::new(key, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+
+    fn files(folder: &Path) -> TlsFiles {
+        let (certificate, key) = (folder.join("chain.pem"), folder.join("key.pem"));
+        TlsFiles { table: "server.tls", certificate, key, client_ca: None, http2: true }
+    }
+
+    fn write(folder: &Path, certificate: &str, key: &str) -> TlsFiles {
+        let files = files(folder);
+        fs::write(&files.certificate, certificate).unwrap();
+        fs::write(&files.key, key).unwrap();
+        files
+    }
+
+    fn pair() -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        (made.cert.pem(), made.signing_key.serialize_pem())
+    }
+
+    #[test]
+    fn a_reload_takes_a_new_certificate_and_keeps_the_old_one_on_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = pair();
+        let certificates = Certificates::from_files(write(folder.path(), &certificate, &key)).unwrap();
+        let first = certificates.current.load_full();
+
+        let (certificate, key) = pair();
+        write(folder.path(), &certificate, &key);
+        certificates.reload().unwrap();
+        let second = certificates.current.load_full();
+        assert!(!Arc::ptr_eq(&first, &second));
+
+        write(folder.path(), "nothing here", &key);
+        assert_eq!(certificates.reload().unwrap_err().key, "server.tls.certificate");
+        assert!(Arc::ptr_eq(&certificates.current.load_full(), &second));
+    }
+
+    #[test]
+    fn a_change_is_noticed_once_even_if_it_cannot_be_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = pair();
+        let files = write(folder.path(), &certificate, &key);
+        let certificates = Certificates::from_files(files.clone()).unwrap();
+        assert!(!certificates.reload_if_changed().unwrap());
+        let first = certificates.current.load_full();
+
+        // As certificate clients replace files: written aside and renamed, one after the other.
+        let (certificate, key) = pair();
+        let rename = |text: &str, to: &Path| {
+            fs::write(folder.path().join("new"), text).unwrap();
+            fs::rename(folder.path().join("new"), to).unwrap();
+        };
+        rename(&certificate, &files.certificate);
+        assert!(certificates.reload_if_changed().unwrap_err().problem.contains("do not go together"));
+        assert!(!certificates.reload_if_changed().unwrap(), "reported once");
+        assert!(Arc::ptr_eq(&certificates.current.load_full(), &first));
+        rename(&key, &files.key);
+        assert!(certificates.reload_if_changed().unwrap());
+        assert!(!Arc::ptr_eq(&certificates.current.load_full(), &first));
+
+        fs::remove_file(&files.key).unwrap();
+        assert_eq!(certificates.reload_if_changed().unwrap_err().key, "server.tls.key");
+        assert!(!certificates.reload_if_changed().unwrap());
+    }
+
+    #[test]
+    fn an_unusable_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((certificate, key), (_, other_key)) = (pair(), pair());
+        for (certificate, key, expected) in [
+            ("", key.as_str(), "tls.certificate"),
+            (&certificate, "", "tls.key"),
+            (&certificate, &other_key, "do not go together (/"),
+        ] {
+            let error =
+                Certificates::from_files(write(folder.path(), certificate, key)).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+        assert!(Certificates::from_material(vec![], key).is_err());
+        let missing = files(&folder.path().join("no"));
+        assert_eq!(Certificates::from_files(missing).unwrap_err().key, "server.tls.certificate");
+    }
+
+    #[test]
+    fn roots_of_clients_are_read_and_followed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = pair();
+        let roots = folder.path().join("clients.pem");
+        fs::write(&roots, "nothing here").unwrap();
+        let files = TlsFiles {
+            table: "admin.tls",
+            client_ca: Some(roots.clone()),
+            ..write(folder.path(), &certificate, &key)
+        };
+        let error = Certificates::from_files(files.clone()).unwrap_err();
+        assert_eq!(error.key, "admin.tls.client_ca");
+        assert!(error.problem.contains("clients.pem"), "{error}");
+
+        fs::write(&roots, &certificate).unwrap();
+        let certificates = Certificates::from_files(files).unwrap();
+        assert!(!certificates.reload_if_changed().unwrap());
+        let first = certificates.current.load_full();
+        fs::write(&roots, pair().0 + &certificate).unwrap();
+        assert!(certificates.reload_if_changed().unwrap());
+        assert!(!Arc::ptr_eq(&certificates.current.load_full(), &first));
+    }
+}
