@@ -121,8 +121,14 @@ async fn send(
     let response = match sender.send_request(request).await {
         Ok(response) => response,
         Err(error) => {
-            // What ended the connection before it took the request, its task knows.
-            let ended = if error.is_canceled() { connection.await.ok().and_then(Result::err) } else { None };
+            // An error without a cause: what ended the connection before it took the request, its task knows.
+            drop(sender);
+            let is_told = std::error::Error::source(&error).is_some() || !error.is_canceled();
+            let ended = match is_told {
+                true => None,
+                false => tokio::time::timeout(CONNECT_TIMEOUT, connection).await.ok(),
+            };
+            let ended = ended.and_then(Result::ok).and_then(Result::err);
             return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
         }
     };
