@@ -121,8 +121,13 @@ async fn send(
     let response = match sender.send_request(request).await {
         Ok(response) => response,
         Err(error) => {
-            // What ended the connection before it took the request, its task knows.
-            let ended = if error.is_canceled() { connection.await.ok().and_then(Result::err) } else { None };
+            // An error without its cause: what ended the connection before it took the request, its task knows.
+            drop(sender);
+            let ended = match io_cause(&error) {
+                None if error.is_canceled() => tokio::time::timeout(CONNECT_TIMEOUT, connection).await.ok(),
+                _ => None,
+            };
+            let ended = ended.and_then(Result::ok).and_then(Result::err);
             return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
         }
     };
@@ -162,8 +167,7 @@ fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientEr
 /// command's side of the handshake has ended.
 fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
     let address = endpoint.address;
-    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    match causes.find_map(|cause| cause.downcast_ref::<io::Error>()) {
+    match io_cause(error) {
         Some(refused) if endpoint.tls => ClientError::Tls { address, reason: reason_of(refused) },
         None if error.is_parse() && !endpoint.tls => {
             let reason =
@@ -172,4 +176,9 @@ fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
         }
         _ => unreachable(endpoint, error),
     }
+}
+
+fn io_cause(error: &hyper::Error) -> Option<&io::Error> {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.find_map(|cause| cause.downcast_ref::<io::Error>())
 }
