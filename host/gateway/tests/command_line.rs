@@ -265,7 +265,7 @@ fn the_configuration_is_checked_and_shown() {
     write("[server]\n[server.tls]\ncertificate = \"no/chain.pem\"\nkey = \"no/key.pem\"\n");
     for words in [&["check-config"][..], &["serve", "--listen", "127.0.0.1:0"]] {
         let error = refused(folder.path(), words, 2);
-        assert!(error.contains("gatehouse.toml:2:") && error.contains("no/chain.pem"), "{error}");
+        assert!(error.contains("gatehouse.toml:3:1: server.tls.certificate: no/chain.pem"), "{error}");
     }
     write("[providers.bfl.accounts.main]\nsecret = { env = \"GATEHOUSE_TEST_SECRET\" }\n");
     let error = refused(folder.path(), &["check-config", "gatehouse.toml"], 2);
