@@ -80,11 +80,6 @@ impl Actor {
         &self.who
     }
 
-    /// Its address; empty for a part of this machine.
-    pub(crate) fn address(&self) -> &str {
-        &self.address
-    }
-
     /// Whether lines are to be written here.
     pub(crate) fn writes_lines(&self) -> bool {
         !self.is_silent

@@ -231,12 +231,21 @@ impl AdminService {
         command: Command,
         changes: Vec<FieldChange>,
     ) -> Result<Applied, OperationError> {
+        let (name, object, told) = line_of_change(&command);
+        self.send_about(command, (name, object), told.into_iter().chain(changes).collect()).await
+    }
+
+    /// The same for a change whose command does not say what it is called and about.
+    pub(super) async fn send_about(
+        &self,
+        command: Command,
+        (name, object): (&'static str, String),
+        changes: Vec<FieldChange>,
+    ) -> Result<Applied, OperationError> {
         let actor = Actor::present();
         if !actor.writes_lines() {
             return self.store.execute(command).await.map_err(store_failed)?.map_err(rejected);
         }
-        let (name, object, told) = line_of_change(&command);
-        let changes = told.into_iter().chain(changes).collect();
         let audit = self.line(&actor, (name, object.clone()), (200, ""), changes);
         let (change, audit, at) = (Some(Box::new(command)), Box::new(audit), self.clock.now());
         let administered = Command::Administer { change, audit, idempotency: None, at };

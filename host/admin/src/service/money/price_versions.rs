@@ -1,7 +1,7 @@
 //! Versions of the price book: what was in effect since when, what changed it, and what a request would have cost by it.
 
 use gatehouse_store::RowPage;
-use gatehouse_tasks::{PricePart, PriceVersion, price_changes};
+use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
 use super::super::admin_service::{AdminService, store_failed};
 use crate::api::error::OperationError;
@@ -46,7 +46,8 @@ impl AdminService {
     pub(super) fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
         let found = self.store.price_book(number).map_err(store_failed)?;
         found.ok_or_else(|| {
-            OperationError::NotFound(format!("no version {number} of the price book; the last 500 are kept"))
+            let why = format!("no version {number} of the price book; the last {MAX_PRICE_BOOKS} are kept");
+            OperationError::NotFound(why)
         })
     }
 

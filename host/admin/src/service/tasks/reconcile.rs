@@ -4,16 +4,14 @@
 //! has the task go on.
 
 use gatehouse_driver::{CallRuling, Driver, PreparedRuling, RulingError};
-use gatehouse_model::{CustomerId, RequestId, Status, Task, TaskId};
+use gatehouse_model::{CustomerId, Status, Task, TaskId};
 use gatehouse_store::AllTasksQuery;
-use gatehouse_tasks::{AuditedRequest, Command, FieldChange};
+use gatehouse_tasks::FieldChange;
 
 use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
 use crate::api::task::{AdoptedReply, RulingWord, TaskRuling, TaskSummary};
-use crate::http::access::caller::Role;
-use crate::service::actor::Actor;
-use crate::service::admin_service::{AdminService, Backend, rejected, store_failed};
+use crate::service::admin_service::{AdminService, Backend, store_failed};
 
 /// Tasks that a command lists at most.
 const MAX_LISTED: u32 = 1_000;
@@ -28,36 +26,17 @@ impl AdminService {
         }
     }
 
-    /// Rules on the ambiguous call of a task, for that person or program.
+    /// Rules on the ambiguous call of a task, for the present actor, in whose name it leaves a line.
     ///
     /// # Errors
     /// [`OperationError::Refused`] for a task without an ambiguous call, after its deadline, or without a running gateway;
     /// [`OperationError::Invalid`] for a wrong reason or reply.
-    pub async fn reconcile_task(
-        &self,
-        id: TaskId,
-        ruling: &TaskRuling,
-        (who, address): (String, String),
-    ) -> Result<Task, OperationError> {
-        let at = self.clock.now();
-        let audit = AuditedRequest {
-            id: RequestId::new(at, self.seed.as_ref()),
-            who,
-            role: Role::Operator.to_string(),
-            address,
-            operation: "reconcileTask".to_owned(),
-            object: format!("tasks/{id}"),
-            status: 200,
-            reason: String::new(),
-            changes: changes(ruling),
-        };
+    pub async fn reconcile_task(&self, id: TaskId, ruling: &TaskRuling) -> Result<Task, OperationError> {
         let prepared = self.prepare_ruling(id, ruling).await?;
-        let change = Some(Box::new(prepared.command.clone()));
-        let command = Command::Administer { change, audit: Box::new(audit), idempotency: None, at };
-        let applied = self.administer(command).await;
-        self.ruled(prepared, matches!(applied, Ok(Ok(_)))).await?;
-        applied?.map_err(rejected)?;
-        Actor::present().recorded();
+        let about = ("reconcileTask", format!("tasks/{id}"));
+        let applied = self.send_about(prepared.command.clone(), about, changes(ruling)).await;
+        self.ruled(prepared, applied.is_ok()).await?;
+        applied?;
         self.task_row(id)
     }
 
@@ -94,9 +73,7 @@ impl AdminService {
         task: TaskId,
         ruling: &TaskRuling,
     ) -> Result<OperationResult, OperationError> {
-        let actor = Actor::present();
-        let sender = (actor.who().to_owned(), actor.address().to_owned());
-        let ruled = self.reconcile_task(task, ruling, sender).await?;
+        let ruled = self.reconcile_task(task, ruling).await?;
         Ok(OperationResult::TaskRuled { task: TaskSummary::from(&ruled), ruling: ruling.ruling })
     }
 

@@ -76,10 +76,8 @@ pub(crate) async fn reconcile(
 ) -> Result<Response<ResponseBody>, PageError> {
     let id = id_of(request)?;
     let mut problems = Problems::default();
-    let session = request.session.as_ref().map_or(0, |session| session.number);
-    let who = (format!("session {session}"), request.address.to_string());
     match ruling::ruling_of(&request.form()) {
-        Ok(asked) => match pages.service.reconcile_task(id, &asked, who).await {
+        Ok(asked) => match pages.service.reconcile_task(id, &asked).await {
             Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
             Err(
                 OperationError::Invalid(message)
