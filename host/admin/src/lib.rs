@@ -37,11 +37,13 @@ pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, TlsError};
 pub use gatehouse_store::{
-    AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, UsagePeriod,
+    AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage, StatementRow,
+    UsagePeriod,
 };
 pub use gatehouse_tasks::{
-    DeliveryState, EntryKind, ExchangeRecord, JournalEntry, MAX_RULING_REASON, StepKind, StepRecord, StepRow,
-    UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
+    DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind, StepRecord,
+    StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+    WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{
@@ -50,8 +52,9 @@ pub use server::{
 };
 pub use service::{
     Actor, AdminService, Backend, Configuration, Deployed, LOG_LEVELS, LogFilter, LogLine, Logs, Pending,
-    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, StagedDefaults, StatementRequest,
-    StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of,
+    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,
+    StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece,
+    UsageReport, UsageRequest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

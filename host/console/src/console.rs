@@ -13,8 +13,8 @@ use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::pages::{
-    audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, system,
-    tasks, usage, webhooks,
+    audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, statements,
+    system, tasks, usage, webhooks,
 };
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
@@ -121,7 +121,7 @@ impl PageContext {
             Page::LogsDownload => logs::download(self, &request),
             Page::LogsLive => logs::follow(self, request),
             Page::Media => tasks::media::show(self, &request).await,
-            Page::Playground => Ok(playground::list(self, &request)),
+            Page::Playground => playground::list(self, &request),
             Page::PlaygroundFamily => playground::show(self, &request).await,
             Page::PlaygroundLive => playground::follow(self, request),
             Page::PlaygroundSend => playground::act(self, &request).await,
@@ -141,6 +141,7 @@ impl PageContext {
             Page::Providers => providers::show(self, &request).await,
             Page::SessionEnd => system::end_session(self, &request).await,
             Page::SessionEndAll => Ok(system::end_all_sessions(self).await),
+            Page::Statements => statements::show(self, &request).await,
             Page::System => system::show(self, &request),
             Page::SystemDoctor => system::examine(self, &request).await,
             Page::SystemReload => system::reload(self, &request).await,

@@ -22,6 +22,14 @@ impl Form {
         self.0.push((name.to_owned(), value));
     }
 
+    /// Gives the first field of that name another value, or adds it.
+    pub(crate) fn set(&mut self, name: &str, value: String) {
+        match self.0.iter_mut().find(|(field, _)| field == name) {
+            Some((_, present)) => *present = value,
+            None => self.push(name, value),
+        }
+    }
+
     /// Whether there is a field of that name, be it empty.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(field, _)| field == name)

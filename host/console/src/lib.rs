@@ -10,6 +10,7 @@ mod context;
 mod error;
 mod form;
 mod format;
+mod multipart;
 mod pages;
 mod parts;
 mod request;

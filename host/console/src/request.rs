@@ -5,10 +5,12 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use gatehouse_admin::{Actor, Caller, ConsoleRequest, Role, SessionView, StreamEnd};
 use gatehouse_model::UnixMs;
-use http::HeaderMap;
-use http::header::COOKIE;
+use http::header::{CONTENT_TYPE, COOKIE};
+use http::{HeaderMap, StatusCode};
 
+use crate::error::PageError;
 use crate::form::Form;
+use crate::multipart::{self, FormFile};
 
 /// The cookie of the theme a person chose.
 pub(crate) const THEME_COOKIE: &str = "gatehouse_theme";
@@ -85,6 +87,18 @@ impl PageRequest {
     /// The fields of a submitted form.
     pub(crate) fn form(&self) -> Form {
         Form::parse(&self.body)
+    }
+
+    /// The same of a form that may have files.
+    ///
+    /// # Errors
+    /// 400 for a body that is no form.
+    pub(crate) fn form_with_files(&self) -> Result<(Form, Vec<FormFile>), PageError> {
+        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let Some(boundary) = multipart::boundary(kind) else { return Ok((self.form(), Vec::new())) };
+        multipart::parse(&self.body, &boundary).map_err(|why| {
+            PageError::new(StatusCode::BAD_REQUEST, format!("the form could not be read: {why}"))
+        })
     }
 
     /// Who it is done for, as the audit record names it.

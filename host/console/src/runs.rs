@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{AdminService, ResponseBody};
+use gatehouse_admin::{Actor, AdminService, ResponseBody};
 use gatehouse_model::{KeyId, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
@@ -31,7 +31,8 @@ struct Kept {
 /// What is sent.
 pub(crate) struct Wanted {
     pub(crate) session: u64,
-    pub(crate) address: String,
+    /// Who sends it, as the audit record names it.
+    pub(crate) actor: Actor,
     pub(crate) family: String,
     pub(crate) surface: String,
     /// Its parameters filled in.
@@ -84,8 +85,8 @@ impl Runs {
             }
             run
         };
-        let (id, service) = (run.id, Arc::clone(service));
-        tokio::spawn(async move { run.send(&service).await });
+        let (id, service, actor) = (run.id, Arc::clone(service), run.wanted.actor.clone());
+        tokio::spawn(actor.during(async move { run.send(&service).await }));
         Some(id)
     }
 
@@ -113,9 +114,8 @@ impl Run {
     }
 
     async fn send(&self, service: &AdminService) {
-        let Wanted { key, path, body, session, address, .. } = &self.wanted;
-        let who = (format!("session {session}"), address.clone());
-        let sent = service.send_as(key, path, &Value::Object(body.clone()), who).await;
+        let Wanted { key, path, body, .. } = &self.wanted;
+        let sent = service.send_as(key, path, Value::Object(body.clone())).await;
         let failure = match sent {
             Ok(response) => self.collect(response).await,
             Err(error) => Some(error.to_string()),

@@ -27,6 +27,7 @@ pub use ingest::extract::{ExtractError, Extracted, NewBlob};
 pub use links::signed_link::{MediaFile, MediaRefusal};
 pub use probe::facts::facts;
 pub use probe::look::Probed;
+pub use storage::input::InputError;
 pub use storage::media_store::MediaStore;
 pub use storage::objects::Error;
 pub use storage::shared_source::ResultSources;

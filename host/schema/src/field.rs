@@ -23,7 +23,8 @@ pub struct Field {
     pub examples: Vec<Value>,
     /// No longer recommended.
     pub deprecated: bool,
-    /// How it is best entered: `text`, `image-urls`, `size`, `seed`, `messages` (`x-widget`).
+    /// How it is best entered: `text`, `size`, `seed`, `messages`, or as the address of a medium: `image-url`, `video-url`,
+    /// `audio-url`, and with an `s` for several (`x-widget`).
     pub widget: Option<String>,
     /// Its position among the fields, where its schema says so (`x-order`).
     pub order: Option<i64>,

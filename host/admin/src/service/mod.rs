@@ -13,6 +13,7 @@ mod doctor;
 mod keys;
 mod logs;
 mod money;
+mod paging;
 mod playground;
 mod plugins;
 mod providers;
@@ -28,9 +29,10 @@ pub use configuration::{Configuration, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
 pub use money::{
-    PriceCause, PriceHistory, StatementRequest, UsageGroup, UsageGroups, UsagePiece, UsageReport,
-    UsageRequest, start_of,
+    PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,
+    UsageReport, UsageRequest, start_of,
 };
+pub use playground::ResultInput;
 pub use plugins::{Deployed, StoredStates};
 pub(crate) use providers::changes as account_changes;
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::control::{AS_JSON, Control, control, id, item, json, member, of_field, pair_name, variant};
+use super::media::{self, Medium, file_name};
 use super::read::{REST, message_rows, rows};
 use crate::form::Form;
 
@@ -29,6 +30,8 @@ struct About<'a> {
     help: String,
     placeholder: String,
     examples: &'a [Value],
+    /// It takes the address of such a medium.
+    medium: Option<Medium>,
 }
 
 /// The controls of these fields.
@@ -54,7 +57,7 @@ pub(crate) fn render(fields: &[Field], shown: &Shown<'_>) -> Markup {
 impl<'a> About<'a> {
     fn plain(name: &'a str, label: &'a str, help: &str) -> Self {
         let help = help.to_owned();
-        Self { name, label, required: false, help, placeholder: String::new(), examples: &[] }
+        Self { name, label, required: false, help, placeholder: String::new(), examples: &[], medium: None }
     }
 
     fn of(field: &'a Field, pointer: &'a str) -> Self {
@@ -72,6 +75,7 @@ impl<'a> About<'a> {
             help: help.join(" "),
             placeholder: default.unwrap_or_default(),
             examples: &field.examples,
+            medium: media::of(field),
         }
     }
 
@@ -172,6 +176,9 @@ impl Shown<'_> {
                 @if let Some(list) = &list {
                     datalist id=(list) { @for one in about.examples { option value=(plain(one)) {} } }
                 }
+                @if let Some(medium) = about.medium {
+                    input type="file" name=(file_name(name)) accept=[medium.accept()] aria-label={ "File for " (about.label) };
+                }
             }
         })
     }
@@ -235,7 +242,7 @@ impl Shown<'_> {
         self.group(about, &html! {
             @for at in 0..count {
                 @let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
-                (self.without_problems().value(control(None, "", kind, depth), &About::plain(&name, &label, ""), depth))
+                (self.without_problems().value(control(None, "", kind, depth), &About { medium: about.medium, ..About::plain(&name, &label, "") }, depth))
             }
             (self.more(about))
         })

@@ -2,6 +2,7 @@
 
 mod follow;
 pub(crate) mod funds;
+mod inputs;
 mod listing;
 pub(crate) mod prices;
 mod queries;

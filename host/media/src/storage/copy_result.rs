@@ -142,7 +142,7 @@ impl MediaStore {
     }
 
     /// A result of this type that is about to be written.
-    fn new_media(&self, mime: String) -> (Media, Writer) {
+    pub(super) fn new_media(&self, mime: String) -> (Media, Writer) {
         let now = self.0.clock.now();
         let expires = now.plus(Duration::from_secs(u64::from(self.0.config.link_hours) * 3600));
         let id = MediaId::new(now, &*self.0.seed);
@@ -156,7 +156,7 @@ pub(crate) fn is_fetched(source: &str) -> bool {
     !source.starts_with("blob:") && data_url::uri_payload(source.as_bytes()).is_none()
 }
 
-async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {
+pub(super) async fn finish(media: &mut Media, writer: Writer) -> Result<(), Error> {
     media.bytes = writer.finish().await?;
     metrics::counter!(metric::MEDIA_BYTES).increment(media.bytes);
     Ok(())

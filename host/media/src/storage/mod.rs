@@ -2,6 +2,7 @@
 
 mod adopt;
 pub(crate) mod copy_result;
+pub(crate) mod input;
 pub(crate) mod media_store;
 pub(crate) mod objects;
 pub(crate) mod shared_source;

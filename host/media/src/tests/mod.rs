@@ -3,6 +3,7 @@
 
 mod clips;
 mod extracting;
+mod inputs;
 mod keeping;
 mod links;
 mod probing;

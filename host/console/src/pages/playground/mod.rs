@@ -2,6 +2,8 @@
 //! as a key that the operator chooses, whose secret nobody needs.
 
 mod answer;
+mod input;
+mod keys;
 mod offer;
 mod page;
 
@@ -21,16 +23,21 @@ use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
 use crate::runs::{Run, Wanted};
 use crate::schema_form::{fill, read};
+use keys::{Keys, Search};
 use offer::Offer;
 
 /// Bytes of a price's answer, at most.
 const MAX_PRICE: usize = 64 * 1024;
 
-/// `GET /playground`: the families.
-pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
+/// `GET /playground`: the families; with `input`, a task's result, the surfaces that take it.
+pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
+    let wanted = request.query.text("input");
+    if !wanted.is_empty() {
+        return input::choose(pages, request, wanted);
+    }
     let known = offer::every_family(pages);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Playground");
-    shell.page(
+    Ok(shell.page(
         StatusCode::OK,
         &html! {
             h1 { "Playground" }
@@ -43,10 +50,11 @@ pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Response<Respo
                 }
             } }
         },
-    )
+    ))
 }
 
-/// `GET /playground/<family>`, with `surface`, `key` and `run`.
+/// `GET /playground/<family>`, with `surface`, `key` (`find` and `after` in the list of keys), `run`, and `input`, a task's
+/// result.
 pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
@@ -57,10 +65,15 @@ pub(crate) async fn show(
         Some(run) => (run.wanted.surface.as_str(), run.wanted.key.0.as_str()),
         None => (query.text("surface"), query.text("key")),
     };
-    let offer = Offer::find(pages, &request.id, surface, key).await?;
-    let body = run.as_ref().map_or(&offer.example, |run| &run.wanted.body);
-    let mut sent = page::Sent::new(fill(&offer.fields, body));
-    sent.body = Some(body.clone());
+    let keys = Keys::read(pages, Search::of(query), request.now).await?;
+    let offer = Offer::find(pages, &request.id, surface, key, keys).await?;
+    let mut body = run.as_ref().map_or(&offer.example, |run| &run.wanted.body).clone();
+    let wanted = query.text("input");
+    if run.is_none() && !wanted.is_empty() {
+        input::put(pages, &offer, wanted, &mut body)?;
+    }
+    let mut sent = page::Sent::new(fill(&offer.fields, &body));
+    sent.body = Some(body);
     if let Some(run) = &run {
         sent.task = task_in(&offer, run);
     }
@@ -76,17 +89,21 @@ pub(crate) async fn act(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let form = request.form();
-    let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key")).await?;
+    let (mut form, files) = request.form_with_files()?;
+    let keys = Keys::read(pages, Search::default(), request.now).await?;
+    let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key"), keys).await?;
+    let unkept = input::keep(pages, &mut form, files).await?;
     let task = form.text("task_id").to_owned();
     let mut sent =
         page::Sent { more: form.text("more").to_owned(), task: task.clone(), ..page::Sent::new(form) };
     let action = sent.form.text("do").to_owned();
+    sent.problems = unkept;
     match read(&offer.fields, &sent.form) {
         Ok(body) => sent.body = Some(body),
-        Err(wrong) => sent.problems = wrong,
+        Err(wrong) => sent.problems.extend(wrong),
     }
-    let Some(body) = sent.body.clone().filter(|_| matches!(action.as_str(), "run" | "price")) else {
+    let is_sent = matches!(action.as_str(), "run" | "price") && sent.problems.is_empty();
+    let Some(body) = sent.body.clone().filter(|_| is_sent) else {
         let is_refused = !sent.problems.is_empty() && sent.more.is_empty() && action != "form";
         let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
         return Ok(page::show(pages, request, status, &offer, &sent, None));
@@ -97,7 +114,7 @@ pub(crate) async fn act(
     };
     let wanted = Wanted {
         session: session(request),
-        address: request.address.to_string(),
+        actor: request.actor(),
         family: offer.family.family.clone(),
         surface: offer.endpoint.surface.to_owned(),
         path: offer.path(&task),
@@ -169,11 +186,10 @@ async fn price(
     pages: &PageContext,
     wanted: Wanted,
 ) -> Result<Result<Value, (String, Option<String>)>, PageError> {
-    let Wanted { key, path, body, session, address, .. } = wanted;
+    let Wanted { key, path, body, .. } = wanted;
     let mut body = Value::Object(body);
     body["dry_run"] = true.into();
-    let who = (format!("session {session}"), address);
-    let response = pages.service.send_as(&key, &path, &body, who).await?;
+    let response = pages.service.send_as(&key, &path, body).await?;
     let is_ok = response.status().is_success();
     let failed = |error: &dyn std::fmt::Display| {
         PageError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the price could not be read: {error}"))

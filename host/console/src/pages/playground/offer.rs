@@ -5,6 +5,7 @@ use gatehouse_model::{Key, KeyId};
 use gatehouse_schema::{Choice, Field, Kind, Reader};
 use serde_json::{Map, Value, json};
 
+use super::keys::Keys;
 use crate::context::PageContext;
 use crate::error::PageError;
 
@@ -13,7 +14,7 @@ pub(super) struct Offer {
     pub(super) family: FamilyListing,
     /// By name, with the first path of each.
     pub(super) endpoints: Vec<PublicEndpoint>,
-    pub(super) keys: Vec<Key>,
+    pub(super) keys: Keys,
     pub(super) key: Option<Key>,
     /// Where the request goes.
     pub(super) endpoint: PublicEndpoint,
@@ -34,10 +35,10 @@ impl Offer {
         family: &str,
         surface: &str,
         key: &str,
+        keys: Keys,
     ) -> Result<Self, PageError> {
-        let keys = pages.service.usable_keys().await?;
         let key = match key {
-            "" => keys.first().cloned(),
+            "" => keys.rows.first().cloned(),
             id => pages.service.key(&KeyId::from(id.trim_start_matches("sk-")))?,
         };
         let known = every_family(pages);

@@ -5,6 +5,7 @@ use gatehouse_docs::Sample;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
+use url::form_urlencoded::Serializer;
 
 use super::offer::Offer;
 use crate::context::PageContext;
@@ -14,7 +15,7 @@ use crate::parts::live::Fragment;
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 use crate::runs::Run;
-use crate::schema_form::{Shown, render};
+use crate::schema_form::{Shown, render, takes_files};
 
 /// Runs in the strip.
 const LAST_RUNS: usize = 10;
@@ -64,7 +65,7 @@ pub(super) fn show(
             div.halves {
                 section aria-labelledby="request" {
                     h2 #request { "Request" }
-                    (form(offer, sent))
+                    (form(pages, offer, sent))
                 }
                 section aria-labelledby="result" {
                     h2 #result { "Result" }
@@ -83,7 +84,7 @@ pub(super) fn show(
 
 /// Surface and key; what they are decides the form.
 fn choice(offer: &Offer) -> Markup {
-    let chosen = offer.key.as_ref().map(|key| &key.id);
+    let (keys, chosen) = (&offer.keys, offer.key.as_ref().map(|key| &key.id));
     html! {
         form.toolbar method="get" {
             label for="surface" { "Surface" }
@@ -92,17 +93,52 @@ fn choice(offer: &Offer) -> Markup {
                     option value=(row.surface) selected[row.surface == offer.endpoint.surface] { (row.surface) }
                 }
             }
+            label for="find" { "Find key" }
+            input #find type="search" name="find" value=(keys.search.find) placeholder="Name, id or customer" autocomplete="off" data-search;
             label for="key" { "As key" }
             select #key name="key" data-submits {
-                @for key in offer.key.iter().filter(|key| offer.keys.iter().all(|one| one.id != key.id)).chain(&offer.keys) {
+                @for key in offer.key.iter().filter(|key| keys.rows.iter().all(|one| one.id != key.id)).chain(&keys.rows) {
                     option value=(key.id) selected[Some(&key.id) == chosen] { (key.name) " (" (key.customer) ", sk-" (key.id) "…)" }
                 }
             }
             button { "Use" }
         }
+        (more_keys(offer))
         p.muted {
             "Sent as this key: its models, rates and quota count, and its customer pays. Its list of networks does not apply here."
-            @if offer.keys.is_empty() { " There is no key yet: " a href="/keys/new" { "create one" } "." }
+            @if keys.rows.is_empty() && keys.search.find.is_empty() && keys.search.after.is_empty() {
+                " There is no key yet: " a href="/keys/new" { "create one" } "."
+            }
+        }
+    }
+}
+
+/// What the list of keys leaves out: the pages before and after it, and a search that finds nothing.
+fn more_keys(offer: &Offer) -> Markup {
+    let keys = &offer.keys;
+    let address = |after: &str| {
+        let mut fields = Serializer::new(String::new());
+        fields.append_pair("surface", offer.endpoint.surface);
+        if let Some(key) = &offer.key {
+            fields.append_pair("key", &key.id.0);
+        }
+        for (name, value) in [("find", keys.search.find.as_str()), ("after", after)] {
+            if !value.is_empty() {
+                fields.append_pair(name, value);
+            }
+        }
+        format!("/playground/{}?{}", offer.family.family, fields.finish())
+    };
+    html! {
+        @if keys.rows.is_empty() && !keys.search.find.is_empty() {
+            p role="status" { "No key that works fits " strong { bdi { (keys.search.find) } } @if keys.next.is_some() { " among those looked at so far" } "." }
+        }
+        @if !keys.search.after.is_empty() || keys.next.is_some() {
+            p.pager {
+                span.muted { "The list has " (keys.rows.len()) " keys. " }
+                @if !keys.search.after.is_empty() { a.button href=(address("")) { "First keys" } " " }
+                @if let Some(next) = &keys.next { a.button href=(address(&next.0)) { "More keys" } }
+            }
         }
     }
 }
@@ -118,12 +154,13 @@ fn problems(sent: &Sent) -> Markup {
     }
 }
 
-fn form(offer: &Offer, sent: &Sent) -> Markup {
+fn form(pages: &PageContext, offer: &Offer, sent: &Sent) -> Markup {
     let shown = Shown { form: &sent.form, problems: &sent.problems, more: &sent.more };
     let key = offer.key.as_ref().map(|key| key.id.0.as_str()).unwrap_or_default();
+    let takes_files = takes_files(&offer.fields);
     html! {
         p { code { "POST " (offer.endpoint.path) } }
-        form method="post" action={ "/playground/" (offer.family.family) } {
+        form method="post" action={ "/playground/" (offer.family.family) } enctype=[takes_files.then_some("multipart/form-data")] {
             input type="hidden" name="surface" value=(offer.endpoint.surface);
             input type="hidden" name="key" value=(key);
             @if offer.names_task() {
@@ -134,10 +171,23 @@ fn form(offer: &Offer, sent: &Sent) -> Markup {
                 }
             }
             (render(&offer.fields, &shown))
+            @if takes_files { (about_files(pages)) }
             div.buttons.foot {
                 button.primary name="do" value="run" data-runs { "Run" }
                 button name="do" value="price" { "Dry run" }
                 button name="do" value="form" { "Show the request" }
+            }
+        }
+    }
+}
+
+/// What becomes of a file.
+fn about_files(pages: &PageContext) -> Markup {
+    html! {
+        p.help {
+            "A file is kept for as long as a result, and its link stands in its field then."
+            @if pages.facts.public_url.starts_with("http:") {
+                " This gateway's address is plain HTTP, which no provider outside can read: a picture of its own is sent embedded, a film or a sound as its link."
             }
         }
     }

@@ -193,7 +193,7 @@ fn result(task: &Task) -> Markup {
                     Some("audio") => { audio controls preload="metadata" src=(address) aria-label={ "Result " (at + 1) } {} }
                     _ => {}
                 }
-                figcaption.muted { (one.mime) ", " (count(one.bytes)) " bytes " a href=(address) download { "Download" } }
+                figcaption.muted { (one.mime) ", " (count(one.bytes)) " bytes " a href=(address) download { "Download" } " " a href={ "/playground?input=" (task.id) "." (at) } { "Use as input" } }
             }
         }
         @if !text.is_empty() {

@@ -1,6 +1,9 @@
 //! The playground: a request in each family of a fresh gateway, as a key whose secret nobody types; and the forms of every
 //! schema.
 
+mod inputs;
+mod keys;
+
 use gatehouse_harness::{Gateway, Setup, run, send};
 use serde_json::{Value, json};
 
@@ -18,13 +21,17 @@ async fn start() -> (Gateway, Tab) {
     (gateway, tab)
 }
 
-/// The lines of the audit record about requests as a key.
-async fn sent(gateway: &Gateway) -> Vec<Value> {
+/// The `Authorization` of the admin API.
+fn bearer(gateway: &Gateway) -> String {
     let text = std::fs::read(gateway.folder().join("data/admin.json")).expect("an endpoint file");
     let endpoint: Value = serde_json::from_slice(&text).expect("JSON");
-    let bearer = format!("Bearer {}", endpoint["token"].as_str().expect("a token"));
-    let path = "/admin/v1/audit?operation=sendAsKey&limit=100";
-    let answer = send(gateway.admin(), "GET", path, &[("authorization", bearer.as_str())], "").await;
+    format!("Bearer {}", endpoint["token"].as_str().expect("a token"))
+}
+
+/// The lines of the audit record about that operation, the newest first.
+async fn audited(gateway: &Gateway, operation: &str) -> Vec<Value> {
+    let (path, bearer) = (format!("/admin/v1/audit?operation={operation}&limit=100"), bearer(gateway));
+    let answer = send(gateway.admin(), "GET", &path, &[("authorization", bearer.as_str())], "").await;
     answer.json()["data"].as_array().expect("lines").clone()
 }
 
@@ -55,7 +62,7 @@ fn a_request_is_sent_in_each_family() {
             tab.find("img.result, video.result").await;
         }
         // Each left its line, with the key and the session, and nothing of the request.
-        let lines = sent(&gateway).await;
+        let lines = audited(&gateway, "sendAsKey").await;
         assert_eq!(lines.len(), TEXTS.len() + MEDIA.len(), "{lines:?}");
         for line in &lines {
             let request = &line["request"];

@@ -5,21 +5,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::FamilyListing;
-use gatehouse_model::{Key, KeyId, RequestId};
-use gatehouse_store::{KeyQuery, KeyState};
-use gatehouse_tasks::{AuditedRequest, Command, FieldChange};
+use gatehouse_model::{Key, KeyId};
+use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
-use super::admin_service::{AdminService, Backend, rejected};
-use super::public_api::PublicEndpoint;
+use super::super::admin_service::{AdminService, Backend};
+use super::super::public_api::PublicEndpoint;
 use crate::api::error::OperationError;
 use crate::http::AdminBody;
-use crate::http::access::caller::Role;
-
-/// Keys to choose from, at most.
-const MAX_KEYS: usize = 100;
 
 impl AdminService {
     /// What the loaded families offer to a key: surfaces with their schemas, and the models it may use. Without a key, all.
@@ -43,18 +38,8 @@ impl AdminService {
         Ok(self.public_api()?.endpoints())
     }
 
-    /// Keys that work, to send requests as; the first hundred by id.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn usable_keys(&self) -> Result<Vec<Key>, OperationError> {
-        let states = vec![KeyState::Active];
-        let query = KeyQuery { customer: None, name: None, states, at: self.clock.now() };
-        Ok(self.keys_page(query, None, MAX_KEYS).await?.rows)
-    }
-
-    /// Sends a request of a client as that key. `who` and `address` are for the audit record; a request that only asks for
-    /// its price leaves no line.
+    /// Sends a request of a client as that key, for the present [`Actor`](crate::Actor), in whose name it leaves a line; one
+    /// that only asks for its price leaves none. Pictures behind links of this gateway over plain HTTP are sent embedded.
     ///
     /// # Errors
     /// [`OperationError::NotFound`] for an unknown key; [`OperationError::Refused`] without a running gateway. What the
@@ -63,8 +48,7 @@ impl AdminService {
         &self,
         key: &KeyId,
         path: &str,
-        body: &Value,
-        who: (String, String),
+        mut body: Value,
     ) -> Result<Response<AdminBody>, OperationError> {
         let public = Arc::clone(self.public_api()?);
         let found = self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
@@ -73,35 +57,13 @@ impl AdminService {
         if let Some(headers) = request.headers_mut() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
+        self.embed_pictures(&mut body).await;
         let request = request.body(Bytes::from(body.to_string())).map_err(wrong)?;
         if body.get("dry_run") != Some(&Value::Bool(true)) {
-            self.record_use(key, path, who).await?;
+            // Before the request: what was sent must be on record, whatever becomes of it.
+            let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
+            self.try_leave_line(("sendAsKey", format!("keys/{key}")), (200, ""), vec![sent]).await?;
         }
         Ok(public.respond(Arc::new(found), request).await)
-    }
-
-    /// Before the request: what was sent must be on record, whatever becomes of it.
-    async fn record_use(
-        &self,
-        key: &KeyId,
-        path: &str,
-        (who, address): (String, String),
-    ) -> Result<(), OperationError> {
-        let at = self.clock.now();
-        let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
-        let audit = AuditedRequest {
-            id: RequestId::new(at, self.seed.as_ref()),
-            who,
-            role: Role::Operator.to_string(),
-            address,
-            operation: "sendAsKey".to_owned(),
-            object: format!("keys/{key}"),
-            status: 200,
-            reason: String::new(),
-            changes: vec![sent],
-        };
-        let command = Command::Administer { change: None, audit: Box::new(audit), idempotency: None, at };
-        self.administer(command).await?.map_err(rejected)?;
-        Ok(())
     }
 }
