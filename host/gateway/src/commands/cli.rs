@@ -1,18 +1,20 @@
-//! The grammar of the command line: commands, options and help texts.
+//! The grammar of the command line: its commands, and those of them that are small. The options of a subject are in `args`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use gatehouse_admin::Role;
-use gatehouse_model::{Credits, Digest, TaskId};
+use gatehouse_model::TaskId;
 
-use super::author_args::AuthorCommand;
-use super::key_args::KeyCommand;
-use super::price_args::PricesCommand;
-use super::task_args::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
-use super::values::{ClientArgs, OutputArgs, SandboxArgs};
-use super::webhook_args::WebhookCommand;
+use super::args::customer::CustomerCommand;
+use super::args::key::KeyCommand;
+use super::args::plugin::PluginCommand;
+use super::args::price::PricesCommand;
+use super::args::provider::ProviderCommand;
+use super::args::task::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
+use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
+use super::args::webhook::WebhookCommand;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -111,46 +113,6 @@ pub(crate) struct ServeArgs {
     pub(crate) tls_self_signed: bool,
 }
 
-/// Commands about customers.
-#[derive(Debug, Subcommand)]
-pub(crate) enum CustomerCommand {
-    /// Open a customer account without credit
-    #[command(after_help = "Example:\n  gatehouse account open alice && gatehouse account deposit alice 100")]
-    Open {
-        /// Its new id
-        customer: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// List customers
-    List(OutputArgs),
-    /// Show one customer
-    Show {
-        /// Its id
-        customer: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Deposit credits
-    Deposit(AmountArgs),
-    /// Withdraw available credits
-    Withdraw(AmountArgs),
-}
-
-/// Credits in or out.
-#[derive(Debug, Args)]
-pub(crate) struct AmountArgs {
-    /// The customer's id
-    pub(crate) customer: String,
-    /// Credits, with at most six decimals
-    pub(crate) amount: Credits,
-    /// A note for the ledger
-    #[arg(long, default_value = "")]
-    pub(crate) memo: String,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
 /// Selection of audit lines.
 #[derive(Debug, Args)]
 pub(crate) struct AuditArgs {
@@ -178,133 +140,6 @@ pub(crate) enum ConsoleCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
-}
-
-/// Commands about a provider's account.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProviderCommand {
-    /// Keep new work away from an account; what is in flight goes on. Ends with the gateway
-    #[command(after_help = "Example:\n  gatehouse provider drain bfl main && gatehouse providers")]
-    Drain(AccountArgs),
-    /// Let new work come to a drained account again
-    Resume(AccountArgs),
-}
-
-/// An account of a provider.
-#[derive(Debug, Args)]
-pub(crate) struct AccountArgs {
-    /// The provider's name, as the configuration has it
-    pub(crate) provider: String,
-    /// The account's name
-    pub(crate) account: String,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// Commands about plugins.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// List the versions in the plugin store and the state of each
-    List(OutputArgs),
-    /// Deploy a component: every stage, then the switch of its family
-    #[command(after_help = "Example:
-  gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
-  gatehouse plugin install motion.wasm --defaults family.toml")]
-    Install {
-        /// The component
-        file: PathBuf,
-        /// Refuse any other bytes
-        #[arg(long, value_name = "DIGEST")]
-        sha256: Option<Digest>,
-        /// Its signature [default: FILE.sig if it exists]
-        #[arg(long, value_name = "FILE")]
-        signature: Option<PathBuf>,
-        /// Let it leave out models, aliases and surfaces that the version before serves
-        #[arg(long)]
-        allow_removal: bool,
-        /// Prices, providers and models that come with it; shown, and installed once you confirm
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
-        /// Confirm the defaults without being asked
-        #[arg(long, requires = "defaults")]
-        yes: bool,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Switch a family to a version in the plugin store
-    Activate {
-        /// Its digest, or a prefix of it
-        version: String,
-        /// Let it leave out models, aliases and surfaces that the version before serves
-        #[arg(long)]
-        allow_removal: bool,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Switch a family back to its previous version
-    Rollback {
-        /// The family
-        family: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Delete a version that neither serves nor has tasks to finish
-    Remove {
-        /// Its digest, or a prefix of it
-        version: String,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// List what was deployed: when, by whom, and what it came to
-    #[command(after_help = "Example:\n  gatehouse plugin history motion --limit 5")]
-    History {
-        /// Only this family
-        family: Option<String>,
-        /// At most this many
-        #[arg(long, default_value_t = 50)]
-        limit: u32,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Show the report of one deployment, with its stages
-    Report {
-        /// Its number, as the history lists it
-        number: u64,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Take a component through every stage of deployment but the switch
-    Check {
-        /// The component
-        file: PathBuf,
-        /// Its signature [default: FILE.sig if it exists]
-        #[arg(long, value_name = "FILE")]
-        signature: Option<PathBuf>,
-        /// Let it leave out models, aliases and surfaces that the version before serves
-        #[arg(long)]
-        allow_removal: bool,
-        /// Show what the defaults that come with it would change
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
-        #[command(flatten)]
-        output: OutputArgs,
-    },
-    /// Create a key pair to sign plugins with: the private key into FILE, the public one printed
-    Keygen {
-        /// File for the private key; must not exist
-        file: PathBuf,
-    },
-    /// Sign a component: writes FILE.sig beside it
-    Sign {
-        /// The component
-        file: PathBuf,
-        /// The private key's file
-        #[arg(long, value_name = "FILE")]
-        key: PathBuf,
-    },
-    /// For authors.
-    #[command(flatten)]
-    Author(AuthorCommand),
 }
 
 #[cfg(test)]

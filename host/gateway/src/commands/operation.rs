@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
-use gatehouse_model::CustomerId;
 
-use super::cli::{AccountArgs, Command, ConsoleCommand, CustomerCommand, PluginCommand, ProviderCommand};
-use super::values::OutputArgs;
-use super::{key_args, price_args, task_args, webhook_args};
+use super::args::plugin::PluginCommand;
+use super::args::values::OutputArgs;
+use super::args::{customer, key, price, provider, task, webhook};
+use super::cli::{Command, ConsoleCommand};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -23,24 +23,19 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
             Operation::Audit { task: args.task, limit: args.limit, requests: args.requests },
             args.output,
         )),
-        Command::Key(command) => Ok(key_args::operation(command)),
-        Command::Customer(command) => Ok(customer(command)),
-        Command::Webhook(command) => Ok(webhook_args::operation(command)),
+        Command::Key(command) => Ok(key::operation(command)),
+        Command::Customer(command) => Ok(customer::operation(command)),
+        Command::Webhook(command) => Ok(webhook::operation(command)),
         Command::Reload(output) => Ok((Operation::Reload, output)),
         Command::Console(ConsoleCommand::Link { role, output }) => {
             Ok((Operation::ConsoleLink { role }, output))
         }
-        Command::Prices(command) => price_args::operation(command),
-        Command::Tasks(args) => Ok(task_args::list(args)),
-        Command::Reconcile(args) => task_args::reconcile(args),
+        Command::Prices(command) => price::operation(command),
+        Command::Tasks(args) => Ok(task::list(args)),
+        Command::Reconcile(args) => task::reconcile(args),
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
-        Command::Provider(ProviderCommand::Drain(AccountArgs { provider, account, output })) => {
-            Ok((Operation::ProviderDrain { provider, account }, output))
-        }
-        Command::Provider(ProviderCommand::Resume(AccountArgs { provider, account, output })) => {
-            Ok((Operation::ProviderResume { provider, account }, output))
-        }
+        Command::Provider(command) => Ok(provider::operation(command)),
         Command::Plugin(command) => plugin(command),
         Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
     }
@@ -83,24 +78,4 @@ pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
     Ok(FamilyDefaultsFile { name, text })
-}
-
-fn customer(command: CustomerCommand) -> (Operation, OutputArgs) {
-    match command {
-        CustomerCommand::Open { customer, output } => {
-            (Operation::CustomerOpen { customer: CustomerId(customer) }, output)
-        }
-        CustomerCommand::List(output) => (Operation::CustomerList, output),
-        CustomerCommand::Show { customer, output } => {
-            (Operation::CustomerShow { customer: CustomerId(customer) }, output)
-        }
-        CustomerCommand::Deposit(args) => {
-            let customer = CustomerId(args.customer);
-            (Operation::CustomerDeposit { customer, amount: args.amount, memo: args.memo }, args.output)
-        }
-        CustomerCommand::Withdraw(args) => {
-            let customer = CustomerId(args.customer);
-            (Operation::CustomerWithdraw { customer, amount: args.amount, memo: args.memo }, args.output)
-        }
-    }
 }

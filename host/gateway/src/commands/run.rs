@@ -8,14 +8,15 @@ use std::time::Instant;
 use clap::Parser as _;
 use gatehouse_admin::{Operation, OperationError, OperationResult};
 
+use super::args::author::AuthorCommand;
+use super::args::plugin::PluginCommand;
+use super::args::values::{OutputArgs, SandboxArgs};
 use super::author;
-use super::author_args::AuthorCommand;
-use super::cli::{Cli, Command, PluginCommand, ServeArgs};
+use super::cli::{Cli, Command, ServeArgs};
 use super::confirm;
 use super::execute::{self, ExecuteError};
 use super::operation::{operation, read_defaults};
 use super::print;
-use super::values::{OutputArgs, SandboxArgs};
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;

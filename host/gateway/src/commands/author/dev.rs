@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use gatehouse_runtime::Config;
 
 use super::{Install, Load, play};
-use crate::commands::author_args::DevArgs;
+use crate::commands::args::author::DevArgs;
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};
 

@@ -9,7 +9,7 @@ mod template;
 
 use std::path::{Path, PathBuf};
 
-use crate::commands::author_args::AuthorCommand;
+use crate::commands::args::author::AuthorCommand;
 use crate::config::Loaded;
 use crate::exit::Exit;
 

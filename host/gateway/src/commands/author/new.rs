@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::template;
-use crate::commands::author_args::{Language, NewArgs};
+use crate::commands::args::author::{Language, NewArgs};
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};
 

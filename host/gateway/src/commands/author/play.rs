@@ -7,7 +7,7 @@ use std::time::Instant;
 use gatehouse_runtime::{Config, StageError};
 use gatehouse_testkit::{Component, ComponentRunner, Script};
 
-use crate::commands::author_args::PlayArgs;
+use crate::commands::args::author::PlayArgs;
 use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};

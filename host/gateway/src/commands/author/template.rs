@@ -1,7 +1,7 @@
 //! The templates of a new family, in the binary. Each language has the same files: sources, `build.sh`, which writes
 //! `family.wasm`, scripts in `play/`, `family.toml` and a README.
 
-use crate::commands::author_args::Language;
+use crate::commands::args::author::Language;
 
 /// A file's path below the folder, and its text.
 pub(super) type File = (&'static str, &'static str);

@@ -78,7 +78,7 @@ impl FromStr for Expiry {
 }
 
 /// A network, or one address as a network.
-pub(super) fn network(text: &str) -> Result<IpNet, String> {
+pub(in crate::commands) fn network(text: &str) -> Result<IpNet, String> {
     text.parse::<IpNet>()
         .or_else(|_| text.parse::<std::net::IpAddr>().map(IpNet::from))
         .map_err(|_| "expected an address or a network such as 10.0.0.0/8 or 2001:db8::/32".to_owned())
@@ -90,7 +90,7 @@ pub(crate) fn key_id(text: &str) -> KeyId {
 }
 
 /// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
-pub(super) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
+pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
     let (name, text) = match text.strip_prefix('@') {
         None => (name, text.to_owned()),
         Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),

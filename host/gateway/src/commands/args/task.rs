@@ -67,14 +67,14 @@ enum Ruling {
     Adopt,
 }
 
-pub(super) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
+pub(in crate::commands) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
     let TasksArgs { ambiguous, status, account, limit, output } = args;
     (Operation::TaskList { ambiguous, status, customer: account.map(CustomerId), limit }, output)
 }
 
 /// # Errors
 /// A reply that is no JSON, in words.
-pub(super) fn reconcile(args: ReconcileArgs) -> Result<(Operation, OutputArgs), String> {
+pub(in crate::commands) fn reconcile(args: ReconcileArgs) -> Result<(Operation, OutputArgs), String> {
     let ReconcileArgs { task, ruling, reason, reply, status, if_revision, output } = args;
     let body = reply.map(|text| read_json("the reply", &text)).transpose()?;
     let ruling = TaskRuling {

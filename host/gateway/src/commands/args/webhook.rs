@@ -102,7 +102,7 @@ fn event(text: &str) -> Result<EventName, String> {
 }
 
 /// The operation that a command means, and its form of output.
-pub(super) fn operation(command: WebhookCommand) -> (Operation, OutputArgs) {
+pub(in crate::commands) fn operation(command: WebhookCommand) -> (Operation, OutputArgs) {
     let (request, output) = match command {
         WebhookCommand::Create { url, customer, events, description, output } => {
             (WebhookRequest::Create(NewWebhook { customer, url, events, description }), output)

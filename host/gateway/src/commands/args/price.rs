@@ -54,7 +54,7 @@ pub(crate) enum PricesCommand {
 ///
 /// # Errors
 /// A body that is no JSON or cannot be read, in words.
-pub(super) fn operation(command: PricesCommand) -> Result<(Operation, OutputArgs), String> {
+pub(in crate::commands) fn operation(command: PricesCommand) -> Result<(Operation, OutputArgs), String> {
     Ok(match command {
         PricesCommand::Show(output) => (Operation::Prices, output),
         PricesCommand::Preview { target, body, customer, book, output } => {

@@ -206,7 +206,7 @@ impl FromStr for ModelLimit {
 }
 
 /// The operation that a command means.
-pub(super) fn operation(command: KeyCommand) -> (Operation, OutputArgs) {
+pub(in crate::commands) fn operation(command: KeyCommand) -> (Operation, OutputArgs) {
     match command {
         KeyCommand::Create(args) => create(args),
         KeyCommand::List { customer, all, output } => {
