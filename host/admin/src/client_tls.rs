@@ -1,10 +1,10 @@
 //! What a command presents to an admin listener with TLS, and by which certificate it knows the gateway.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use gatehouse_net::{TlsError, read_chain, read_key, read_roots};
+use gatehouse_net::{TlsError, reachable, read_chain, read_key, read_roots};
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, ClientConfig, Error};
@@ -62,7 +62,7 @@ impl ClientTls {
         address: SocketAddr,
         stream: TcpStream,
     ) -> io::Result<TlsStream<TcpStream>> {
-        let name = self.server_name.clone().unwrap_or_else(|| ServerName::from(reachable(address.ip())));
+        let name = self.server_name.clone().unwrap_or_else(|| ServerName::from(reachable(address).ip()));
         TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
     }
 }
@@ -70,15 +70,6 @@ impl ClientTls {
 impl std::fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClientTls").field("server_name", &self.server_name).finish_non_exhaustive()
-    }
-}
-
-/// A listener on every address is reached on the loopback one.
-fn reachable(ip: IpAddr) -> IpAddr {
-    match ip {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        other => other,
     }
 }
 

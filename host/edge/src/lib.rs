@@ -28,6 +28,6 @@ mod tests;
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
-pub use gatehouse_net::{Certificates, TlsError};
+pub use gatehouse_net::{Certificates, TlsError, reachable};
 pub use http::local::{LocalError, LocalRequests};
 pub use http::surfaces::{SurfaceRow, plugin_surfaces, surfaces};

@@ -12,12 +12,14 @@
 mod activity;
 mod connection;
 mod framing;
+mod reachable;
 mod shutdown;
 mod tls;
 mod transport;
 
 pub use activity::{Activity, RequestActivity};
 pub use connection::{ConnectionLimits, ConnectionServer, Observed, Protocol};
+pub use reachable::reachable;
 pub use shutdown::{ShutdownPhase, reached};
 pub use tls::{
     Certificates, HandshakeLimits, HandshakeRefusal, Handshakes, TlsError, TlsFiles, read_chain, read_key,

@@ -1,11 +1,12 @@
 //! The sessions of one listener: opened by a login link, found by their cookie, ended by idleness, age or a person.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gatehouse_model::{Clock, Digest, Secret, Seed, UnixMs};
+use gatehouse_net::reachable;
 use http::HeaderValue;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::request::Parts;
@@ -267,17 +268,14 @@ fn whole_seconds(wait: Duration) -> u64 {
 /// Where a browser on this machine finds a listener. Under `gatehouse.localhost` it has cookies that no other local
 /// program's pages share; not every browser resolves the name.
 fn origins(address: SocketAddr, is_tls: bool) -> Vec<String> {
-    let port = address.port();
-    let scheme = if is_tls { "https" } else { "http" };
-    let named = format!("{scheme}://gatehouse.localhost:{port}");
+    let (address, scheme) = (reachable(address), if is_tls { "https" } else { "http" });
+    let own = format!("{scheme}://{address}");
     match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() || ip == std::net::Ipv4Addr::LOCALHOST => {
-            vec![named, format!("{scheme}://127.0.0.1:{port}")]
+        // The name stands for these two, and for no other address of the loopback network.
+        IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => {
+            vec![format!("{scheme}://gatehouse.localhost:{}", address.port()), own]
         }
-        IpAddr::V6(ip) if ip.is_unspecified() || ip.is_loopback() => {
-            vec![named, format!("{scheme}://[::1]:{port}")]
-        }
-        _ => vec![format!("{scheme}://{address}")],
+        _ => vec![own],
     }
 }
 

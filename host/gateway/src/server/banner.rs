@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use gatehouse_edge::reachable;
 use gatehouse_model::Secret;
 
 use crate::sandbox_mode::SandboxKeys;
@@ -110,16 +111,6 @@ For SDKs and tools, the base URLs (Anthropic without /v1, OpenAI with it) and ke
 
 fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("a String takes every write");
-}
-
-/// An address a client on this machine can connect to.
-pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address {
-        SocketAddr::V4(v4) if v4.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
-        SocketAddr::V6(v6) if v6.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
-        other => other.ip(),
-    };
-    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gatehouse_admin::{Actor, AdminService, Operation, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
-use gatehouse_edge::{Certificates, Edge, TlsError};
+use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
 use gatehouse_runtime::PluginService;
 use gatehouse_sandbox::Sandbox;
@@ -15,7 +15,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
-use super::banner::{Banner, reachable};
+use super::banner::Banner;
 use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
