@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{KeyId, RequestId, UnixMs};
+use crate::{Credits, KeyId, RequestId, UnixMs};
 
 /// Lines that are kept, newest last; each has a number that never repeats within the process.
 #[derive(Debug)]
@@ -49,6 +49,10 @@ pub struct RequestLine {
     pub received: u64,
     /// Bytes of its answer.
     pub sent: u64,
+    /// What was held for it: the most that a text may cost, or the price of a task.
+    pub held: Option<Credits>,
+    /// What it was charged; absent where nothing was held, for a task, and where the client left before the bill.
+    pub charged: Option<Credits>,
 }
 
 /// What the process said, as its log keeps it.

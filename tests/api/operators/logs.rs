@@ -42,6 +42,13 @@ fn requests_are_kept_with_what_is_no_secret() {
         assert_eq!((&line["status"], &line["key"]), (&json!(400), &json!(gateway.caller.id())), "{line}");
         assert_eq!(line["id"], json!(bad.header("x-request-id")));
         assert!(line["received"].as_u64() > Some(10) && line["sent"].as_u64() > Some(10), "{line}");
+        // What it costs stands in its line: nothing for a refusal and for a poll, the price of a task.
+        assert_eq!((&line["held_micro"], &line["charged_micro"]), (&Value::Null, &Value::Null), "{line}");
+        let paid = rows(&gateway, "cost=0.000001").await;
+        let paid: Vec<_> = paid.iter().map(|row| &row["request"]).collect();
+        assert_eq!(paid.len(), 1, "{paid:?}");
+        assert!(paid[0]["held_micro"].as_i64() > Some(0) && paid[0]["charged_micro"].is_null(), "{paid:?}");
+        assert_eq!(rows(&gateway, "cost=1000000").await, Vec::<Value>::new());
         let by_id = rows(&gateway, &format!("text={}", bad.header("x-request-id"))).await;
         assert_eq!(by_id, refused);
         assert_eq!(rows(&gateway, "key=nobody").await, Vec::<Value>::new());
@@ -52,7 +59,9 @@ fn requests_are_kept_with_what_is_no_secret() {
         for hidden in ["private kite", "signature=abc", secret.trim_start_matches("Bearer ")] {
             assert!(!all.contains(hidden), "{hidden} in {all}");
         }
-        for (query, param) in [("status=9xx", "status"), ("level=loud", "level"), ("kind=all", "kind")] {
+        for (query, param) in
+            [("status=9xx", "status"), ("cost=much", "cost"), ("level=loud", "level"), ("kind=all", "kind")]
+        {
             let answer = logs(&gateway, query).await;
             assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(param)), "{query}");
         }

@@ -1,6 +1,6 @@
 //! The logs that a running gateway keeps in memory, for operators: the last requests, and what the process said last.
 
-use gatehouse_model::{KeyId, ProcessLine, RecentPage, RequestLine};
+use gatehouse_model::{Credits, KeyId, ProcessLine, RecentPage, RequestLine};
 
 use super::admin_service::AdminService;
 use crate::api::error::OperationError;
@@ -23,6 +23,8 @@ pub struct LogFilter {
     pub key: Option<KeyId>,
     /// A status such as `404`, or a class such as `5xx`.
     pub status: String,
+    /// Credits, such as `0.5`: requests that were charged as much at least, or hold it where nothing is charged yet.
+    pub cost: String,
 }
 
 /// A line of either log.
@@ -51,12 +53,18 @@ impl LogFilter {
             let message = format!("status: expected a status such as 404, or 5xx, got {:?}", self.status);
             return wrong("status", message);
         }
+        if !self.cost.is_empty() && least_cost(&self.cost).is_none() {
+            let message = format!("cost: expected credits such as 0.5, got {:?}", self.cost);
+            return wrong("cost", message);
+        }
         Ok(())
     }
 
     fn fits_request(&self, line: &RequestLine) -> bool {
         self.key.as_ref().is_none_or(|key| line.key.as_ref() == Some(key))
             && status_range(&self.status).is_none_or(|(low, high)| (low..=high).contains(&line.status))
+            && least_cost(&self.cost)
+                .is_none_or(|least| line.charged.or(line.held).is_some_and(|paid| paid >= least))
             && (self.text.is_empty() || line.route.contains(&self.text) || line.id.to_string() == self.text)
     }
 
@@ -75,6 +83,10 @@ fn status_range(text: &str) -> Option<(u16, u16)> {
         return Some((class * 100, class * 100 + 99));
     }
     text.parse().ok().filter(|status| (100..=599).contains(status)).map(|status| (status, status))
+}
+
+fn least_cost(text: &str) -> Option<Credits> {
+    text.parse().ok().filter(|amount: &Credits| amount.0 >= 0)
 }
 
 impl AdminService {
@@ -148,6 +160,8 @@ mod tests {
             key: Some(KeyId::from("k")),
             received: 0,
             sent: 0,
+            held: Some(Credits(5_000_000)),
+            charged: Some(Credits(1_500_000)),
         };
         let filter = |change: fn(&mut LogFilter)| {
             let mut filter = LogFilter::default();
@@ -164,9 +178,17 @@ mod tests {
             (filter(|wanted| wanted.text = "/v1/mess".into()), true),
             (filter(|wanted| wanted.text = RequestId::from_bits(7).to_string()), true),
             (filter(|wanted| wanted.text = "/v1/tasks".into()), false),
+            (filter(|wanted| wanted.cost = "1.5".into()), true),
+            (filter(|wanted| wanted.cost = "1.500001".into()), false),
         ] {
             assert_eq!(wanted.fits_request(&request), fits, "{wanted:?}");
         }
+        let (task, free) = (
+            RequestLine { charged: None, ..request.clone() },
+            RequestLine { held: None, charged: None, ..request.clone() },
+        );
+        let wanted = filter(|wanted| wanted.cost = "5".into());
+        assert!(wanted.fits_request(&task) && !wanted.fits_request(&free));
         let line =
             ProcessLine { at: UnixMs(0), level: "WARN", target: "gatehouse_edge::net", text: "a b".into() };
         for (level, target, text, fits) in [
@@ -181,6 +203,10 @@ mod tests {
             let (level, target, text) = (level.to_owned(), target.to_owned(), text.to_owned());
             let wanted = LogFilter { level, target, text, ..LogFilter::default() };
             assert_eq!(wanted.fits_process(&line), fits, "{wanted:?}");
+        }
+        for (cost, fits) in [("0", true), ("0.5", true), ("-1", false), ("x", false)] {
+            let wanted = LogFilter { cost: cost.into(), ..LogFilter::default() };
+            assert_eq!(wanted.check().is_ok(), fits, "{cost}");
         }
         for (status, level, fits) in
             [("6xx", "", false), ("x", "", false), ("", "LOUD", false), ("5xx", "WARN", true)]

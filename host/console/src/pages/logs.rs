@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_admin::{LOG_LEVELS, LogFilter, LogLine, OperationError, ResponseBody, whole};
-use gatehouse_model::KeyId;
+use gatehouse_model::{Credits, KeyId, RequestLine};
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use url::form_urlencoded::Serializer;
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
-use crate::format::{count, seconds};
+use crate::format::{count, credits, seconds};
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::live;
 use crate::parts::shell::Shell;
@@ -23,7 +23,7 @@ const ROWS: usize = 100;
 /// Lines of a download: all that are kept.
 const ALL: usize = 10_000;
 /// Fields of the filter.
-const FILTER: [&str; 6] = ["kind", "level", "target", "key", "status", "text"];
+const FILTER: [&str; 7] = ["kind", "level", "target", "key", "status", "cost", "text"];
 
 /// `GET /logs`.
 pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
@@ -97,6 +97,7 @@ fn filter(query: &Form) -> LogFilter {
         text: text("text"),
         key: (!key.is_empty()).then(|| KeyId::from(key)),
         status: text("status"),
+        cost: text("cost"),
     }
 }
 
@@ -131,6 +132,7 @@ fn toolbar(query: &Form, filter: &LogFilter) -> Markup {
             } @else {
                 (field("key", "Key"))
                 (field("status", "Status"))
+                (field("cost", "Credits, at least"))
             }
             (field("text", "Text"))
             button { "Show" }
@@ -163,12 +165,13 @@ fn of_requests(lines: &[(u64, LogLine)]) -> Markup {
         div.scroll role="region" aria-label="Requests" tabindex="0" {
             table.cards {
                 caption { "Requests, newest first" }
-                thead { tr { th scope="col" { "When" } th scope="col" { "Request" } th scope="col" { "Status" } th.right scope="col" { "ms" } th scope="col" { "Key" } th.right scope="col" { "In" } th.right scope="col" { "Out" } th scope="col" { "Id" } } }
+                thead { tr { th scope="col" { "When" } th scope="col" { "Request" } th scope="col" { "Status" } th.right scope="col" { "ms" } th.right scope="col" { "Credits" } th scope="col" { "Key" } th.right scope="col" { "In" } th.right scope="col" { "Out" } th scope="col" { "Id" } } }
                 tbody { @for (_, line) in lines { @if let LogLine::Request(line) = line { tr {
                     td.num { (seconds(line.id.timestamp())) }
                     td.wide { (line.method) " " code { (line.route) } }
                     td data-label="Status" { (chip(tone(line.status), &line.status.to_string())) }
                     td.right.num data-label="ms" { (count(line.ms.into())) }
+                    td.right data-label="Credits" { (cost(line)) }
                     td.less { @if let Some(key) = &line.key { a href={ "/keys/" (key) } { code { "sk-" (key) "…" } } } @else { span.muted { "none" } } }
                     td.right.num.less { (count(line.received)) }
                     td.right.num.less { (count(line.sent)) }
@@ -196,6 +199,15 @@ fn of_process(lines: &[(u64, LogLine)]) -> Markup {
     }
 }
 
+/// What it was charged; what it holds where nothing is charged yet.
+fn cost(line: &RequestLine) -> Markup {
+    html! {
+        @if let Some(charged) = line.charged { (credits(charged)) }
+        @else if let Some(held) = line.held { (credits(held)) " " span.muted { "held" } }
+        @else { span.muted { "none" } }
+    }
+}
+
 fn tone(status: u16) -> Tone {
     match status {
         ..400 => Tone::Ok,
@@ -218,8 +230,12 @@ fn text_of(line: &LogLine) -> String {
         LogLine::Request(line) => {
             let key = line.key.as_ref().map_or("-", |key| key.0.as_str());
             let (at, method, route) = (line.id.timestamp(), line.method, line.route);
+            let amount = |name, amount: Option<Credits>| {
+                amount.map(|amount| format!(" {name}={amount}")).unwrap_or_default()
+            };
+            let money = amount("held", line.held) + &amount("charged", line.charged);
             format!(
-                "{at} {method} {route} {} {} ms key={key} in={} out={} {}",
+                "{at} {method} {route} {} {} ms key={key} in={} out={}{money} {}",
                 line.status, line.ms, line.received, line.sent, line.id
             )
         }

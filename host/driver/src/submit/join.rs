@@ -62,6 +62,7 @@ impl DriverState {
             return Err(SubmitError::Invalid { field: None, message: failure.message });
         }
         let quote = self.quote(&accepted)?;
+        let held = quote.total;
         let join = JoinRequest {
             key: request.key.id.clone(),
             surface: request.surface.to_owned(),
@@ -70,12 +71,13 @@ impl DriverState {
             blobs,
             charge: accepted.charge,
             unit_price: quote.unit,
-            held: quote.total,
+            held,
             deadline: now.plus(self.time_limit(&accepted.model)),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
+                request.rates.hold(held);
                 self.live.wake(task, now);
                 metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
                 Ok(Some(Receipt { task, repeated: false }))

@@ -141,7 +141,15 @@ impl DriverState {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
                 match self.new_task(request, &resolved, accepted, seed, now) {
-                    Ok(task) => self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some),
+                    Ok(task) => {
+                        let held = task.held;
+                        let added =
+                            self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some);
+                        if is_new(&added) {
+                            request.rates.hold(held);
+                        }
+                        added
+                    }
                     Err(error) => Err(error),
                 }
             };

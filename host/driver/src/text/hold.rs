@@ -10,7 +10,7 @@ use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
-use crate::rates::RateUse;
+use crate::rates::{RateReport, RateUse};
 use crate::state::DriverState;
 use crate::submit::submission::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -27,6 +27,8 @@ pub(super) struct TextHold {
     amount: Credits,
     model: String,
     rates: Arc<RateUse>,
+    /// Where the maker of the request reads what it paid.
+    report: RateReport,
 }
 
 impl DriverState {
@@ -55,7 +57,11 @@ impl DriverState {
             at: now,
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
-            Ok(Ok(_)) => Ok(TextHold { id: request.id, amount, bill, model: model_id.clone(), rates }),
+            Ok(Ok(_)) => {
+                let (model, report) = (model_id.clone(), request.rates.clone());
+                report.hold(amount);
+                Ok(TextHold { id: request.id, amount, bill, model, rates, report })
+            }
             refused => {
                 rates.undo(self.now());
                 Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
@@ -74,6 +80,7 @@ impl DriverState {
     pub(super) fn settle(&self, held: &TextHold, usage: Usage, estimated: bool) -> Result<(), TextError> {
         let amount = held.bill.cost(&usage, held.amount);
         held.rates.settle(held.bill.rated_tokens(&usage), self.now());
+        held.report.charge(amount);
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);
@@ -86,6 +93,7 @@ impl DriverState {
     /// Gives everything back.
     pub(super) fn release(&self, held: &TextHold) {
         held.rates.settle(0, self.now());
+        held.report.charge(Credits::ZERO);
         if let Err(error) = self.store.post(Command::Release { id: held.id, at: self.now() }) {
             tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
         }

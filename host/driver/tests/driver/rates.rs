@@ -205,9 +205,14 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     };
     let usage = serde_json::from_slice::<Value>(&body).expect("JSON")["usage"].take();
     let counted = ["input_tokens", "output_tokens"].map(|name| usage[name].as_u64().expect("a count"));
+    // At 2 and 5 credits for a million.
+    let cost = Credits(i64::try_from(2 * counted[0] + 5 * counted[1]).expect("a small cost"));
     let counted = u32::try_from(counted.iter().sum::<u64>()).expect("a small count");
     assert!(counted > 0 && counted < 4_000, "{usage}");
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
+    // Its money too: what the tokens cost, of what was held.
+    assert_eq!(rates.charged(), Some(cost));
+    assert!(rates.held() > Some(cost), "{:?}", rates.held());
 
     // A refused one takes nothing, and neither does one that its provider fails.
     let refused = test.send(2, "hello", 10_000, &rates).await.expect_err("more than is left");
@@ -217,6 +222,7 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
     let failed = test.send(3, "[[400]] hello", 4_000, &rates).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
+    assert_eq!(rates.charged(), Some(Credits::ZERO), "what was held is given back");
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");

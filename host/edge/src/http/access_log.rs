@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
+use gatehouse_driver::RateReport;
 use gatehouse_model::{KeyId, Recent, RequestId, RequestLine, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
@@ -20,7 +21,7 @@ use crate::net::concurrency_limit::Permit;
 const CLIENT_GONE: u16 = 499;
 
 /// What a line in memory takes, about.
-const LINE_BYTES: usize = 160;
+const LINE_BYTES: usize = 192;
 
 fn name(method: &Method) -> &'static str {
     match *method {
@@ -44,6 +45,8 @@ pub(crate) struct AccessRecord {
     pub(crate) key: Option<KeyId>,
     pub(crate) received: u64,
     pub(crate) permit: Option<Permit<KeyId>>,
+    /// Where the driver says what it took and paid.
+    pub(crate) rates: RateReport,
     sent: u64,
     /// The whole response was taken.
     whole: bool,
@@ -68,6 +71,7 @@ impl AccessRecord {
             key: None,
             received: 0,
             permit: None,
+            rates: RateReport::default(),
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
@@ -82,6 +86,7 @@ impl Drop for AccessRecord {
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
         metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
+        let (held, charged) = (self.rates.held(), self.rates.charged());
         tracing::info!(
             request = %self.id,
             method = %self.method,
@@ -92,6 +97,8 @@ impl Drop for AccessRecord {
             received = self.received,
             sent = self.sent,
             whole = self.whole,
+            held_micro = held.map(|amount| amount.0),
+            charged_micro = charged.map(|amount| amount.0),
             "request"
         );
         // The key goes along, so that nothing is copied.
@@ -104,6 +111,8 @@ impl Drop for AccessRecord {
             key: self.key.take(),
             received: self.received,
             sent: self.sent,
+            held,
+            charged,
         };
         self.log.push(line, LINE_BYTES);
     }

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::{DryRun, RateReport};
+use gatehouse_driver::DryRun;
 use gatehouse_model::{CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine};
 use gatehouse_net::Activity;
 use http::{Method, Request, Response};
@@ -103,7 +103,7 @@ impl LocalRequests {
         record.received = bytes.len() as u64;
         let mut body = RequestBody::whole(bytes);
         let form = Form::of(parts.uri.path());
-        let rates = RateReport::default();
+        let rates = record.rates.clone();
         let result = async {
             let (route, param) = route(&parts.method, parts.uri.path())?;
             (record.pattern, record.surface) = (route.pattern, route.surface);

@@ -85,7 +85,7 @@ impl Pipeline {
         let mut record =
             AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
-        let rates = RateReport::default();
+        let rates = record.rates.clone();
         let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;
         let mut response = result.unwrap_or_else(|refusal| {
             if let Some(cause) = refusal.cause() {

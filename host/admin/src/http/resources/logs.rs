@@ -22,12 +22,17 @@ use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 use crate::service::{LOG_LEVELS, LogFilter, LogLine};
 
-const FILTERS: [Parameter; 6] = [
+const FILTERS: [Parameter; 7] = [
     filter("kind", Form::OneOf(&["requests", "process"]), "Which log; `requests` without it."),
     filter("level", Form::OneOf(&LOG_LEVELS), "Lines of the process that are at least as grave."),
     filter("target", Form::Text, "Lines of this part of the program, such as `gatehouse_upstream`."),
     filter("key", Form::Text, "Requests of this key."),
     filter("status", Form::Text, "Requests with this status, such as `404`, or of a class, such as `5xx`."),
+    filter(
+        "cost",
+        Form::Text,
+        "Requests that cost at least so many credits, such as `0.5`; of tasks, their price.",
+    ),
     filter("text", Form::Text, "A part of the line, or of a request's route; or a request's id."),
 ];
 /// Between two looks of a tail.
@@ -93,6 +98,10 @@ struct LoggedRequest {
     received: u64,
     /// Bytes of its answer.
     sent: u64,
+    /// What was held for it: the most that a text may cost, or the price of a task. Null where it costs nothing.
+    held_micro: Option<i64>,
+    /// What it was charged. Null where nothing was held, for a task, and where the client left before the bill.
+    charged_micro: Option<i64>,
 }
 
 impl From<(u64, LogLine)> for LogRow {
@@ -108,6 +117,8 @@ impl From<(u64, LogLine)> for LogRow {
                     key: line.key.map(|key| key.0),
                     received: line.received,
                     sent: line.sent,
+                    held_micro: line.held.map(|amount| amount.0),
+                    charged_micro: line.charged.map(|amount| amount.0),
                 };
                 let at = line.id.timestamp().into();
                 Self { number, at, level: None, target: None, text: None, request: Some(request) }
@@ -133,6 +144,7 @@ fn wanted(call: &Call) -> LogFilter {
         text: text("text"),
         key: call.query.one("key").map(|key| KeyId::from(key.trim_start_matches("sk-"))),
         status: text("status"),
+        cost: text("cost"),
     }
 }
 
