@@ -2,7 +2,7 @@
 //!
 //! Feeds every row of one snapshot to the rules of `tasks`, and compares the look-up tables with the rows: the index
 //! of tasks with the tasks, the owners of names with the names, the index of the ledger and the sums of usage with the
-//! ledger. Never repairs.
+//! ledger, the list of webhooks in trouble with the webhooks. Never repairs.
 
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
@@ -14,7 +14,7 @@ use crate::listing::task_index::IndexCheck;
 use crate::statement::check::StatementCheck;
 use crate::store::Store;
 use crate::tables::each;
-use crate::usage;
+use crate::{records, usage, webhooks};
 
 impl Store {
     /// Re-sums the whole ledger, checks every hold against its task, the index against all tasks, and the owners of
@@ -69,5 +69,7 @@ fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
         Ok(())
     })?;
     examination.name_owners(owners.len()?);
+    records::read::check(txn, &mut examination)?;
+    webhooks::check::check(txn, &mut examination)?;
     Ok(examination.report())
 }

@@ -65,7 +65,7 @@ pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 18] = [
+pub(crate) const ADDED: [&str; 19] = [
     "names",
     "name-owners",
     "responses",
@@ -84,6 +84,7 @@ pub(crate) const ADDED: [&str; 18] = [
     "delivery-due",
     "price-books",
     "deployments",
+    "troubled-webhooks",
 ];
 
 /// Versions of the price book by number.
@@ -96,6 +97,8 @@ pub(crate) const WEBHOOKS: TableDefinition<'_, u128, Row> = TableDefinition::new
 /// Webhooks by customer and id.
 pub(crate) const WEBHOOK_OWNERS: TableDefinition<'_, (&str, u128), ()> =
     TableDefinition::new("webhook-owners");
+/// Ids of webhooks that do not reach their receiver.
+pub(crate) const TROUBLED_WEBHOOKS: TableDefinition<'_, u128, ()> = TableDefinition::new("troubled-webhooks");
 /// Deliveries to webhooks by id.
 pub(crate) const DELIVERIES: TableDefinition<'_, u128, Row> = TableDefinition::new("deliveries");
 /// Deliveries by webhook, [`ALL_DELIVERIES`] or [`PENDING_DELIVERIES`], and id.

@@ -77,6 +77,8 @@ fn examination(report: Report) -> Examination {
         ("live tasks", report.live),
         ("names", report.names),
         ("finished tasks", report.finished),
+        ("price versions", report.price_books),
+        ("deployment reports", report.deployments),
     ];
     let counts = counts.map(|(name, count)| (name.to_owned(), count));
     Examination { findings, counts: BTreeMap::from(counts), imbalance: report.imbalance }

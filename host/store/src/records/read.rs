@@ -1,8 +1,8 @@
 //! What operators read of them: a row by its number, or a page, newest first.
 
 use gatehouse_model::{Digest, UnixMs};
-use gatehouse_tasks::{DeploymentRecord, PriceVersion};
-use redb::{ReadTransaction, TableDefinition, TableHandle as _};
+use gatehouse_tasks::{DeploymentRecord, Examination, PriceVersion};
+use redb::{ReadTransaction, ReadableTable as _, TableDefinition, TableHandle as _};
 use serde::de::DeserializeOwned;
 
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
@@ -85,6 +85,19 @@ impl Store {
             move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
         self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take))).await
     }
+}
+
+/// Feeds every row to the examination, in the order of numbers.
+pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
+    for row in txn.open_table(PRICE_BOOKS)?.iter()? {
+        let (number, row) = row?;
+        examination.price_book(number.value(), decode(PRICE_BOOKS.name(), row.value())?);
+    }
+    for row in txn.open_table(DEPLOYMENTS)?.iter()? {
+        let (number, row) = row?;
+        examination.deployment(number.value(), &decode(DEPLOYMENTS.name(), row.value())?);
+    }
+    Ok(())
 }
 
 /// Rows that `take` wants, newest first. Reads a bounded number of them.

@@ -5,12 +5,13 @@ use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
-use redb::ReadTransaction;
+use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::layout::{
-    ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, WEBHOOK_OWNERS, WEBHOOKS,
+    ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
+    WEBHOOK_OWNERS, WEBHOOKS,
 };
 use crate::row::decode;
 use crate::store::Store;
@@ -122,6 +123,23 @@ impl Store {
                 }
             }
             Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// Webhooks that do not reach their receiver, by id; the first `limit` of them. Reads these alone.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
+            let mut found = Vec::new();
+            for id in troubled.iter()?.take(limit) {
+                found.extend(find("webhooks", &rows, id?.0.value())?);
+            }
+            Ok(found)
         };
         self.off_worker(move || store.read(read)).await
     }

@@ -9,9 +9,10 @@ use redb::{ReadableTable as _, WriteTransaction};
 
 use crate::error::StoreError;
 use crate::layout::{
-    ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, WEBHOOK_OWNERS, WEBHOOKS,
+    ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
+    WEBHOOK_OWNERS, WEBHOOKS,
 };
-use crate::row::encode;
+use crate::row::{decode, encode};
 use crate::tables::find;
 
 const ROWS: &str = "webhooks";
@@ -35,6 +36,18 @@ impl<'txn> WebhookTables<'txn> {
         txn.open_table(DELIVERIES)?;
         txn.open_table(DELIVERY_INDEX)?;
         txn.open_table(DELIVERY_DUE)?;
+        Self::list_troubled(txn)
+    }
+
+    /// Files of earlier releases have webhooks in trouble and no list of them.
+    fn list_troubled(txn: &WriteTransaction) -> Result<(), StoreError> {
+        let mut troubled = txn.open_table(TROUBLED_WEBHOOKS)?;
+        for row in txn.open_table(WEBHOOKS)?.iter()? {
+            let webhook: WebhookEndpoint = decode(ROWS, row?.1.value())?;
+            if webhook.is_troubled() {
+                troubled.insert(webhook.id.bits(), ())?;
+            }
+        }
         Ok(())
     }
 
@@ -66,6 +79,11 @@ impl<'txn> WebhookTables<'txn> {
         let row = encode(ROWS, webhook)?;
         self.txn.open_table(WEBHOOKS)?.insert(webhook.id.bits(), row.as_slice())?;
         self.txn.open_table(WEBHOOK_OWNERS)?.insert((webhook.customer.0.as_str(), webhook.id.bits()), ())?;
+        let mut troubled = self.txn.open_table(TROUBLED_WEBHOOKS)?;
+        match webhook.is_troubled() {
+            true => drop(troubled.insert(webhook.id.bits(), ())?),
+            false => drop(troubled.remove(webhook.id.bits())?),
+        }
         self.written.insert(webhook.id);
         Ok(())
     }
@@ -73,6 +91,7 @@ impl<'txn> WebhookTables<'txn> {
     pub(crate) fn remove(&mut self, webhook: &WebhookEndpoint) -> Result<(), StoreError> {
         self.txn.open_table(WEBHOOKS)?.remove(webhook.id.bits())?;
         self.txn.open_table(WEBHOOK_OWNERS)?.remove((webhook.customer.0.as_str(), webhook.id.bits()))?;
+        self.txn.open_table(TROUBLED_WEBHOOKS)?.remove(webhook.id.bits())?;
         self.written.insert(webhook.id);
         Ok(())
     }
@@ -140,7 +159,7 @@ impl<'txn> WebhookTables<'txn> {
             if DeliveryId::from_bits(row.0.value()).timestamp() >= before {
                 break;
             }
-            old.push(crate::row::decode(DELIVERY_ROWS, row.1.value())?);
+            old.push(decode(DELIVERY_ROWS, row.1.value())?);
         }
         Ok(old)
     }

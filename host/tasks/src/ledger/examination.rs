@@ -10,6 +10,8 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
 use crate::ledger::key_examination::KeyExamination;
+use crate::records::check::RecordCheck;
+use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::storage::ledger_storage::NameRecord;
 use crate::usage::check::UsageCheck;
 use crate::usage::sums::UsageSums;
@@ -37,6 +39,7 @@ pub struct Examination {
     /// Rows of the look-up by name.
     name_owners: u64,
     usage: UsageCheck,
+    records: RecordCheck,
 }
 
 /// What an examination found.
@@ -56,6 +59,10 @@ pub struct Report {
     pub finished: u64,
     /// Names seen that customers own.
     pub names: u64,
+    /// Versions of the price book seen.
+    pub price_books: u64,
+    /// Reports of deployments seen.
+    pub deployments: u64,
     /// All balances less everything paid in; anything but zero means that money was made or lost.
     pub imbalance: Credits,
     /// How many contradictions there are.
@@ -221,6 +228,20 @@ impl Examination {
     /// Sums of usage of a key on a day.
     pub fn usage(&mut self, customer: &CustomerId, key: &KeyId, day: u32, sums: &UsageSums) {
         self.usage.day(customer, key, day, sums);
+    }
+
+    /// The next version of the price book, which stands under that number.
+    pub fn price_book(&mut self, number: u64, book: PriceVersion) {
+        self.report.price_books += 1;
+        let wrong = self.records.price_book(number, self.report.price_books, book);
+        wrong.into_iter().for_each(|finding| self.report.add(finding));
+    }
+
+    /// The next report of a deployment, which stands under that number.
+    pub fn deployment(&mut self, number: u64, row: &DeploymentRecord) {
+        self.report.deployments += 1;
+        let wrong = self.records.deployment(number, self.report.deployments, row);
+        wrong.into_iter().for_each(|finding| self.report.add(finding));
     }
 
     /// How many rows the look-up by name has.

@@ -4,6 +4,7 @@ use gatehouse_store::RowPage;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
 use super::super::admin_service::{AdminService, store_failed};
+use super::super::paging::first_rows;
 use crate::api::error::OperationError;
 use crate::api::price::{PreviewUnit, PricePreview};
 use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails, PriceVersionView};
@@ -89,15 +90,7 @@ impl AdminService {
         limit: u32,
     ) -> Result<OperationResult, OperationError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (mut books, mut before) = (Vec::new(), None);
-        while books.len() < limit {
-            let page = self.price_books_page(before, PAGE.min(limit - books.len())).await?;
-            books.extend(page.rows);
-            before = page.next;
-            if before.is_none() {
-                break;
-            }
-        }
+        let books = first_rows(limit, PAGE, |before, most| self.price_books_page(before, most)).await?;
         Ok(OperationResult::PriceBooks { books })
     }
 }

@@ -18,6 +18,7 @@ use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
 use crate::service::actor::Actor;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
+use crate::service::paging::first_rows;
 
 /// Rows of one page that are read at a time.
 const PAGE: usize = 200;
@@ -81,16 +82,8 @@ impl AdminService {
         limit: u32,
     ) -> Result<OperationResult, OperationError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (mut deployments, mut before) = (Vec::new(), None);
-        while deployments.len() < limit {
-            let most = PAGE.min(limit - deployments.len());
-            let page = self.deployments_page(family.clone(), before, most).await?;
-            deployments.extend(page.rows);
-            before = page.next;
-            if before.is_none() {
-                break;
-            }
-        }
+        let page = |before, most| self.deployments_page(family.clone(), before, most);
+        let deployments = first_rows(limit, PAGE, page).await?;
         Ok(OperationResult::Deployments { deployments })
     }
 
@@ -179,15 +172,10 @@ impl AdminService {
 
     /// Every report that is kept, newest first.
     async fn all_deployments(&self) -> Result<Vec<DeploymentRecord>, OperationError> {
-        let (mut rows, mut before) = (Vec::new(), None);
-        loop {
-            let page = self.store.list_deployments(None, before, PAGE).await.map_err(store_failed)?;
-            rows.extend(page.rows);
-            before = page.next;
-            if before.is_none() {
-                return Ok(rows);
-            }
-        }
+        let page = |before, most| async move {
+            self.store.list_deployments(None, before, most).await.map_err(store_failed)
+        };
+        first_rows(usize::MAX, PAGE, page).await
     }
 
     fn new_row(&self, kind: DeploymentKind) -> DeploymentRecord {

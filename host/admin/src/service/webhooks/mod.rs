@@ -11,6 +11,7 @@ use gatehouse_tasks::{
 };
 
 use super::admin_service::{AdminService, Backend, store_failed};
+use super::paging::first_rows;
 use crate::api::error::OperationError;
 use crate::api::result::{OperationResult, Revealed};
 use crate::api::webhook::{DeliveryView, NewWebhook, WebhookRequest, WebhookView};
@@ -18,8 +19,6 @@ use crate::api::webhook::{DeliveryView, NewWebhook, WebhookRequest, WebhookView}
 /// Rows of one page of webhooks that the command line reads at a time, and deliveries that it shows.
 const PAGE: usize = 100;
 const SHOWN: usize = 20;
-/// Webhooks among which those in trouble are looked for.
-const LOOKED_AT: usize = 500;
 
 impl AdminService {
     /// Performs a request of the command line.
@@ -79,16 +78,13 @@ impl AdminService {
         self.store.list_webhooks(customer, after, limit).await.map_err(store_failed)
     }
 
-    /// Webhooks that do not reach their receiver, by id: disabled by the gateway, or failing since their last success. Looks
-    /// at a bounded number.
+    /// The first `limit` webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their
+    /// last success.
     ///
     /// # Errors
     /// The store's.
     pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
-        let mut rows = self.webhooks_page(None, None, LOOKED_AT).await?.rows;
-        rows.retain(WebhookEndpoint::is_troubled);
-        rows.truncate(limit);
-        Ok(rows)
+        self.store.troubled_webhooks(limit).await.map_err(store_failed)
     }
 
     /// One webhook.
@@ -232,15 +228,9 @@ impl AdminService {
     }
 
     async fn all_webhooks(&self, customer: Option<CustomerId>) -> Result<OperationResult, OperationError> {
-        let (mut webhooks, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.webhooks_page(customer.clone(), after, PAGE).await?;
-            webhooks.extend(page.rows.iter().map(WebhookView::from));
-            after = page.next;
-            if after.is_none() {
-                return Ok(OperationResult::Webhooks { webhooks });
-            }
-        }
+        let page = |after, most| self.webhooks_page(customer.clone(), after, most);
+        let rows = first_rows(usize::MAX, PAGE, page).await?;
+        Ok(OperationResult::Webhooks { webhooks: rows.iter().map(WebhookView::from).collect() })
     }
 
     async fn webhook_details(&self, id: WebhookId) -> Result<OperationResult, OperationError> {

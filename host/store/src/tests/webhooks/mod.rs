@@ -102,6 +102,9 @@ fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
         (customer.to_owned(), id)
     });
     assert_eq!(owners, webhooks.iter().map(|row| (row.customer.0.clone(), row.id.bits())).collect());
+    let troubled = each(&txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap(), |row| row.0.value());
+    let is_troubled = |row: &&WebhookEndpoint| row.is_troubled();
+    assert_eq!(troubled, webhooks.iter().filter(is_troubled).map(|row| row.id.bits()).collect());
     let due = each(&txn.open_table(layout::DELIVERY_DUE).unwrap(), |row| row.0.value());
     let waits = |row: &WebhookDelivery| Some((row.webhook.bits(), row.due()?.0, row.id.bits()));
     assert_eq!(due, deliveries.iter().filter_map(waits).collect());
@@ -220,6 +223,7 @@ async fn a_file_of_the_release_before_gets_the_tables() {
         txn.delete_table(layout::DELIVERIES),
         txn.delete_table(layout::DELIVERY_INDEX),
         txn.delete_table(layout::DELIVERY_DUE),
+        txn.delete_table(layout::TROUBLED_WEBHOOKS),
     ];
     assert!(deleted.into_iter().all(|deleted| deleted.unwrap()));
     txn.commit().unwrap();
@@ -231,4 +235,78 @@ async fn a_file_of_the_release_before_gets_the_tables() {
         store.execute(command).await.unwrap().unwrap();
     }
     assert_eq!(store.waiting_webhooks().unwrap().len(), 1);
+}
+
+/// A file with a hundred webhooks, of which the last two fail.
+async fn with_two_that_fail(disk: &Disk) -> Store {
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    for customer in 2..12 {
+        let (id, at) = (customer_id(customer), START);
+        store.execute(Command::AddCustomer { id, at }).await.unwrap().unwrap();
+    }
+    for number in 0..100 {
+        store.execute(add(number + 1, u8::try_from(2 + number / 10).unwrap())).await.unwrap().unwrap();
+    }
+    for number in [99, 100] {
+        let (id, delivery) = (WebhookId::from_bits(number), delivery(number, START));
+        store.execute(change(WebhookChange::Test { id, delivery }, START)).await.unwrap().unwrap();
+        let attempt = WebhookAttempt {
+            at: START,
+            took_ms: 1,
+            status: Some(500),
+            error: String::new(),
+            answer: String::new(),
+        };
+        let failed = WebhookChange::Record { delivery, attempt, retry_after_ms: None, chance: 0 };
+        store.execute(change(failed, START)).await.unwrap().unwrap();
+    }
+    store
+}
+
+async fn troubled(store: &Store, limit: usize) -> Vec<u128> {
+    store.troubled_webhooks(limit).await.unwrap().iter().map(|row| row.id.bits()).collect()
+}
+
+#[tokio::test]
+async fn webhooks_in_trouble_are_found_wherever_they_stand() {
+    let disk = Disk::default();
+    let store = with_two_that_fail(&disk).await;
+    assert_eq!((troubled(&store, 9).await, troubled(&store, 1).await), (vec![99, 100], vec![99]));
+    assert!(store.examine().unwrap().is_clean());
+    let gone = WebhookChange::Remove { id: WebhookId::from_bits(99) };
+    store.execute(change(gone, START)).await.unwrap().unwrap();
+    assert_eq!(troubled(&store, 9).await, [100]);
+
+    // A file of the release before has no list, and gets it.
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    assert!(txn.delete_table(layout::TROUBLED_WEBHOOKS).unwrap());
+    txn.commit().unwrap();
+    drop(database);
+    store.close();
+    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(troubled(&store, 9).await, [100]);
+}
+
+#[tokio::test]
+async fn the_doctor_compares_the_list_with_the_webhooks() {
+    let store = with_two_that_fail(&Disk::default()).await;
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    {
+        let mut list = txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap();
+        list.remove(99).unwrap();
+        list.insert(1, ()).unwrap();
+        list.insert(777, ()).unwrap();
+    }
+    txn.commit().unwrap();
+    drop(database);
+    let found = store.examine().unwrap().findings;
+    let name = |number: u128| WebhookId::from_bits(number).to_string();
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (number, what) in [(99, "misses it"), (1, "and is not"), (777, "has no row")] {
+        let told = |finding: &String| finding.contains(&name(number)) && finding.ends_with(what);
+        assert!(found.iter().any(told), "{number}: {found:?}");
+    }
 }
