@@ -57,6 +57,38 @@ fn a_key_is_created_and_used() {
 }
 
 #[test]
+fn a_statement_is_read_from_its_customers_page() {
+    run(async {
+        let scene = start().await;
+        let tab = &scene.tab;
+        let key = scene.gateway.open_account("acme", "100").await;
+        let (_, receipt) = ask_for_picture(&key).await;
+        key.end_of(receipt["data"][0]["task_id"].as_str().expect("a task")).await;
+        tab.goto("/customers/acme").await;
+        tab.press("Its statement").await;
+        tab.see("3 rows").await;
+        for kind in ["deposit", "hold", "settle"] {
+            tab.see(kind).await;
+        }
+        // The file has the same rows.
+        let file = tab
+            .run_async(
+                "const done = arguments[arguments.length - 1];
+                 fetch(document.querySelector('a[download]').href).then((answer) => answer.text()).then(done);",
+            )
+            .await;
+        assert_eq!(file.as_str().expect("a file").lines().count(), 4, "{file}");
+        tab.press("Usage").await;
+        tab.see("ctx-pro").await;
+        tab.fill("#f-model", "other").await;
+        tab.press("Show").await;
+        tab.see("No request has ended in this time.").await;
+        tab.expect_no_problems().await;
+        scene.tab.close().await;
+    });
+}
+
+#[test]
 fn a_link_logs_in_once_and_a_viewer_reads_only() {
     run(async {
         let scene = start().await;

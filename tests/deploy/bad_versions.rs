@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, run};
+use gatehouse_harness::{Caller, Gateway, run, until};
 use serde_json::{Value, json};
 
 use crate::{Builds, IMAGES, component, start, versions};
@@ -59,6 +59,27 @@ async fn send_requests(
 async fn until_rolled_back(gateway: &Gateway, count: usize) {
     while versions(gateway).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
         tokio::task::yield_now().await;
+    }
+}
+
+/// Each canary that was rolled back has a report by the gateway: which version it was, why, and which one serves instead.
+async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
+    let canaries = async || -> Vec<Value> {
+        let history = gateway.command(&["plugin", "history", "context-image", "--json"]).await;
+        let history: Value = serde_json::from_str(&history).expect("a history as JSON");
+        let reports = history["deployments"].as_array().expect("reports").clone();
+        reports.into_iter().filter(|report| report["kind"] == "canary").collect()
+    };
+    until("every rollback has its report", async || canaries().await.len() == rolled_back.len()).await;
+    let reports = canaries().await;
+    let mut replaced: Vec<&str> = reports.iter().filter_map(|report| report["replaced"].as_str()).collect();
+    let mut expected: Vec<&str> = rolled_back.iter().map(|digest| digest.as_str()).collect();
+    (replaced.sort_unstable(), expected.sort_unstable());
+    assert_eq!(replaced, expected);
+    for report in &reports {
+        assert_eq!((&report["who"], &report["outcome"]), (&json!("gateway"), &json!("switched")), "{report}");
+        assert!(report["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{report}");
+        assert!(report["digest"].as_str().is_some_and(|digest| !expected.contains(&digest)), "{report}");
     }
 }
 
@@ -134,7 +155,10 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
             states.iter().filter(|(_, state)| state == "active").map(|(digest, _)| digest).collect();
         let last = gatehouse_model::Digest::of(&std::fs::read(builds.build(9)).expect("a build")).to_string();
         assert_eq!(serving, [&last], "the last good one serves: {states:?}");
-        assert_eq!(states.iter().filter(|(_, state)| state == "withdrawn").count(), 4, "{states:?}");
+        let withdrawn: Vec<&String> =
+            states.iter().filter(|(_, state)| state == "withdrawn").map(|(digest, _)| digest).collect();
+        assert_eq!(withdrawn.len(), 4, "{states:?}");
+        expect_canary_reports(&gateway, &withdrawn).await;
         gateway.expect_sound_ledger().await;
     });
 }

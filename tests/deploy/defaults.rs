@@ -114,6 +114,17 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let effects: Vec<_> = installed["defaults"].as_array().expect("defaults").iter().collect();
         assert_eq!(effects.len(), 4, "{installed}");
         assert!(effects.iter().all(|one| one["effect"] == "added"), "{installed}");
+        // The prices that came with it are a version of the price book, which names the plugin.
+        let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
+        let books: Value = serde_json::from_str(&books).expect("versions as JSON");
+        let (newest, version) = (&books["books"][0], &installed["version"]);
+        let cause = format!("plugin install surf {} with defaults", version.as_str().expect("a version"));
+        assert_eq!(
+            (&newest["cause"], &newest["who"]),
+            (&json!(cause), &json!("command line")),
+            "{installed}"
+        );
+        assert_eq!(newest["changed"], 1, "{newest}");
         let first = play(&caller).await;
         assert_eq!(first["cost"], 3, "{first}");
         assert!(first.to_string().contains("hello"), "its settings: {first}");

@@ -5,8 +5,8 @@ use http::Method;
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
-/// Bytes of a form that holds a client's request.
-const REQUEST: usize = 4 << 20;
+/// Bytes of a form that holds a client's request, with a file of the size that a configuration allows by default.
+const REQUEST: usize = 36 << 20;
 /// The largest component that a configuration can allow.
 const COMPONENT: usize = 64 << 20;
 
@@ -57,6 +57,7 @@ pub(crate) enum Page {
     Providers,
     SessionEnd,
     SessionEndAll,
+    Statements,
     System,
     SystemDoctor,
     SystemReload,
@@ -152,6 +153,7 @@ pub(crate) const ROWS: &[Row] = &[
     read("/providers", Page::Providers),
     change("/providers/*/drain", Page::ProviderDrain),
     change("/providers/*/resume", Page::ProviderResume),
+    read("/statements", Page::Statements),
     read("/system", Page::System),
     change("/system/doctor", Page::SystemDoctor),
     change("/system/reload", Page::SystemReload),

@@ -96,12 +96,19 @@ fn deployments_leave_reports_over_a_restart() {
         let families =
             get(&gateway, "/admin/v1/families?limit=100").await["data"].as_array().expect("families").len();
         assert_eq!(reports.len(), families, "one for each built-in family: {all}");
+        let serving = get(&gateway, "/admin/v1/plugins?limit=100").await;
+        for report in &reports {
+            assert_eq!(
+                (&report["who"], &report["kind"], &report["outcome"]),
+                (&json!("gateway"), &json!("install"), &json!("switched"))
+            );
+            assert!(report["stages"].as_array().is_some_and(|stages| stages.len() > 5), "{report}");
+            assert_eq!((&report["replaced"], &report["reason"]), (&Value::Null, &Value::Null), "{report}");
+            let is_serving =
+                |plugin: &Value| plugin["family"] == report["family"] && plugin["digest"] == report["digest"];
+            assert!(serving["data"].as_array().expect("plugins").iter().any(is_serving), "{report}");
+        }
         let report = &reports[0];
-        assert_eq!(
-            (&report["who"], &report["kind"], &report["outcome"]),
-            (&json!("gateway"), &json!("install"), &json!("switched"))
-        );
-        assert!(report["stages"].as_array().is_some_and(|stages| stages.len() > 5), "{report}");
 
         // A file that is no component is refused, and the report says by which stage.
         let junk = gateway.process.folder().join("junk.wasm");

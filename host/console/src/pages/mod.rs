@@ -12,6 +12,7 @@ pub(crate) mod plugins;
 pub(crate) mod prices;
 pub(crate) mod providers;
 mod recipes;
+pub(crate) mod statements;
 pub(crate) mod system;
 pub(crate) mod tasks;
 pub(crate) mod usage;

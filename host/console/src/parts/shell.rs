@@ -15,6 +15,7 @@ const NAVIGATION: &[(&str, &str, &str)] = &[
     ("/customers", "Customers", "c"),
     ("/tasks", "Tasks", "t"),
     ("/usage", "Usage", "u"),
+    ("/statements", "Statements", "m"),
     ("/prices", "Prices", "b"),
     ("/playground", "Playground", "l"),
     ("/providers", "Providers", "p"),

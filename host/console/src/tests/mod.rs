@@ -7,4 +7,5 @@ mod pages;
 mod rules;
 mod scene;
 mod sessions;
+mod statements;
 mod webhooks;

@@ -1,6 +1,5 @@
 //! `/usage`: what customers, keys and models used, by hour or day; and the same rows as CSV.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -136,33 +135,13 @@ impl From<UsageGroup> for UsageLine {
 async fn list(call: Call) -> Outcome {
     let request = request(&call)?;
     let report = call.service.usage(&request).await?;
-    let after = call.position()?.map(|text| parse(&text)).transpose()?;
-    let later = |group: &UsageGroup| after.as_ref().is_none_or(|after| order(group) > *after);
-    let mut rows: Vec<UsageGroup> = report.rows.into_iter().filter(later).collect();
-    let more = rows.len() > call.query.limit();
-    rows.truncate(call.query.limit());
-    let last = rows.last().filter(|_| more).map(position);
-    let next = last.map(|position| cursor::write(call.operation, &call.query, &position));
-    let data = rows.into_iter().map(UsageLine::from).collect();
-    Ok(Reply::json(&UsageList { data, next, total: report.total.into() }))
-}
-
-/// What rows are sorted by.
-type Order = (Reverse<Option<UnixMs>>, Option<CustomerId>, Option<KeyId>, Option<String>);
-
-fn order(group: &UsageGroup) -> Order {
-    (Reverse(group.since), group.customer.clone(), group.key.clone(), group.model.clone())
-}
-
-fn position(group: &UsageGroup) -> String {
-    serde_json::json!([group.since, group.customer, group.key, group.model]).to_string()
-}
-
-fn parse(text: &str) -> Result<Order, ApiError> {
-    let (since, customer, key, model) = serde_json::from_str(text).map_err(|_| {
+    let (total, after) = (report.total.into(), call.position()?);
+    let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(|| {
         ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
     })?;
-    Ok((Reverse(since), customer, key, model))
+    let next = next.map(|position| cursor::write(call.operation, &call.query, &position));
+    let data = rows.into_iter().map(UsageLine::from).collect();
+    Ok(Reply::json(&UsageList { data, next, total }))
 }
 
 fn request(call: &Call) -> Result<UsageRequest, ApiError> {

@@ -7,5 +7,5 @@ mod statements;
 mod usage;
 
 pub use price_history::{PriceCause, PriceHistory};
-pub use statements::StatementRequest;
+pub use statements::{StatementRequest, StatementSums};
 pub use usage::{UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};

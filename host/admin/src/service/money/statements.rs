@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
 use gatehouse_store::{StatementOf, StatementPage, StatementQuery};
+use gatehouse_tasks::{EntryKind, JournalEntry};
 
 use super::super::admin_service::{AdminService, store_failed};
 use crate::api::error::OperationError;
@@ -21,6 +22,47 @@ pub struct StatementRequest {
     pub before: Option<u64>,
     /// At most this many.
     pub limit: usize,
+}
+
+/// Rows that sums are made of, at most.
+const MAX_SUMMED: u64 = 10_000;
+/// Rows that one step of a sum reads.
+const PIECE: usize = 1_000;
+
+/// What the rows of a statement come to, its limit left out. Balances are those of the statement; the ledger of all has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatementSums {
+    /// How many rows.
+    pub rows: u64,
+    /// Paid in.
+    pub deposited: Credits,
+    /// Taken back, as a positive amount.
+    pub withdrawn: Credits,
+    /// Change of what is held.
+    pub held: Credits,
+    /// Spent.
+    pub spent: Credits,
+    /// Before the first row.
+    pub opening: Option<Credits>,
+    /// After the last row.
+    pub closing: Option<Credits>,
+}
+
+impl StatementSums {
+    /// Adds a row; `None` for sums that cannot be counted.
+    fn add(&mut self, entry: &JournalEntry) -> Option<()> {
+        let moved = &entry.movement;
+        self.rows += 1;
+        self.held = self.held.checked_add(moved.reserved)?;
+        self.spent = self.spent.checked_add(moved.spent)?;
+        if entry.kind == EntryKind::Deposit {
+            match moved.available {
+                taken if taken.0 < 0 => self.withdrawn = self.withdrawn.checked_sub(taken)?,
+                paid => self.deposited = self.deposited.checked_add(paid)?,
+            }
+        }
+        Some(())
+    }
 }
 
 impl AdminService {
@@ -41,6 +83,42 @@ impl AdminService {
         let query = self.statement_query(request)?;
         let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
         Ok(self.store.count_statement(query, max).await.map_err(store_failed)? as u64)
+    }
+
+    /// What a statement comes to; `None` where it has more than ten thousand rows.
+    ///
+    /// # Errors
+    /// As for a page.
+    pub async fn statement_sums(
+        &self,
+        request: StatementRequest,
+    ) -> Result<Option<StatementSums>, OperationError> {
+        let has_balances = request.customer.is_some() || request.key.is_some();
+        let (mut sums, mut before, start) = (StatementSums::default(), None, request.created.start);
+        loop {
+            let page = self.statement(StatementRequest { before, limit: PIECE, ..request.clone() }).await?;
+            if let (0, Some(last)) = (sums.rows, page.rows.first()) {
+                sums.closing = last.after;
+            }
+            for row in &page.rows {
+                let too_much = || OperationError::Failed("the sum of a statement is too large".to_owned());
+                sums.add(&row.entry).ok_or_else(too_much)?;
+            }
+            if sums.rows > MAX_SUMMED {
+                return Ok(None);
+            }
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        if has_balances {
+            let earlier = StatementRequest { created: UnixMs(0)..start, before: None, limit: 1, ..request };
+            let last = self.statement(earlier).await?.rows.into_iter().next();
+            sums.opening = Some(last.and_then(|row| row.after).unwrap_or_default());
+            sums.closing = sums.closing.or(sums.opening);
+        }
+        Ok(Some(sums))
     }
 
     fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {

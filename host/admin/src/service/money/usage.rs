@@ -208,6 +208,35 @@ impl AdminService {
     }
 }
 
+/// What rows are sorted by.
+type Order = (Reverse<Option<UnixMs>>, Option<CustomerId>, Option<KeyId>, Option<String>);
+
+impl UsageReport {
+    /// The rows after a position, at most `limit`, and the position of the last one where there are more. `None` for a text
+    /// that is no position.
+    #[must_use]
+    pub fn page(self, after: Option<&str>, limit: usize) -> Option<(Vec<UsageGroup>, Option<String>)> {
+        let order = |row: &UsageGroup| -> Order {
+            (Reverse(row.since), row.customer.clone(), row.key.clone(), row.model.clone())
+        };
+        let after: Option<Order> = match after {
+            Some(text) => {
+                let (since, customer, key, model) = serde_json::from_str(text).ok()?;
+                Some((Reverse(since), customer, key, model))
+            }
+            None => None,
+        };
+        let is_later = |row: &UsageGroup| after.as_ref().is_none_or(|after| order(row) > *after);
+        let mut rows: Vec<UsageGroup> = self.rows.into_iter().filter(is_later).collect();
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let position =
+            |row: &UsageGroup| serde_json::json!([row.since, row.customer, row.key, row.model]).to_string();
+        let next = rows.last().filter(|_| has_more).map(position);
+        Some((rows, next))
+    }
+}
+
 impl UsageRequest {
     fn shows(&self, row: &UsageRow) -> bool {
         self.models.is_empty() || self.models.contains(&row.model)

@@ -7,7 +7,7 @@ use gatehouse_model::{Credits, Customer, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::super::keys as key_pages;
+use super::super::{keys as key_pages, statements};
 use super::{address, state};
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -112,6 +112,7 @@ async fn page(
             p.crumbs { a href="/customers" { "Customers" } }
             div.title { h1 { bdi { (customer.id) } } (state(&customer)) }
             (balances(&customer, request))
+            p { a href=(statements::address("customer", &customer.id.0)) { "Its statement" } " " a href={ "/usage?by=model&" (query) } { "Its usage" } }
             (problems.summary())
             @if request.is_operator() { (money(&customer, form, problems)) }
             div.title {

@@ -5,7 +5,7 @@ use gatehouse_model::KeyId;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::super::customers;
+use super::super::{customers, statements};
 use super::{policy, rotate, state};
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -29,7 +29,10 @@ pub(crate) async fn show(
             p.crumbs { a href="/keys" { "Keys" } }
             div.title { h1 { bdi { (key.name) } } (state(&key, request.now)) }
             (facts(&key, request))
-            p { a href={ "/usage?by=model&key=" (key.id) } { "Its usage" } }
+            p {
+                a href={ "/usage?by=model&key=" (key.id) } { "Its usage" } " "
+                a href=(statements::address("key", &key.id.0)) { "Its statement" }
+            }
             @if request.is_operator() && key.revoked.is_none() {
                 div.buttons {
                     a.button.primary href={ "/keys/" (key.id) "/edit" } data-edit { "Edit key" }

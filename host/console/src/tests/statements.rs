@@ -1,0 +1,131 @@
+//! Statements: rows, sums and pages, and the file with the same filter.
+
+use gatehouse_admin::{NewKey, Operation, Role};
+use gatehouse_model::{Clock as _, Credits, CustomerId, KeyId, RequestId, Usage};
+use gatehouse_tasks::Command;
+
+use super::scene::{Scene, start};
+
+/// A text request that held 5 credits and was charged `micro`.
+async fn text(scene: &Scene, key: &KeyId, number: u128, micro: i64) {
+    let (id, at) = (RequestId::from_bits(number), scene.clock.now());
+    let hold = Command::Hold {
+        id,
+        key: key.clone(),
+        model: "lm".to_owned(),
+        amount: Credits(5_000_000),
+        unit_price: Credits(1),
+        expires: at.plus(std::time::Duration::from_secs(60)),
+        at,
+    };
+    let tokens = Usage { input: 3, output: 4, ..Usage::default() };
+    let settle = Command::Settle { id, amount: Credits(micro), memo: "lm: <b>".to_owned(), tokens, at };
+    for command in [hold, settle] {
+        scene.service.store.execute(command).await.unwrap().unwrap();
+    }
+}
+
+/// The addresses of links with that text.
+fn link(page: &str, name: &str) -> Option<String> {
+    let before = page.split_once(&format!("\">{name}</a>"))?.0;
+    Some(before.rsplit_once("href=\"")?.1.replace("&amp;", "&"))
+}
+
+fn csv_of(page: &str) -> String {
+    let from = page.find("/admin/v1/").expect("a file");
+    page[from..].split('"').next().unwrap().replace("&amp;", "&")
+}
+
+#[tokio::test]
+async fn a_statement_has_rows_sums_pages_and_a_file() {
+    let scene = start().await;
+    let (key, _) = scene.service.create_key(NewKey::unlimited("known".into(), "ci")).await.unwrap();
+    let customer = CustomerId::from("known");
+    for number in 0..60 {
+        text(&scene, &key.id, number, 1_000).await;
+    }
+    let (amount, memo) = (Credits(2_000_000), "back, \"all\"".to_owned());
+    scene.service.perform(Operation::CustomerWithdraw { customer, amount, memo }).await.unwrap();
+
+    let mut viewer = scene.logged_in(Role::Viewer).await;
+    let first = viewer.get("/statements?customer=known").await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    let first = first.text();
+    // 10 paid in, 2 taken back, 0.06 spent; one row for each of them, and two for each request.
+    for shown in ["Balance before", ">0.00<", ">10.00<", ">2.00<", ">0.06<", ">7.94<", "122 rows"] {
+        assert!(first.contains(shown), "{shown} in {first}");
+    }
+    assert!(first.contains("lm: &lt;b&gt;") && !first.contains("lm: <b>"), "{first}");
+    let mut rows = first.matches("data-label=\"Balance\"").count();
+    let mut next = link(&first, "Older");
+    while let Some(address) = next {
+        let page = viewer.get(&address).await.text();
+        rows += page.matches("data-label=\"Balance\"").count();
+        assert!(page.contains("122 rows") && link(&page, "Newest").is_some(), "{page}");
+        next = link(&page, "Older");
+    }
+    assert_eq!(rows, 122);
+    let file = viewer.get(&csv_of(&first)).await;
+    assert_eq!((file.status, file.text().lines().count()), (200, 123), "{}", file.text());
+
+    // A key's statement says what it has used, and no money goes in or out of it.
+    let of_key = viewer.get(&format!("/statements?key=sk-{}", key.id)).await.text();
+    assert!(
+        of_key.contains("Used after") && of_key.contains("120 rows") && !of_key.contains("Paid in"),
+        "{of_key}"
+    );
+    assert!(
+        viewer
+            .get(&format!("/keys/{}", key.id))
+            .await
+            .text()
+            .contains(&format!("/statements?key={}", key.id))
+    );
+    assert!(viewer.get("/customers/known").await.text().contains("/statements?customer=known"));
+    // The ledger of all has no balance.
+    let all = viewer.get("/statements").await.text();
+    assert!(all.contains("122 rows") && !all.contains("Balance"), "{all}");
+}
+
+#[tokio::test]
+async fn usage_is_told_by_day_key_and_model() {
+    let scene = start().await;
+    let (key, _) = scene.service.create_key(NewKey::unlimited("known".into(), "ci")).await.unwrap();
+    for day in 0..60 {
+        text(&scene, &key.id, day, 1_000).await;
+        scene.clock.advance_ms(86_400_000);
+    }
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    let from = gatehouse_model::UnixMs(super::scene::START).date();
+    let first = browser.get(&format!("/statements?of=usage&from={from}&model=lm")).await.text();
+    assert_eq!(first.matches("data-label=\"Spent\"").count(), 50, "{first}");
+    assert!(first.contains(">60<") && first.contains(">0.06<"), "sums of every page: {first}");
+    let rest = browser.get(&link(&first, "Older").unwrap()).await.text();
+    assert_eq!(rest.matches("data-label=\"Spent\"").count(), 10, "{rest}");
+    assert!(rest.contains(&from) && link(&rest, "Older").is_none(), "{rest}");
+    let file = browser.get(&csv_of(&first)).await;
+    assert_eq!((file.status, file.text().lines().count()), (200, 61), "{}", file.text());
+    let none = browser.get(&format!("/statements?of=usage&from={from}&model=other")).await.text();
+    assert!(none.contains("No request has ended in this time"), "{none}");
+    // Without days it is the last thirty.
+    let usual = browser.get("/statements?of=usage").await.text();
+    assert_eq!(usual.matches("data-label=\"Spent\"").count(), 29, "{usual}");
+}
+
+#[tokio::test]
+async fn what_is_no_statement_is_named() {
+    let scene = start().await;
+    let mut viewer = scene.logged_in(Role::Viewer).await;
+    for (query, status, shown) in [
+        ("from=yesterday", 422, "expected a day such as 2026-11-21"),
+        ("from=2026-09-02&to=2026-09-01", 422, "not after the last one"),
+        ("after=x", 422, "after: expected a row"),
+        ("of=usage&after=x", 422, "expected the address of a next page"),
+        ("customer=nobody", 404, "no customer nobody"),
+        ("key=nokey", 404, "no key nokey"),
+    ] {
+        let answer = viewer.get(&format!("/statements?{query}")).await;
+        assert_eq!(answer.status, status, "{query}: {}", answer.text());
+        assert!(answer.text().contains(shown), "{query}: {}", answer.text());
+    }
+}
