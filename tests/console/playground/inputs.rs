@@ -93,7 +93,7 @@ fn a_film_goes_on_as_its_link() {
     run(async {
         let (gateway, tab) = start().await;
         use_result(&tab, "motion").await;
-        tab.click("a[href^='/playground/clip?surface=']").await;
+        tab.click("a[href^='/playground/clip?surface=videos.generate']").await;
         let link = value_of(&tab, "#f-video_urls-0").await;
         let (kind, _) = behind(&gateway, &link).await;
         assert_eq!(kind, "video/mp4");
