@@ -133,3 +133,54 @@ impl TextError {
         Self::Rejected { obstacle: Obstacle::Upstream, message: message.into(), retry_after: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    fn events(data: &str) -> Vec<Sse> {
+        vec![Sse { event: None, data: data.to_owned() }]
+    }
+
+    async fn rest(stream: &mut TextStream) -> Vec<Vec<Sse>> {
+        let mut batches = vec![];
+        while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
+            batches.push(batch.expect("events"));
+        }
+        batches
+    }
+
+    #[tokio::test]
+    async fn a_stream_begins_with_its_first_events() {
+        let (sender, batches) = mpsc::channel(4);
+        let mut stream = TextStream::new(batches, Some(Box::pin(pending())));
+        for data in ["1", "2"] {
+            sender.send(Ok(events(data))).await.expect("taken");
+        }
+        drop(sender);
+        stream.begin().await.expect("begun");
+        assert_eq!(rest(&mut stream).await, [events("1"), events("2")]);
+    }
+
+    #[tokio::test]
+    async fn a_failure_before_the_first_events_is_no_stream() {
+        let (sender, batches) = mpsc::channel(4);
+        let mut stream = TextStream::new(batches, Some(Box::pin(pending())));
+        sender.send(Err(TextError::Timeout)).await.expect("taken");
+        assert!(matches!(stream.begin().await, Err(TextError::Timeout)));
+    }
+
+    #[tokio::test]
+    async fn a_client_waits_for_its_head_no_longer_than_it_should() {
+        for head in [None, Some(Box::pin(ready(())) as Pause)] {
+            let (sender, batches) = mpsc::channel(4);
+            let mut stream = TextStream::new(batches, head);
+            stream.begin().await.expect("the head is due");
+            sender.send(Ok(events("late"))).await.expect("taken");
+            drop(sender);
+            assert_eq!(rest(&mut stream).await, [events("late")]);
+        }
+    }
+}
