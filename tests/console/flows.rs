@@ -78,7 +78,7 @@ fn a_statement_is_read_from_its_customers_page() {
             )
             .await;
         assert_eq!(file.as_str().expect("a file").lines().count(), 4, "{file}");
-        tab.press("Usage").await;
+        tab.click("nav.tabs a[href*='of=usage']").await;
         tab.see("ctx-pro").await;
         tab.fill("#f-model", "other").await;
         tab.press("Show").await;

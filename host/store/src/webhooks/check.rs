@@ -14,15 +14,12 @@ pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Res
     for row in webhooks.iter()? {
         let webhook: WebhookEndpoint = decode("webhooks", row?.1.value())?;
         let (id, is_listed) = (webhook.id, troubled.get(webhook.id.bits())?.is_some());
-        match (webhook.is_troubled(), is_listed) {
-            (true, false) => {
-                examination.look_up(format!("webhook {id}: the list of those in trouble misses it"))
-            }
-            (false, true) => {
-                examination.look_up(format!("webhook {id}: it is listed as in trouble, and is not"))
-            }
-            _ => {}
-        }
+        let wrong = match (webhook.is_troubled(), is_listed) {
+            (true, false) => "the list of those in trouble misses it",
+            (false, true) => "it is listed as in trouble, and is not",
+            _ => continue,
+        };
+        examination.look_up(format!("webhook {id}: {wrong}"));
     }
     for row in troubled.iter()? {
         let id = row?.0.value();
