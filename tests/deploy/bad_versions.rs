@@ -74,7 +74,8 @@ async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
     let reports = canaries().await;
     let mut replaced: Vec<&str> = reports.iter().filter_map(|report| report["replaced"].as_str()).collect();
     let mut expected: Vec<&str> = rolled_back.iter().map(|digest| digest.as_str()).collect();
-    (replaced.sort_unstable(), expected.sort_unstable());
+    replaced.sort_unstable();
+    expected.sort_unstable();
     assert_eq!(replaced, expected);
     for report in &reports {
         assert_eq!((&report["who"], &report["outcome"]), (&json!("gateway"), &json!("switched")), "{report}");

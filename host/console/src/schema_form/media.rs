@@ -58,13 +58,25 @@ impl Medium {
 
 /// What the field takes; none where it takes no address, or its control is none for it.
 pub(super) fn of(field: &Field) -> Option<Medium> {
-    let is_text = |kind: &Kind| matches!(kind, Kind::Text { .. });
-    let takes_text = match &field.kind {
-        Kind::List { item, .. } => is_text(item),
-        kind => is_text(kind),
-    };
-    let has_control = matches!(of_field(field, 0), Control::Line | Control::Rows(_));
-    (takes_text && has_control).then(|| by_widget(field).or_else(|| by_name(&field.name)))?
+    let has_control = matches!(of_field(field, 0), Control::Line | Control::Rows(_) | Control::Variants(_));
+    shape(&field.kind).filter(|_| has_control)?;
+    by_widget(field).or_else(|| by_name(&field.name))
+}
+
+/// How a value holds addresses.
+enum Shape {
+    One,
+    Several,
+}
+
+/// Of several forms of a value the first that holds any counts.
+fn shape(kind: &Kind) -> Option<Shape> {
+    match kind {
+        Kind::Text { .. } => Some(Shape::One),
+        Kind::List { item, .. } if matches!(**item, Kind::Text { .. }) => Some(Shape::Several),
+        Kind::Variants(forms) => forms.iter().find_map(|form| shape(&form.kind)),
+        _ => None,
+    }
 }
 
 fn by_widget(field: &Field) -> Option<Medium> {
@@ -96,8 +108,8 @@ pub(crate) fn place(fields: &[Field], medium: Medium, address: &str, body: &mut 
     // One that says what it takes goes before one that does not.
     let exact = fields.iter().find(|field| of(field) == Some(medium));
     let Some(field) = exact.or_else(|| fields.iter().find(fits)) else { return false };
-    let value: Value = match field.kind {
-        Kind::List { .. } => vec![Value::from(address)].into(),
+    let value: Value = match shape(&field.kind) {
+        Some(Shape::Several) => vec![Value::from(address)].into(),
         _ => address.into(),
     };
     body.insert(field.name.clone(), value);
@@ -143,6 +155,11 @@ mod tests {
             ("callback_url", &text, None),
             ("video_style", &text, None),
             ("tags", &list, None),
+            (
+                "image_urls",
+                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object"}]}),
+                Some(Medium::Picture),
+            ),
             ("generate_audio", &json!({"type": "boolean"}), None),
             ("image", &json!({"enum": ["a", "b"]}), None),
             (

@@ -297,7 +297,7 @@ impl Shown<'_> {
             (self.without_problems().select(&About::plain(&name, &form_of, ""), &words, true))
             button type="submit" name="do" value="form" aria-label={ "Show the fields of " (about.label) } { "Show its fields" }
             @if let Some(one) = of_choice {
-                @let inside = About::plain(pointer, about.label, "");
+                @let inside = About { medium: about.medium, ..About::plain(pointer, about.label, "") };
                 (self.value(control(None, "", &one.kind, depth + 1), &inside, depth + 1))
             } @else if chosen == AS_JSON {
                 (self.json(&About::plain(pointer, about.label, "")))

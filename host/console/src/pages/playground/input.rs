@@ -100,7 +100,7 @@ pub(super) fn choose(
             p.muted { "The result " code { (wanted) } " (" (result.mime) ") goes into the form of what you choose, as its link." }
             @if found.is_empty() { p.empty { "Nothing that is loaded takes it." } }
             ul.cards { @for (family, surface, address) in &found {
-                li.card { h2 { a href=(address) { (surface) } } p.muted { (family) } }
+                li.card { h2 { a href=(address) { (family) } } p.muted { code { (surface) } } }
             } }
         },
     ))

@@ -53,16 +53,18 @@ fn table(rows: &[UsageGroup]) -> Markup {
             table.cards {
                 caption { "Usage by day, customer, key and model" }
                 thead { tr {
-                    @for name in ["Day", "Customer", "Key", "Model"] { th scope="col" { (name) } }
+                    @for name in ["Day", "Customer and key", "Model"] { th scope="col" { (name) } }
                     @for name in ["Requests", "Failures", "Tokens in", "Cached", "Tokens out", "Given back", "Spent"] {
                         th.right scope="col" { (name) }
                     }
                 } }
                 tbody { @for row in rows { tr {
                     td.num { @if let Some(since) = row.since { (since.date()) } }
-                    td.wide { @if let Some(customer) = &row.customer { a href=(customers::address(customer)) { bdi { (customer) } } } }
-                    td { @if let Some(key) = &row.key { a href={ "/keys/" (key) } { code { "sk-" (key) "…" } } } }
-                    td.wide { (row.model.as_deref().filter(|model| !model.is_empty()).unwrap_or("unknown")) }
+                    td {
+                        @if let Some(customer) = &row.customer { a href=(customers::address(customer)) { bdi { (customer) } } }
+                        @if let Some(key) = &row.key { br; a.muted href={ "/keys/" (key) } { code { "sk-" (key) "…" } } }
+                    }
+                    td { (row.model.as_deref().filter(|model| !model.is_empty()).unwrap_or("unknown")) }
                     td.right.num data-label="Requests" { (count(row.sums.requests)) }
                     td.right.num.less { (count(row.sums.failures)) }
                     td.right.num.less { (count(row.sums.input)) }
