@@ -62,7 +62,7 @@ fn a_result_and_a_file_are_inputs() {
             assert_eq!(value_of(&tab, PICTURE).await, link, "it stays in the form of the run");
         }
 
-        // What is no medium is refused at its field, and nothing is sent.
+        // A file of another kind is refused at its field, and nothing is sent.
         let page = folder.path().join("page.png");
         std::fs::write(&page, "<!doctype html><script>alert(1)</script>").expect("a file");
         tab.goto("/playground/imagine").await;

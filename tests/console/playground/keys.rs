@@ -63,7 +63,7 @@ fn every_key_can_be_chosen() {
         tab.see("completed").await;
         let last = made.last().expect("keys");
         tab.goto(&format!("/playground/context-image?find={last}")).await;
-        assert_eq!(listed(&tab).await, [last.clone()]);
+        assert_eq!(listed(&tab).await, std::slice::from_ref(last));
         tab.goto("/playground/context-image?find=sandbox").await;
         let owned = listed(&tab).await;
         tab.press("More keys").await;

@@ -21,7 +21,7 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
-use crate::rates::{LimitKind, RateLimited, RateUse};
+use crate::rates::{LimitKind, RateLimited, RateReport, RateUse};
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::references::References;
 
@@ -142,13 +142,8 @@ impl DriverState {
             } else {
                 match self.new_task(request, &resolved, accepted, seed, now) {
                     Ok(task) => {
-                        let held = task.held;
-                        let added =
-                            self.add(Task { blobs: kept, ..task }, resolved, idempotency).await.map(Some);
-                        if is_new(&added) {
-                            request.rates.hold(held);
-                        }
-                        added
+                        let task = Task { blobs: kept, ..task };
+                        self.add(task, resolved, idempotency, &request.rates).await.map(Some)
                     }
                     Err(error) => Err(error),
                 }
@@ -185,10 +180,12 @@ impl DriverState {
         task: Task,
         resolved: Resolved,
         idempotency: Option<Idempotency>,
+        report: &RateReport,
     ) -> Result<Receipt, SubmitError> {
-        let (model, created) = (task.model.clone(), task.created);
+        let (model, created, held) = (task.model.clone(), task.created, task.held);
         match self.execute(Command::Submit { task: Box::new(task), idempotency }).await? {
             Ok(Applied::Submitted(id)) => {
+                report.hold(held);
                 self.live.add(id, Some(resolved.version), None, created);
                 metrics::counter!(metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })

@@ -60,7 +60,7 @@ fn totals(sums: Option<&StatementSums>, wanted: &Wanted<'_>) -> Markup {
                 div { dt { "Taken back" } dd { (credits(sums.withdrawn)) } }
             }
             div { dt { "Spent" } dd { (credits(sums.spent)) } }
-            div { dt { "Change of what is held" } dd.muted { (credits(sums.held)) } }
+            div { dt { "Change of held" } dd.muted { (credits(sums.held)) } }
             (balance(words[1], sums.closing))
         }
         p.muted { (count(sums.rows)) " rows, days in UTC, amounts in credits." }
