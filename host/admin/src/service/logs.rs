@@ -185,7 +185,7 @@ mod tests {
         }
         let (task, free) = (
             RequestLine { charged: None, ..request.clone() },
-            RequestLine { held: None, charged: None, ..request.clone() },
+            RequestLine { held: None, charged: None, ..request },
         );
         let wanted = filter(|wanted| wanted.cost = "5".into());
         assert!(wanted.fits_request(&task) && !wanted.fits_request(&free));
