@@ -142,13 +142,11 @@ impl DriverState {
             let outcome = if joins {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
-                match self.new_task(request, &resolved, accepted, seed, now) {
-                    Ok(task) => {
-                        let task = Task { blobs: kept, ..task };
-                        self.add(task, resolved, idempotency, &request.rates).await.map(Some)
-                    }
-                    Err(error) => Err(error),
-                }
+                let add = async {
+                    let task = self.new_task(request, &resolved, accepted, seed, now)?;
+                    self.add(Task { blobs: kept, ..task }, resolved, idempotency, &request.rates).await
+                };
+                add.await.map(Some)
             };
             if !is_new(&outcome) {
                 self.media.drop_blobs(&new).await;
