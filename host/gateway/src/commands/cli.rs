@@ -10,7 +10,7 @@ use gatehouse_model::{Credits, Digest, TaskId};
 use super::author_args::AuthorCommand;
 use super::key_args::KeyCommand;
 use super::price_args::PricesCommand;
-use super::task_args::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
+use super::task_args::{AuditArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::values::{ClientArgs, OutputArgs, SandboxArgs};
 use super::webhook_args::WebhookCommand;
 
@@ -147,22 +147,6 @@ pub(crate) struct AmountArgs {
     /// A note for the ledger
     #[arg(long, default_value = "")]
     pub(crate) memo: String,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
-/// Selection of audit lines.
-#[derive(Debug, Args)]
-pub(crate) struct AuditArgs {
-    /// Only lines about this task
-    #[arg(long)]
-    pub(crate) task: Option<TaskId>,
-    /// At most this many lines
-    #[arg(long, default_value_t = 50)]
-    pub(crate) limit: u32,
-    /// Also what operators did
-    #[arg(long)]
-    pub(crate) requests: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -356,7 +340,8 @@ mod tests {
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
             ("gatehouse doctor --json", true),
-            ("gatehouse audit --limit 5 --json", true),
+            ("gatehouse audit --limit 5 --cursor 812 --json", true),
+            ("gatehouse audit --cursor x", false),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse console link", true),
