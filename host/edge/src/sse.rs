@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use gatehouse_driver::{TextError, TextStream};
-use gatehouse_model::{Clock, Pause, RequestId, Sse};
+use gatehouse_model::{Clock, Pause, RequestId, Sse, UnixMs};
 use http::{HeaderValue, Response, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
@@ -20,6 +20,8 @@ use crate::http::response::ResponseBody;
 
 /// A comment line: every client skips it, none takes it for an event.
 const COMMENT: &[u8] = b": ping\n\n";
+/// Batches in one piece; a fast provider may always have another.
+const MAX_BATCHES: usize = 4;
 /// The messages protocol has a ping event, allowed anywhere after the first event.
 const PING: &[u8] = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
@@ -30,7 +32,10 @@ pub(crate) struct EventBody {
     id: RequestId,
     clock: Arc<dyn Clock>,
     interval: Duration,
+    /// Ends an interval after the last piece, or before: it is not begun again for each.
     keep_alive: Pause,
+    /// When the last piece was.
+    written: UnixMs,
     started: bool,
     ended: bool,
     /// What the client has of a response, which a failure repeats.
@@ -48,14 +53,29 @@ impl EventBody {
         interval: Duration,
         explain: fn(TextError) -> Refusal,
     ) -> Self {
-        let keep_alive = clock.pause(interval);
+        let (keep_alive, written) = (clock.pause(interval), clock.now());
         let sent = (form == Form::Responses).then(SentResponse::default);
-        Self { stream, form, id, clock, interval, keep_alive, started: false, ended: false, sent, explain }
+        let (started, ended) = (false, false);
+        Self { stream, form, id, clock, interval, keep_alive, written, started, ended, sent, explain }
     }
 
     /// The response with this body.
     pub(crate) fn into_response(self) -> Response<ResponseBody> {
         response(ResponseBody::Stream(self.boxed_unsync()))
+    }
+
+    /// Whether nothing was written for an interval; otherwise the task is woken once that may be so.
+    fn is_silent_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.keep_alive.as_mut().poll(cx).is_ready() {
+            let rest = self.interval.saturating_sub(self.clock.now().since(self.written));
+            self.keep_alive = self.clock.pause(if rest.is_zero() { self.interval } else { rest });
+            if rest.is_zero() {
+                // Registers the task with the new timer.
+                let _ = self.keep_alive.as_mut().poll(cx);
+                return true;
+            }
+        }
+        false
     }
 
     /// The error event that ends the stream.
@@ -66,7 +86,7 @@ impl EventBody {
         }
         if let Some(sent) = &self.sent {
             let (name, data) = sent.failed(&refusal.in_response());
-            return frame(&[Sse { event: Some(name.to_owned()), data: data.to_string() }]);
+            return frame(&[Sse { event: Some(name.to_owned()), data: data.to_string() }]).freeze();
         }
         let name: &[u8] = if self.form == Form::Messages { b"event: error\n" } else { b"" };
         [name, b"data: ", &refusal.body(self.form, self.id), b"\n\n"].concat().into()
@@ -81,33 +101,44 @@ impl Body for EventBody {
         if self.ended {
             return Poll::Ready(None);
         }
-        let piece = match self.stream.poll_next(cx) {
-            Poll::Ready(Some(Ok(events))) => {
-                self.started = true;
-                if let Some(sent) = &mut self.sent {
-                    sent.add(&events);
+        let (mut events, mut failure, mut batches) = (vec![], None, 0);
+        while batches < MAX_BATCHES || events.is_empty() {
+            batches += 1;
+            match self.stream.poll_next(cx) {
+                Poll::Ready(Some(Ok(mut batch))) => events.append(&mut batch),
+                Poll::Ready(Some(Err(error))) => {
+                    (self.ended, failure) = (true, Some(error));
+                    break;
                 }
-                frame(&events)
+                // Known together with the last events, it costs no write of its own.
+                Poll::Ready(None) => {
+                    self.ended = true;
+                    break;
+                }
+                Poll::Pending => break,
             }
-            Poll::Ready(Some(Err(error))) => {
-                self.ended = true;
-                self.failure(error)
-            }
-            Poll::Ready(None) => {
-                self.ended = true;
+        }
+        if let Some(sent) = &mut self.sent {
+            sent.add(&events);
+        }
+        let mut piece = frame(&events);
+        if let Some(error) = failure {
+            piece.put(self.failure(error));
+        }
+        if piece.is_empty() {
+            if self.ended {
                 return Poll::Ready(None);
             }
-            Poll::Pending => {
-                if self.keep_alive.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
-                Bytes::from_static(if self.started && self.form == Form::Messages { PING } else { COMMENT })
+            if !self.is_silent_too_long(cx) {
+                return Poll::Pending;
             }
-        };
-        self.keep_alive = self.clock.pause(self.interval);
-        // Registers the task with the new timer, which cannot have run out yet.
-        let _ = self.keep_alive.as_mut().poll(cx);
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+            let has_begun = self.started && self.form == Form::Messages;
+            piece.put_slice(if has_begun { PING } else { COMMENT });
+        } else {
+            self.started = true;
+        }
+        self.written = self.clock.now();
+        Poll::Ready(Some(Ok(Frame::data(piece.freeze()))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -127,7 +158,7 @@ pub(crate) fn response(events: ResponseBody) -> Response<ResponseBody> {
 }
 
 /// Each event's lines and a blank one.
-pub(crate) fn frame(events: &[Sse]) -> Bytes {
+pub(crate) fn frame(events: &[Sse]) -> BytesMut {
     let length = |event: &Sse| event.data.len() + event.event.as_ref().map_or(0, String::len) + 24;
     let mut out = BytesMut::with_capacity(events.iter().map(length).sum());
     for event in events {
@@ -143,7 +174,7 @@ pub(crate) fn frame(events: &[Sse]) -> Bytes {
         }
         out.put_u8(b'\n');
     }
-    out.freeze()
+    out
 }
 
 #[cfg(test)]

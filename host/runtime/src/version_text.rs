@@ -207,6 +207,17 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
+    /// The provider's next events, or its end.
+    pub(crate) fn translate(
+        &mut self,
+        events: Option<Vec<Sse>>,
+    ) -> Result<Result<Chunk, TextFailure>, Fault> {
+        match events {
+            Some(events) => self.push(events),
+            None => self.end(),
+        }
+    }
+
     pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
         let relay = self.relay;
         let pushed = self.instance.call(|family, store| text::push(family, store, relay, events))?;
@@ -226,8 +237,9 @@ fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure
     };
     // Only the host writes line ends: an event must not contain another one.
     for event in &chunk.send {
-        let name = event.event.as_deref().unwrap_or_default();
-        if name.contains(['\r', '\n', '\0']) || event.data.contains(['\r', '\0']) {
+        let name = event.event.as_deref().unwrap_or_default().as_bytes();
+        let has_line_end = memchr::memchr3(b'\r', b'\n', b'\0', name).is_some();
+        if has_line_end || memchr::memchr2(b'\r', b'\0', event.data.as_bytes()).is_some() {
             return Err(Fault::bad(
                 "event",
                 "expected text without carriage returns, zero bytes and line feeds in its name",

@@ -1,12 +1,14 @@
-//! JSON that keeps its bytes: objects with unread values, strings with their escapes, a writer and edits.
+//! JSON that keeps its bytes: objects with unread values, strings with their escapes, a writer, edits and templates.
 //! What a family passes on is copied from here byte for byte. Never checks; `check` does.
 
 mod edits;
 mod object;
 mod string;
+mod template;
 mod writer;
 
 pub use edits::Edits;
 pub use object::{Object, UniqueObject, is_null, items};
 pub use string::{JsonString, Raw};
+pub use template::Repeated;
 pub use writer::{Writer, quote, quoted};

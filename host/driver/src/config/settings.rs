@@ -45,8 +45,8 @@ pub struct Config {
 pub struct TextConfig {
     /// Seconds until the head of the provider's answer, and for the whole of one that is no stream.
     pub time_limit_s: u32,
-    /// Seconds after which a client that asked for a stream gets its head even if no account has answered yet; from
-    /// then on a failure is the stream's last event. Before, it is a plain HTTP error.
+    /// Seconds after which a client that asked for a stream gets its head even if the first events have not come yet;
+    /// from then on a failure is the stream's last event. Before, it is a plain HTTP error.
     pub head_s: u32,
     /// Seconds a request waits for an account that can take it, also after a provider's 429; then it is refused.
     pub permit_wait_s: u32,

@@ -1,10 +1,13 @@
 //! The types of text requests: what `edge` hands in, what it gets back, and why there is no answer.
 
+use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Header, Key, Obstacle, RequestId, Sse};
+use gatehouse_model::{Header, Key, Obstacle, Pause, RequestId, Sse};
 use tokio::sync::mpsc;
 
 use crate::api::DryRun;
@@ -43,19 +46,55 @@ pub enum CompletionResponse {
 type StreamItem = Result<Vec<Sse>, TextError>;
 
 /// A stream's events in batches. Dropping it means that the client has disconnected.
-#[derive(Debug)]
-pub struct TextStream(mpsc::Receiver<StreamItem>);
+pub struct TextStream {
+    batches: mpsc::Receiver<StreamItem>,
+    first: Option<Vec<Sse>>,
+    /// Ends when the client is to get its head; `None` once it is.
+    head: Option<Pause>,
+}
+
+impl fmt::Debug for TextStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TextStream")
+    }
+}
 
 impl From<mpsc::Receiver<StreamItem>> for TextStream {
-    fn from(events: mpsc::Receiver<StreamItem>) -> Self {
-        Self(events)
+    /// Of a client that is to get its head at once.
+    fn from(batches: mpsc::Receiver<StreamItem>) -> Self {
+        Self::new(batches, None)
     }
 }
 
 impl TextStream {
+    pub(super) fn new(batches: mpsc::Receiver<StreamItem>, head: Option<Pause>) -> Self {
+        Self { batches, first: None, head }
+    }
+
+    /// Waits for the first events, at most until the client is to get its head.
+    ///
+    /// # Errors
+    /// The stream ended before it had any events: the client can still be told so by a status.
+    pub async fn begin(&mut self) -> Result<(), TextError> {
+        let Some(mut head) = self.head.take() else { return Ok(()) };
+        poll_fn(|cx| match self.batches.poll_recv(cx) {
+            Poll::Ready(Some(Ok(events))) => {
+                self.first = Some(events);
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Err(error)),
+            Poll::Ready(None) => Poll::Ready(Ok(())),
+            Poll::Pending => head.as_mut().poll(cx).map(Ok),
+        })
+        .await
+    }
+
     /// The next events; `None` after the terminal one. An error is the last item.
-    pub fn poll_next(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<Option<StreamItem>> {
-        self.0.poll_recv(cx)
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<StreamItem>> {
+        match self.first.take() {
+            Some(events) => Poll::Ready(Some(Ok(events))),
+            None => self.batches.poll_recv(cx),
+        }
     }
 }
 
@@ -92,5 +131,56 @@ impl TextError {
     /// A failure of the provider, in words for the client.
     pub(crate) fn upstream(message: impl Into<String>) -> Self {
         Self::Rejected { obstacle: Obstacle::Upstream, message: message.into(), retry_after: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    fn events(data: &str) -> Vec<Sse> {
+        vec![Sse { event: None, data: data.to_owned() }]
+    }
+
+    async fn rest(stream: &mut TextStream) -> Vec<Vec<Sse>> {
+        let mut batches = vec![];
+        while let Some(batch) = poll_fn(|cx| stream.poll_next(cx)).await {
+            batches.push(batch.expect("events"));
+        }
+        batches
+    }
+
+    #[tokio::test]
+    async fn a_stream_begins_with_its_first_events() {
+        let (sender, batches) = mpsc::channel(4);
+        let mut stream = TextStream::new(batches, Some(Box::pin(pending())));
+        for data in ["1", "2"] {
+            sender.send(Ok(events(data))).await.expect("taken");
+        }
+        drop(sender);
+        stream.begin().await.expect("begun");
+        assert_eq!(rest(&mut stream).await, [events("1"), events("2")]);
+    }
+
+    #[tokio::test]
+    async fn a_failure_before_the_first_events_is_no_stream() {
+        let (sender, batches) = mpsc::channel(4);
+        let mut stream = TextStream::new(batches, Some(Box::pin(pending())));
+        sender.send(Err(TextError::Timeout)).await.expect("taken");
+        assert!(matches!(stream.begin().await, Err(TextError::Timeout)));
+    }
+
+    #[tokio::test]
+    async fn a_client_waits_for_its_head_no_longer_than_it_should() {
+        for head in [None, Some(Box::pin(ready(())) as Pause)] {
+            let (sender, batches) = mpsc::channel(4);
+            let mut stream = TextStream::new(batches, head);
+            stream.begin().await.expect("the head is due");
+            sender.send(Ok(events("late"))).await.expect("taken");
+            drop(sender);
+            assert_eq!(rest(&mut stream).await, [events("late")]);
+        }
     }
 }

@@ -119,7 +119,7 @@ impl DriverState {
                 run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
-                Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)).await,
+                Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)),
                 Err(outage) => outage_attempt(outage, run.model.kind),
             };
             match outcome {
@@ -153,7 +153,7 @@ impl DriverState {
                 return match as_event {
                     Some(data) => {
                         let source = EventSource::Body(Some(Sse { event: None, data }));
-                        self.relay(run, permit, source).await
+                        self.relay(run, permit, source)
                     }
                     None => Attempt::Answered(ProviderAnswer::Whole(answered)),
                 };
@@ -175,9 +175,9 @@ impl DriverState {
         }
     }
 
-    async fn relay(&self, run: &mut TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
+    fn relay(&self, run: &mut TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
         let state = run.prepared.state.clone();
-        match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()).await {
+        match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()) {
             Ok(relay) => {
                 let stream = OpenStream { source, account_permit: permit, relay: Box::new(relay) };
                 Attempt::Answered(ProviderAnswer::Stream(stream))

@@ -17,7 +17,7 @@ use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::submission::{fault_error, may_use, refusal_error};
-use crate::text::api::{CompletionRequest, CompletionResponse, TextError};
+use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
 use crate::text::history::{Kept, with_completed_at};
@@ -130,6 +130,7 @@ impl DriverState {
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
+        let mut head = self.clock.pause(self.config.text.head());
         let state = Arc::clone(&self);
         let mut serving =
             Box::pin(async move { state.serve(&mut run).await.and_then(ProviderAnswer::into_stream) });
@@ -137,18 +138,19 @@ impl DriverState {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
             move |open_stream| Pump::new(state, held, open_stream, client, kept)
         };
-        tokio::select! {
+        let head = tokio::select! {
             biased;
             open_stream = &mut serving => match open_stream {
                 Ok(open_stream) => {
                     self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
+                    Some(head)
                 }
                 Err(error) => {
                     self.release(&held);
                     return Err(error);
                 }
             },
-            () = self.clock.pause(self.config.text.head()) => {
+            () = &mut head => {
                 let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
                 let work = async move {
                     match serving.await {
@@ -161,9 +163,10 @@ impl DriverState {
                     }
                 };
                 self.spawn_stream(in_progress, held, client, Box::pin(work));
+                None
             }
-        }
-        Ok(CompletionResponse::Stream(stream.into()))
+        };
+        Ok(CompletionResponse::Stream(TextStream::new(stream, head)))
     }
 
     /// Runs the rest of a stream on a task of its own. A panic there ends the stream with an error.

@@ -40,7 +40,7 @@ async fn replay(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let events = backend.response_events(key, id, after).await;
     let events = events.map_err(|error| jobs::submit_refusal(error, None))?.ok_or_else(|| unknown(id))?;
-    Ok(sse::response(ResponseBody::Whole(sse::frame(&events))))
+    Ok(sse::response(ResponseBody::Whole(sse::frame(&events).freeze())))
 }
 
 /// Forgets it.

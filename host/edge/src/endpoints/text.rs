@@ -48,7 +48,9 @@ pub(super) async fn respond(
         CompletionResponse::Whole(body) if wrapped => Ok(response::json_text(wrap(&body))),
         CompletionResponse::Whole(body) => Ok(response::json_text(body)),
         CompletionResponse::DryRun(found) => Ok(dry_run::answer(found, wrapped)),
-        CompletionResponse::Stream(stream) => {
+        CompletionResponse::Stream(mut stream) => {
+            // Head and first events leave together, and what fails before has a status of its own.
+            stream.begin().await.map_err(text_refusal)?;
             let interval = Duration::from_secs(context.config.limits.keep_alive_seconds.get().into());
             let clock = Arc::clone(&context.clock);
             Ok(EventBody::new(stream, form, id, clock, interval, text_refusal).into_response())

@@ -8,6 +8,7 @@ use gatehouse_model::{Answered, Chunk, Context, Refusal, Reply, Sse, TextFailure
 
 use crate::calls::tasks::begun_work;
 use crate::deploy::fallback::ServedBy;
+use crate::exec::instance::Instance;
 use crate::exec::instance_permits::InstancePermit;
 use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
@@ -20,13 +21,38 @@ use crate::version_text::{PreparedText, RequestInstance, Stream};
 #[derive(Debug)]
 pub struct Relay {
     service: PluginService,
-    /// `None` while a call runs, and after a fault or a call whose caller was dropped.
-    stream: Option<Box<Stream>>,
+    progress: Progress,
     version: Arc<Version>,
     /// In whose name it runs.
     origin: Origin,
     _permit: InstancePermit,
 }
+
+#[derive(Debug)]
+enum Progress {
+    /// The first call opens the stream, too.
+    New(Box<Opening>),
+    Open(Box<Stream>),
+    /// A call runs; or one ended with a fault, or its caller was dropped.
+    Over,
+}
+
+/// What opens a stream.
+struct Opening {
+    cx: Context,
+    state: Vec<u8>,
+    instance: Option<Instance>,
+}
+
+impl std::fmt::Debug for Opening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opening")
+    }
+}
+
+/// The input of a stream's first call.
+type Input = (Context, Vec<u8>, Option<Vec<Sse>>);
+type Translated = Result<Chunk, TextFailure>;
 
 impl PluginService {
     /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
@@ -95,12 +121,11 @@ impl PluginService {
         answered.await.map(|answered| answered.answer)
     }
 
-    /// Begins a stream, in the instance that prepared its request, or one of its own.
+    /// A stream, in the instance that prepared its request, or one of its own. Nothing is called before its first events.
     ///
     /// # Errors
-    /// [`Fault::Busy`] when the limit of open streams is reached, or the customer has most of them; any other when it does
-    /// not begin.
-    pub async fn relay(
+    /// [`Fault::Busy`] when the limit of open streams is reached, or the customer has most of them.
+    pub fn relay(
         &self,
         version: &Arc<Version>,
         cx: Context,
@@ -111,19 +136,9 @@ impl PluginService {
             Some(mut instance) => (instance.take(version), instance.into_permit()),
             None => (None, self.instance_permits(true).take(&cx.customer).ok_or(Fault::Busy)?),
         };
-        let instance = Mutex::new(instance);
-        let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
         let origin = begun_work(&cx);
-        let begun =
-            self.call_with_fallback(version, standby, "relay", (cx, state), async |version, (cx, state)| {
-                let (serving, origin) = (Arc::clone(&version), begun_work(&cx));
-                let instance = lock(&instance).take();
-                let relay = move |_: &Version| serving.relay(&cx, &state, instance);
-                self.call(&version, "relay", &origin, relay).await
-            });
-        let ServedBy { by, answer: stream } = begun.await?;
-        let stream = Some(Box::new(stream));
-        Ok(Relay { service: self.clone(), stream, version: by, origin, _permit: permit })
+        let progress = Progress::New(Box::new(Opening { cx, state, instance }));
+        Ok(Relay { service: self.clone(), progress, version: Arc::clone(version), origin, _permit: permit })
     }
 }
 
@@ -139,7 +154,7 @@ impl Relay {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer; the stream is over then.
     pub async fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
-        self.with("push", move |stream| stream.push(events)).await
+        self.translate("push", Some(events)).await
     }
 
     /// Ends the stream after the provider has closed it.
@@ -147,27 +162,58 @@ impl Relay {
     /// # Errors
     /// As [`Relay::push`].
     pub async fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
-        self.with("end", Stream::end).await
+        self.translate("end", None).await
     }
 
-    async fn with(
+    async fn translate(
         &mut self,
         function: &'static str,
-        body: impl FnOnce(&mut Stream) -> Result<Result<Chunk, TextFailure>, Fault> + Send + 'static,
-    ) -> Result<Result<Chunk, TextFailure>, Fault> {
-        let Some(mut stream) = self.stream.take() else {
-            return Err(Fault::Host("the stream is over".to_owned()));
+        events: Option<Vec<Sse>>,
+    ) -> Result<Translated, Fault> {
+        let (answer, stream) = match std::mem::replace(&mut self.progress, Progress::Over) {
+            Progress::New(opening) => self.open(function, *opening, events).await?,
+            Progress::Open(mut stream) => {
+                let call = move |_: &Version| {
+                    let answer = stream.translate(events)?;
+                    Ok((answer, stream))
+                };
+                let answer = self.service.call(&self.version, function, &self.origin, call).await;
+                if let Err(fault) = &answer {
+                    self.service.record_fault(&self.version, fault);
+                }
+                answer?
+            }
+            Progress::Over => return Err(Fault::Host("the stream is over".to_owned())),
         };
-        let call = move |_: &Version| {
-            let answer = body(&mut stream)?;
-            Ok((answer, stream))
+        self.progress = Progress::Open(stream);
+        Ok(answer)
+    }
+
+    /// Opens the stream and translates its first events, in one call. The client has got nothing yet: where the version
+    /// faults, its standby does both.
+    async fn open(
+        &mut self,
+        function: &'static str,
+        opening: Opening,
+        events: Option<Vec<Sse>>,
+    ) -> Result<(Translated, Box<Stream>), Fault> {
+        let Opening { cx, state, instance } = opening;
+        let instance = Mutex::new(instance);
+        let standby =
+            self.service.standby(&self.version).filter(|standby| standby.shares_state_with(&self.version));
+        let (input, origin, service) = ((cx, state, events), &self.origin, &self.service);
+        let open = async |version: Arc<Version>, (cx, state, events): Input| {
+            let (serving, instance) = (Arc::clone(&version), lock(&instance).take());
+            let open = move |_: &Version| {
+                let mut stream = Box::new(serving.relay(&cx, &state, instance)?);
+                let answer = stream.translate(events)?;
+                Ok((answer, stream))
+            };
+            service.call(&version, function, origin, open).await
         };
-        let answer = self.service.call(&self.version, function, &self.origin, call).await;
-        if let Err(fault) = &answer {
-            self.service.record_fault(&self.version, fault);
-        }
-        let (answer, stream) = answer?;
-        self.stream = Some(stream);
+        let ServedBy { by, answer } =
+            service.call_with_fallback(&self.version, standby, function, input, open).await?;
+        self.version = by;
         Ok(answer)
     }
 }

@@ -3,6 +3,8 @@
 //! Time counts between events, not over the whole: a model may write for an hour, and an hour of silence
 //! is an outage. Everything else is as for any call.
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,6 +22,7 @@ use crate::headers;
 use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
+use crate::response::redact::Redactor;
 use crate::response::reply;
 use crate::response::sse::Decoder;
 use crate::upstream::Upstream;
@@ -105,6 +108,27 @@ async fn rest() {
     sleep(GATHER).await;
 }
 
+/// Lets the connection's task hand over its next frame: it hands them over one by one, each after the one before was
+/// taken. Tokio's own yield would ask the system for news every time.
+async fn let_connection_run() {
+    let mut has_run = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut has_run, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+fn redact(redactor: &Redactor, event: &mut Sse) {
+    if redactor.is_in(event.data.as_bytes()) {
+        let redacted = redactor.clean(std::mem::take(&mut event.data).into_bytes());
+        event.data = String::from_utf8_lossy(&redacted).into_owned();
+    }
+}
+
 impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B> {
     /// One event may have `limit` bytes.
     pub(crate) fn new(
@@ -145,8 +169,9 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
             return gathered.and_then(|()| self.cut.take().map_or(Ok(None), Err));
         }
         self.cut = gathered.err();
+        let redactor = self.permit.redactor();
         for event in &mut events {
-            self.redactor(event);
+            redact(&redactor, event);
         }
         Ok(Some(events))
     }
@@ -165,8 +190,7 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         while !self.over && self.received - before < BATCH {
             let mut frame = self.body.frame().now_or_never();
             if frame.is_none() && quick {
-                // The connection hands frames over one by one, each after the one before was taken.
-                tokio::task::yield_now().await;
+                let_connection_run().await;
                 frame = self.body.frame().now_or_never();
             }
             let Some(frame) = frame else { break };
@@ -192,13 +216,6 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
             }
         }
         Ok(())
-    }
-
-    fn redactor(&self, event: &mut Sse) {
-        let data = std::mem::take(&mut event.data).into_bytes();
-        let redacted = self.permit.redactor().clean(data);
-        event.data = String::from_utf8(redacted)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     }
 
     fn broken(&mut self, outage: Outage, detail: &str) -> Outage {

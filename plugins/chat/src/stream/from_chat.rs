@@ -4,7 +4,7 @@
 use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
-use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage;
 
@@ -26,6 +26,8 @@ pub(super) struct FromChat {
     /// The chunk with the token counts, as the client reads it.
     usage_chunk: Option<String>,
     output_bytes: u64,
+    /// Chunks of plain text, one like the other.
+    repeated: Repeated,
 }
 
 /// The state of one answer.
@@ -44,6 +46,14 @@ impl Translation for FromChat {
             return self.finish(out);
         }
         let name = event.event.as_deref();
+        if name.is_none()
+            && let Some((chunk, bytes)) = self.repeated.write(data)
+        {
+            self.output_bytes = self.output_bytes.saturating_add(bytes);
+            count_bytes(out, bytes);
+            send(out, chunk);
+            return Ok(());
+        }
         let Some(chunk) = Object::parse(data) else {
             // Some servers send named events that are not part of the answer.
             let named = name.is_some_and(|name| !matches!(name, "message" | "error"));
@@ -68,8 +78,14 @@ impl Translation for FromChat {
         if choices.is_empty() || counts == Some(UsageOnly) {
             return Ok(());
         }
-        let chunk = self.rewrite(&chunk, choices, out);
-        send(out, chunk);
+        let has_begun = matches!(&*self.choices, [choice] if choice.begun);
+        let texts = if has_begun && name.is_none() { texts(&chunk, &choices) } else { vec![] };
+        let written = self.rewrite(&chunk, choices, out);
+        // The chunk may have begun another choice.
+        if !texts.is_empty() && self.choices.len() == 1 {
+            self.repeated.learn(data, &texts, &written);
+        }
+        send(out, written);
         Ok(())
     }
 
@@ -93,6 +109,7 @@ impl FromChat {
             usage: None,
             usage_chunk: None,
             output_bytes: 0,
+            repeated: Repeated::default(),
         }
     }
 
@@ -218,6 +235,17 @@ impl FromChat {
         });
         &mut self.choices[position]
     }
+}
+
+/// The texts of a chunk that has one, and nothing else that changes this stream: what the model wrote, and the padding that
+/// hides its length.
+fn texts<'a>(chunk: &Object<'a>, choices: &[&'a RawValue]) -> Vec<JsonString<'a>> {
+    let [choice] = choices else { return vec![] };
+    let delta = Object::parse(choice.get()).and_then(|choice| choice.object("delta")).unwrap_or_default();
+    let written = ["content", "reasoning_content", "reasoning"].iter().find_map(|name| delta.string(name));
+    // Nothing else was written that would have to be counted, and no call begins.
+    let written = written.filter(|text| delta.get("tool_calls").is_none() && output_bytes(&delta) == text.len());
+    written.into_iter().chain(written.and_then(|_| chunk.string("obfuscation"))).collect()
 }
 
 /// The chunk has token counts and nothing else.

@@ -149,6 +149,22 @@ fn same_bill(chat: &Heard, response: &Heard) {
     assert_eq!(chat.stopped, response.stopped);
 }
 
+/// A chunk of a chat provider; where texts are `escaped`, each of their characters is.
+fn text_chunk(field: &str, text: &str, padding: Option<&str>, others: u8, escaped: bool) -> Sse {
+    let written = |text: &str| {
+        let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+        if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() }
+    };
+    let finish = if others == 1 { r#","finish_reason":"stop""# } else { "" };
+    let role = if others == 2 { r#""role":"assistant","# } else { "" };
+    let refusal = if others == 3 { r#","refusal":"no""# } else { "" };
+    let padding = padding.map(|padding| format!(r#","obfuscation":{}"#, written(padding))).unwrap_or_default();
+    let delta = format!(r#"{{{role}"{field}":{}{refusal}}}"#, written(text));
+    let index = usize::from(others == 4);
+    let data = format!(r#"{{"id":"c","choices":[{{"index":{index},"delta":{delta}{finish}}}]{padding}}}"#);
+    Sse { event: None, data }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -162,6 +178,29 @@ proptest! {
             prop_assert_eq!(&relayed(&response, &events, 1), &heard);
             same_bill(&relayed(&chat, &events, size), &heard);
         }
+    }
+
+    /// A text without escapes is put into a template, one with them is parsed: the client must not see a difference.
+    #[test]
+    fn a_repeated_chunk_reads_as_a_parsed_one(
+        chunks in prop::collection::vec(
+            (prop::sample::select(vec!["content", "reasoning_content"]), "[a-c\"\\\\ \n\u{e9}\u{1f600}]{0,4}",
+             prop::option::of("[a-z]{0,2}"), 0_u8..12), 1..16),
+        counted: bool,
+    ) {
+        let fields = json!({"stream": true, "stream_options": {"include_usage": counted}});
+        let state = state(Protocol::Chat, fields);
+        let heard = |escaped| {
+            let chunk = |(field, text, padding, others): &(&str, String, Option<String>, u8)| {
+                text_chunk(field, text, padding.as_deref(), *others, escaped)
+            };
+            let mut heard = relayed(&state, &chunks.iter().map(chunk).collect::<Vec<_>>(), 1);
+            let read = |data: &String| serde_json::from_str::<Value>(data).expect("JSON");
+            let data: Vec<Value> = heard.data.iter().filter(|data| *data != "[DONE]").map(read).collect();
+            heard.data.clear();
+            (data, heard)
+        };
+        prop_assert_eq!(heard(false), heard(true));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! a stream is relayed as a stream.
 
 use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
-use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Repeated, UniqueObject, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
@@ -11,6 +11,10 @@ use super::whole_message;
 use crate::errors;
 use crate::response::message::Event;
 use crate::state::State;
+
+const DELTA: &str = "content_block_delta";
+/// What a delta adds to the text of its block.
+const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 
 /// The stream so far.
 pub(crate) struct FromMessages {
@@ -22,12 +26,21 @@ pub(crate) struct FromMessages {
     begun: bool,
     /// A `ping` held back until then.
     early: Option<Sse>,
+    /// Deltas of plain text, one like the other.
+    repeated: Repeated,
 }
 
 impl Translation for FromMessages {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
+            return Ok(());
+        }
+        if event.event.as_deref() == Some(DELTA)
+            && let Some((data, bytes)) = self.repeated.write(data)
+        {
+            count_bytes(chunk, bytes);
+            chunk.send.push(Sse { event: event.event, data });
             return Ok(());
         }
         let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
@@ -55,7 +68,15 @@ impl Translation for FromMessages {
                 self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
                 written = fields.get("content_block").map_or(0, opened_with);
             }
-            "content_block_delta" => written = fields.get("delta").map_or(0, grown_by),
+            DELTA => {
+                let delta = fields.object("delta").unwrap_or_default();
+                let text = TEXTS.iter().find_map(|name| delta.string(name));
+                written = fields.get("delta").map_or(0, grown_by);
+                // Nothing else was written that would have to be counted.
+                if let Some(text) = text.filter(|text| text.len() == written) {
+                    self.repeated.learn(data, &[text], data);
+                }
+            }
             "content_block_stop" => self.open = None,
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
@@ -93,7 +114,7 @@ impl Translation for FromMessages {
 
 impl FromMessages {
     pub(crate) fn new(state: State) -> Self {
-        Self { state, counts: TokenCounts::default(), open: None, begun: false, early: None }
+        Self { state, counts: TokenCounts::default(), open: None, begun: false, early: None, repeated: Repeated::default() }
     }
 
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {
@@ -126,7 +147,7 @@ fn opened_with(block: Raw<'_>) -> u64 {
 
 /// Bytes of text in a delta.
 fn grown_by(delta: Raw<'_>) -> u64 {
-    texts(delta, &["text", "thinking", "partial_json"])
+    texts(delta, &TEXTS)
 }
 
 fn texts(raw: Raw<'_>, names: &[&str]) -> u64 {

@@ -142,6 +142,29 @@ proptest! {
         prop_assert_eq!(play_in(&state, &events, &sizes).expect("good"), whole);
     }
 
+    /// A text without escapes is put into a template, one with them is parsed: the client must not see a difference.
+    #[test]
+    fn a_repeated_delta_reads_as_a_parsed_one(
+        deltas in prop::collection::vec(
+            (0..2_u32, prop::sample::select(vec!["text", "thinking", "partial_json"]), "[a-c\"\\\\ \n\u{e9}\u{1f600}]{0,4}"),
+            0..16,
+        ),
+    ) {
+        let state = state(Protocol::Messages, false);
+        let played = |escaped: bool| {
+            let events: Vec<Sse> = deltas.iter().map(|(index, field, text)| {
+                let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+                let text = if escaped { format!("\"{}\"", units.collect::<String>()) } else { json!(text).to_string() };
+                let data = format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"d","{field}":{text}}}}}"#);
+                Sse { event: Some("content_block_delta".to_owned()), data }
+            }).collect();
+            let (played, _) = play_until(&state, &events, &[]);
+            let read = |event: &Sse| (event.event.clone(), serde_json::from_str::<Value>(&event.data).expect("JSON"));
+            (played.sent.iter().map(read).collect::<Vec<_>>(), played.written, played.last)
+        };
+        prop_assert_eq!(played(false), played(true));
+    }
+
     #[test]
     fn thinking_comes_back_byte_for_byte(
         thought in ".{0,20}", signature in "[A-Za-z0-9+/=]{0,40}", later in any_json(), spaces in " {0,3}",
