@@ -56,7 +56,7 @@ pub(super) fn rows() -> Vec<Row> {
             [frame(PING, ACK, 0, b"unasked!"), live(&[])].concat(),
             Answered(1),
         ),
-        Row("6.8", "a goodbye of a stream", frame(GOAWAY, 0, 1, &[0; 8]), ended),
+        Row("6.8", "a GOAWAY of a stream", frame(GOAWAY, 0, 1, &[0; 8]), ended),
         Row(
             "6.9",
             "a stream's window grown by nothing",
