@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use gatehouse_model::Boxed;
 use gatehouse_net::TlsError;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{Request, StatusCode};
@@ -68,17 +69,19 @@ pub enum ClientError {
 ///
 /// # Errors
 /// See [`ClientError`].
-pub async fn perform(
-    endpoint: &AdminEndpoint,
-    client: &AdminClient,
-    operation: &Operation,
-) -> Result<OperationResult, ClientError> {
-    let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
-    let exchange = exchange(endpoint, tls.as_ref(), operation);
-    let (status, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
-        .await
-        .map_err(|_| unreachable(endpoint, "no response in time"))??;
-    read_response(endpoint, status, &body)
+pub fn perform<'a>(
+    endpoint: &'a AdminEndpoint,
+    client: &'a AdminClient,
+    operation: &'a Operation,
+) -> Boxed<'a, Result<OperationResult, ClientError>> {
+    Box::pin(async move {
+        let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
+        let exchange = exchange(endpoint, tls.as_ref(), operation);
+        let (status, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
+            .await
+            .map_err(|_| unreachable(endpoint, "no response in time"))??;
+        read_response(endpoint, status, &body)
+    })
 }
 
 async fn exchange(

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_model::{Boxed, Clock, Pepper, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_upstream::{PreparedProviders, Upstream};
@@ -55,40 +55,42 @@ impl Driver {
     ///
     /// # Errors
     /// A price or model table that cannot be used, or a store that cannot be read.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
-        let Parts { store, plugins, upstream, media, config, clock, seed, pepper, disks } = parts;
-        let tables = PreparedTables::of(&config)?.over(&upstream);
-        let state = Arc::new(DriverState {
-            step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
-            store,
-            plugins,
-            upstream,
-            media,
-            config,
-            tables: ArcSwap::from_pointee(tables),
-            clock,
-            seed,
-            pepper,
-            disks,
-            live: LiveTasks::default(),
-            shutdown: watch::Sender::new(ShutdownState::Serving),
-            keys_generation: AtomicU64::new(0),
-            rates: Arc::default(),
-            in_progress: Arc::new(InProgress::default()),
-            call_groups: CallGroups::default(),
-            background: Mutex::default(),
-        });
-        state.recover().await?;
-        state.count_customers();
-        state.look_at_disks().await;
-        let background = vec![
-            tokio::spawn(Arc::clone(&state).run_loop()),
-            tokio::spawn(Arc::clone(&state).run_housekeeping()),
-            tokio::spawn(Arc::clone(&state).watch_disks()),
-            tokio::spawn(Arc::clone(&state).run_webhooks()),
-        ];
-        *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
-        Ok(Self { state })
+    pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
+        Box::pin(async move {
+            let Parts { store, plugins, upstream, media, config, clock, seed, pepper, disks } = parts;
+            let tables = PreparedTables::of(&config)?.over(&upstream);
+            let state = Arc::new(DriverState {
+                step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
+                store,
+                plugins,
+                upstream,
+                media,
+                config,
+                tables: ArcSwap::from_pointee(tables),
+                clock,
+                seed,
+                pepper,
+                disks,
+                live: LiveTasks::default(),
+                shutdown: watch::Sender::new(ShutdownState::Serving),
+                keys_generation: AtomicU64::new(0),
+                rates: Arc::default(),
+                in_progress: Arc::new(InProgress::default()),
+                call_groups: CallGroups::default(),
+                background: Mutex::default(),
+            });
+            state.recover().await?;
+            state.count_customers();
+            state.look_at_disks().await;
+            let background = vec![
+                tokio::spawn(Arc::clone(&state).run_loop()),
+                tokio::spawn(Arc::clone(&state).run_housekeeping()),
+                tokio::spawn(Arc::clone(&state).watch_disks()),
+                tokio::spawn(Arc::clone(&state).run_webhooks()),
+            ];
+            *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = background;
+            Ok(Self { state })
+        })
     }
 
     /// Switches to other prices, text models and providers, for everything that begins from now on.

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use gatehouse_model::Boxed;
+
 use crate::driver::Driver;
 use crate::state::{DriverState, ShutdownState};
 
@@ -29,18 +31,21 @@ impl Driver {
     /// Refuses new work, waits for work in progress, and stops: up to `steps` for work that the next start can
     /// repeat, up to `calls` beyond that for calls that it may not repeat. The next start finds a call that is
     /// still in flight then as ambiguous.
-    pub async fn stop(&self, steps: Duration, calls: Duration) {
-        let state = &self.state;
-        state.reach(ShutdownState::Stopped);
-        let calls = state.in_progress.wait(&*state.clock, steps, calls).await;
-        if calls > 0 {
-            tracing::warn!(calls, "calls cut short by shutdown");
-        }
-        let background =
-            std::mem::take(&mut *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-        for task in background {
-            task.abort();
-        }
+    pub fn stop(&self, steps: Duration, calls: Duration) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            let state = &self.state;
+            state.reach(ShutdownState::Stopped);
+            let calls = state.in_progress.wait(&*state.clock, steps, calls).await;
+            if calls > 0 {
+                tracing::warn!(calls, "calls cut short by shutdown");
+            }
+            let background = std::mem::take(
+                &mut *state.background.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+            );
+            for task in background {
+                task.abort();
+            }
+        })
     }
 
     /// Ends when the store has failed: the process must stop, and a restart recovers.

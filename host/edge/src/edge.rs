@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_model::{Boxed, Clock, Pepper, Seed};
 use gatehouse_net::{Certificates, ShutdownPhase, TlsError};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -61,7 +61,7 @@ impl Edge {
     /// # Errors
     /// [`Error`] naming the setting that cannot be used; nothing is left listening.
     #[cfg(not(test))]
-    pub async fn start(
+    pub fn start(
         config: Config,
         driver: gatehouse_driver::Driver,
         pepper: Pepper,
@@ -69,8 +69,8 @@ impl Edge {
         seed: Arc<dyn Seed>,
         certificates: Option<Certificates>,
         inherited: Vec<std::net::TcpListener>,
-    ) -> Result<Self, Error> {
-        Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates, inherited).await
+    ) -> Boxed<'static, Result<Self, Error>> {
+        Box::pin(Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates, inherited))
     }
 
     pub(crate) async fn serve(

@@ -6,6 +6,7 @@
 //! never knows HTTP, redb or wasmtime. Every crate may depend on it; it depends on none.
 
 mod apikey;
+mod boxed;
 mod contract;
 mod credits;
 mod customer;
@@ -20,6 +21,7 @@ mod task;
 mod time;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
+pub use boxed::Boxed;
 pub use contract::about::{About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict};
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,

@@ -3,6 +3,7 @@
 //! Knows the listeners and the handler behind each. Knows nothing of their wire formats.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -46,51 +47,53 @@ impl Sandbox {
     ///
     /// # Errors
     /// A port that cannot be bound, a key of the wrong form, or no random source.
-    pub async fn start(settings: Settings) -> io::Result<Self> {
-        let ports = settings.ports;
-        let bind = Listener::bind;
-        let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
-        let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
-        let mut listeners = JoinSet::new();
-        let imagine = imagine::start(&settings, &mut listeners).await?;
-        let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
-        let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
-        let addresses = ContextAddresses {
-            submit: submit.origin.clone(),
-            poll: poll.origin.clone(),
-            delivery: delivery.origin.clone(),
-            samples: samples.origin.clone(),
-            record: context_record.origin.clone(),
-        };
-        let provider = |listener: &Listener, path: &str| {
-            let (origin, record) = (listener.origin.clone(), format!("{}{path}", text_record.origin));
-            TextProvider::new(settings.clone(), TextAddresses { origin, record })
-        };
-        let messages = provider(&messages_listener, "/truth/messages");
-        let chat = provider(&chat_listener, "/truth/chat");
-        let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
-        let midjourney = midjourney::start(&settings, &mut listeners).await?;
-        let veo = veo::start(&settings, &mut listeners).await?;
-        let context = Arc::new(Provider::new(settings, addresses)?);
+    pub fn start(settings: Settings) -> Pin<Box<dyn Future<Output = io::Result<Self>> + Send>> {
+        Box::pin(async move {
+            let ports = settings.ports;
+            let bind = Listener::bind;
+            let (submit, poll) = (bind(ports.submit).await?, bind(ports.poll).await?);
+            let (delivery, samples) = (bind(ports.delivery).await?, bind(ports.samples).await?);
+            let mut listeners = JoinSet::new();
+            let imagine = imagine::start(&settings, &mut listeners).await?;
+            let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
+            let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
+            let addresses = ContextAddresses {
+                submit: submit.origin.clone(),
+                poll: poll.origin.clone(),
+                delivery: delivery.origin.clone(),
+                samples: samples.origin.clone(),
+                record: context_record.origin.clone(),
+            };
+            let provider = |listener: &Listener, path: &str| {
+                let (origin, record) = (listener.origin.clone(), format!("{}{path}", text_record.origin));
+                TextProvider::new(settings.clone(), TextAddresses { origin, record })
+            };
+            let messages = provider(&messages_listener, "/truth/messages");
+            let chat = provider(&chat_listener, "/truth/chat");
+            let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
+            let midjourney = midjourney::start(&settings, &mut listeners).await?;
+            let veo = veo::start(&settings, &mut listeners).await?;
+            let context = Arc::new(Provider::new(settings, addresses)?);
 
-        let (of_context, of_messages, of_chat) =
-            (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat));
-        let context_records = [("/truth", record(move || of_context.record()))];
-        let text_records = [
-            ("/truth/messages", record(move || of_messages.record())),
-            ("/truth/chat", record(move || of_chat.record())),
-        ];
-        let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
-        let sample_files = Samples::new(samples.origin.clone());
-        listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
-        listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
-        listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
-        listeners.spawn(context_record.serve(Arc::new(RecordsEndpoint(context_records))));
-        listeners.spawn(samples.serve(Arc::new(sample_files)));
-        listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
-        listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
-        listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-        Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners })
+            let (of_context, of_messages, of_chat) =
+                (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat));
+            let context_records = [("/truth", record(move || of_context.record()))];
+            let text_records = [
+                ("/truth/messages", record(move || of_messages.record())),
+                ("/truth/chat", record(move || of_chat.record())),
+            ];
+            let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
+            let sample_files = Samples::new(samples.origin.clone());
+            listeners.spawn(submit.serve(Arc::new(SubmitEndpoint(Arc::clone(&context)))));
+            listeners.spawn(poll.serve(Arc::new(PollEndpoint(Arc::clone(&context)))));
+            listeners.spawn(delivery.serve(Arc::new(DeliveryEndpoint(Arc::clone(&context)))));
+            listeners.spawn(context_record.serve(Arc::new(RecordsEndpoint(context_records))));
+            listeners.spawn(samples.serve(Arc::new(sample_files)));
+            listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
+            listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
+            listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
+            Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners })
+        })
     }
 
     /// The addresses of the context-image provider.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::Clock;
+use gatehouse_model::{Boxed, Clock};
 use gatehouse_net::{
     Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
     ShutdownPhase, reached,
@@ -53,7 +53,7 @@ impl AdminServer {
     ///
     /// # Errors
     /// The address cannot be bound, or a certificate file cannot be used (as a [`gatehouse_net::TlsError`] inside).
-    pub async fn start(
+    pub fn start(
         config: &Config,
         limits: ConnectionLimits,
         handshakes: HandshakeLimits,
@@ -61,28 +61,31 @@ impl AdminServer {
         service: Arc<AdminService>,
         probes: Probes,
         clock: Arc<dyn Clock>,
-    ) -> io::Result<Self> {
-        let certificates = config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
-        let certificates = certificates.map_err(io::Error::other)?;
-        let listener = TcpListener::bind(config.listen).await?;
-        let address = listener.local_addr()?;
-        let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
-        let (time, seed) = (Arc::clone(&clock), Arc::clone(&service.seed));
-        let sessions = Arc::new(Sessions::new(address, certificates.is_some(), time, seed));
-        let (time, phase) = (Arc::clone(&clock), watched.clone());
-        let handler = Arc::new(Handler::new(config, tokens, service, probes, sessions, time, phase));
-        let shared = Arc::new(Shared {
-            handler: Arc::clone(&handler),
-            connections: Connections::new(config.connections.get() as usize, MAX_STREAMS),
-            server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
-            handshakes: certificates.clone().map(|certificates| {
-                Handshakes::new(certificates, handshakes, Arc::clone(&clock), watched.clone())
-            }),
-            clock: Arc::clone(&clock),
-            shutdown: watched,
-        });
-        let serving = tokio::spawn(shared.accept(listener));
-        Ok(Self { address, shutdown, serving, handler, clock, certificates })
+    ) -> Boxed<'_, io::Result<Self>> {
+        Box::pin(async move {
+            let certificates =
+                config.tls.as_ref().map(|tls| Certificates::from_files(tls.files())).transpose();
+            let certificates = certificates.map_err(io::Error::other)?;
+            let listener = TcpListener::bind(config.listen).await?;
+            let address = listener.local_addr()?;
+            let (shutdown, watched) = watch::channel(ShutdownPhase::Serving);
+            let (time, seed) = (Arc::clone(&clock), Arc::clone(&service.seed));
+            let sessions = Arc::new(Sessions::new(address, certificates.is_some(), time, seed));
+            let (time, phase) = (Arc::clone(&clock), watched.clone());
+            let handler = Arc::new(Handler::new(config, tokens, service, probes, sessions, time, phase));
+            let shared = Arc::new(Shared {
+                handler: Arc::clone(&handler),
+                connections: Connections::new(config.connections.get() as usize, MAX_STREAMS),
+                server: ConnectionServer::new(limits, Arc::clone(&clock), watched.clone()),
+                handshakes: certificates.clone().map(|certificates| {
+                    Handshakes::new(certificates, handshakes, Arc::clone(&clock), watched.clone())
+                }),
+                clock: Arc::clone(&clock),
+                shutdown: watched,
+            });
+            let serving = tokio::spawn(shared.accept(listener));
+            Ok(Self { address, shutdown, serving, handler, clock, certificates })
+        })
     }
 
     /// Where it listens.

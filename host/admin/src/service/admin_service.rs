@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Clock, Pepper, RequestId, Seed};
+use gatehouse_model::{Boxed, Clock, Pepper, RequestId, Seed};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{AuditQuery, Store, StoreError};
 use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
@@ -57,11 +57,13 @@ impl AdminService {
     ///
     /// # Errors
     /// Why nothing was changed.
-    pub async fn perform(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        if Actor::is_set() {
-            return self.perform_recorded(operation).await;
-        }
-        Actor::present().during(self.perform_recorded(operation)).await
+    pub fn perform(&self, operation: Operation) -> Boxed<'_, Result<OperationResult, OperationError>> {
+        Box::pin(async move {
+            if Actor::is_set() {
+                return self.perform_recorded(operation).await;
+            }
+            Actor::present().during(self.perform_recorded(operation)).await
+        })
     }
 
     async fn perform_recorded(&self, operation: Operation) -> Result<OperationResult, OperationError> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::{ExtractError, Extracted};
 use gatehouse_model::{
-    Accepted, BlobId, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal, Submission,
-    Task, TaskFailure, TaskId, UnixMs, metric,
+    Accepted, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal,
+    Submission, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Fault, Resolved, ServedBy};
 use gatehouse_store::StoreError;
@@ -37,12 +37,14 @@ impl Driver {
     ///
     /// # Errors
     /// [`SubmitError`]; nothing was charged and nothing will happen.
-    pub async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
-        if self.state.has_reached(ShutdownState::Stopped) {
-            return Err(SubmitError::Draining);
-        }
-        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-        detached(body, Box::pin(async move { state.submit(request).await })).await
+    pub fn submit(&self, request: SubmitRequest) -> Boxed<'_, Result<Receipt, SubmitError>> {
+        Box::pin(async move {
+            if self.state.has_reached(ShutdownState::Stopped) {
+                return Err(SubmitError::Draining);
+            }
+            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+            detached(body, Box::pin(async move { state.submit(request).await })).await
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Context, TextRequest};
+use gatehouse_model::{Boxed, Context, TextRequest};
 use gatehouse_runtime::{PreparedText, ServedBy, Version};
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
@@ -33,14 +33,16 @@ impl Driver {
     ///
     /// # Errors
     /// [`TextError`]; nothing was charged.
-    pub async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
-        if self.state.has_reached(ShutdownState::Stopped) {
-            return Err(SubmitError::Draining.into());
-        }
-        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-        let in_progress = state.in_progress.begin_text();
-        // It has some 13 KB, and is handed on several times before it runs.
-        detached(body, Box::pin(state.complete(request, in_progress))).await
+    pub fn complete(&self, request: CompletionRequest) -> Boxed<'_, Result<CompletionResponse, TextError>> {
+        Box::pin(async move {
+            if self.state.has_reached(ShutdownState::Stopped) {
+                return Err(SubmitError::Draining.into());
+            }
+            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+            let in_progress = state.in_progress.begin_text();
+            // It has some 13 KB, and is handed on several times before it runs.
+            detached(body, Box::pin(state.complete(request, in_progress))).await
+        })
     }
 }
 

@@ -244,7 +244,8 @@ fn texts<'a>(chunk: &Object<'a>, choices: &[&'a RawValue]) -> Vec<JsonString<'a>
     let delta = Object::parse(choice.get()).and_then(|choice| choice.object("delta")).unwrap_or_default();
     let written = ["content", "reasoning_content", "reasoning"].iter().find_map(|name| delta.string(name));
     // Nothing else was written that would have to be counted, and no call begins.
-    let written = written.filter(|text| delta.get("tool_calls").is_none() && output_bytes(&delta) == text.len());
+    let written =
+        written.filter(|text| delta.get("tool_calls").is_none() && output_bytes(&delta) == text.len());
     written.into_iter().chain(written.and_then(|_| chunk.string("obfuscation"))).collect()
 }
 

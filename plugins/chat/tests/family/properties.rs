@@ -158,7 +158,8 @@ fn text_chunk(field: &str, text: &str, padding: Option<&str>, others: u8, escape
     let finish = if others == 1 { r#","finish_reason":"stop""# } else { "" };
     let role = if others == 2 { r#""role":"assistant","# } else { "" };
     let refusal = if others == 3 { r#","refusal":"no""# } else { "" };
-    let padding = padding.map(|padding| format!(r#","obfuscation":{}"#, written(padding))).unwrap_or_default();
+    let padding =
+        padding.map(|padding| format!(r#","obfuscation":{}"#, written(padding))).unwrap_or_default();
     let delta = format!(r#"{{{role}"{field}":{}{refusal}}}"#, written(text));
     let index = usize::from(others == 4);
     let data = format!(r#"{{"id":"c","choices":[{{"index":{index},"delta":{delta}{finish}}}]{padding}}}"#);

@@ -114,7 +114,14 @@ impl Translation for FromMessages {
 
 impl FromMessages {
     pub(crate) fn new(state: State) -> Self {
-        Self { state, counts: TokenCounts::default(), open: None, begun: false, early: None, repeated: Repeated::default() }
+        Self {
+            state,
+            counts: TokenCounts::default(),
+            open: None,
+            begun: false,
+            early: None,
+            repeated: Repeated::default(),
+        }
     }
 
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {

@@ -156,7 +156,10 @@ mod tests {
             let text = Object::parse(&read).unwrap().string("text").unwrap();
             assert_eq!(repeated.write(&read), None);
             repeated.learn(&read, &[text], &read);
-            assert_eq!(repeated.template.as_ref().is_some_and(|kept| kept.texts(&read).is_some()), number < 4);
+            assert_eq!(
+                repeated.template.as_ref().is_some_and(|kept| kept.texts(&read).is_some()),
+                number < 4
+            );
         }
     }
 }
