@@ -88,9 +88,23 @@ impl Scene {
         self.gateway.account_without_holds("main").await["spent"].as_i64().expect("an amount")
     }
 
+    /// The sum of a counter over its labels.
+    pub(crate) async fn counter(&self, name: &str) -> u64 {
+        let metrics = gatehouse_harness::send(self.gateway.admin(), "GET", "/metrics", &[], "").await;
+        let page = String::from_utf8_lossy(&metrics.body).into_owned();
+        let values =
+            page.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('{')?.split(' ').nth(1));
+        values.map(|value| value.parse::<u64>().expect("a count")).sum()
+    }
+
     /// Sends a request, and does not wait for the answer.
     pub(crate) async fn send(&self, client: Wire, body: &Value) -> Receiving {
-        let bearer = self.caller.bearer();
+        self.send_as(&self.caller, client, body).await
+    }
+
+    /// The same with another key.
+    pub(crate) async fn send_as(&self, caller: &Caller, client: Wire, body: &Value) -> Receiving {
+        let bearer = caller.bearer();
         let headers = [
             ("authorization", bearer.as_str()),
             ("x-response-format", "bare"),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Boxed, Clock, Pepper, Seed};
+use gatehouse_model::{Clock, Pepper, Seed};
 use gatehouse_net::{Certificates, ShutdownPhase, TlsError};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -69,7 +69,7 @@ impl Edge {
         seed: Arc<dyn Seed>,
         certificates: Option<Certificates>,
         inherited: Vec<std::net::TcpListener>,
-    ) -> Boxed<'static, Result<Self, Error>> {
+    ) -> gatehouse_model::Boxed<'static, Result<Self, Error>> {
         Box::pin(Self::serve(config, Arc::new(driver), pepper, clock, seed, certificates, inherited))
     }
 

@@ -159,6 +159,12 @@ pub struct PreparedText {
     pub instance: Option<Box<RequestInstance>>,
 }
 
+impl PreparedText {
+    pub(crate) fn without_instance(prepared: Prepared) -> Self {
+        Self { prepared, instance: None }
+    }
+}
+
 /// The instance that prepared a text request, for the call that translates its answer: to make another one costs as much
 /// as that call. And the permit to keep one, which a stream keeps to its end.
 pub struct RequestInstance {

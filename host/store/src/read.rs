@@ -104,29 +104,15 @@ impl Store {
         self.read(|txn| find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0)))
     }
 
-    /// The last lines of the audit record, newest first; with `task`, those about it alone.
+    /// The last lines of the audit record, newest first; with `task`, those about it alone. That may read the whole
+    /// record: [`Store::list_audit`] reads a bounded part.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        self.audit_lines(limit, |record| task.is_none() || record.task == task)
-    }
-
-    /// The same without the lines of operators' requests: what the gateway decided by itself.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn decisions(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        self.audit_lines(limit, |record| record.request.is_none() && (task.is_none() || record.task == task))
-    }
-
-    fn audit_lines(
-        &self,
-        limit: usize,
-        takes: impl Fn(&AuditRecord) -> bool,
-    ) -> Result<Vec<AuditRecord>, StoreError> {
+        let takes = |record: &AuditRecord| task.is_none() || record.task == task;
         // An unreadable row may be one of them, so it must not be skipped.
-        let wanted = |record: &Result<AuditRecord, _>| record.as_ref().map_or(true, &takes);
+        let wanted = |record: &Result<AuditRecord, _>| record.as_ref().map_or(true, takes);
         self.read(|txn| {
             let table = txn.open_table(layout::AUDIT)?;
             let audit_records = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));

@@ -77,6 +77,10 @@ fn open_streams_of_one_customer_leave_some_to_others() {
         }
         let eighth = scene.send(Wire::Chat, &stalled).await.end().await;
         assert_eq!(eighth.status, 503, "{eighth:?}");
+        let mut asked = stalled.clone();
+        asked["dry_run"] = true.into();
+        let priced = scene.send(Wire::Chat, &asked).await.end().await;
+        assert_eq!(priced.status, 200, "to ask for a price opens no stream: {priced:?}");
         let headers = [("x-response-format", "bare"), ("content-type", "application/json")];
         let body = request(Wire::Chat, "hello", true).to_string();
         let answer = other.send("POST", Wire::Chat.path(), &headers, body).await;

@@ -7,12 +7,7 @@ use crate::scene::{Scene, Wire, request};
 
 /// Instances made so far, of all families.
 async fn made(scene: &Scene) -> u64 {
-    let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
-    let page = String::from_utf8_lossy(&metrics.body).into_owned();
-    page.lines()
-        .filter_map(|line| line.strip_prefix("gatehouse_plugin_instances_total{")?.split(' ').nth(1))
-        .map(|made| made.parse::<u64>().expect("a count"))
-        .sum()
+    scene.counter("gatehouse_plugin_instances_total").await
 }
 
 async fn check(scene: &Scene, what: &str, client: Wire, body: &Value, expected: u64) {

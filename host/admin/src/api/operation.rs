@@ -105,11 +105,14 @@ pub enum Operation {
     Audit {
         /// Only lines about this task.
         task: Option<TaskId>,
-        /// At most this many.
+        /// At most this many, and at most 1,000.
         limit: u32,
         /// Lines of operators' requests, too; without it, what the gateway decided by itself.
         #[serde(default)]
         requests: bool,
+        /// Only lines below this number: the `next` of the answer before.
+        #[serde(default)]
+        cursor: Option<u64>,
     },
     /// Reads the configuration again and switches to it, or changes nothing.
     Reload,

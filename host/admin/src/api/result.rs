@@ -55,6 +55,9 @@ pub enum OperationResult {
     Audit {
         /// The lines.
         notes: Vec<AuditNote>,
+        /// Where to go on for older ones; `None` after the oldest.
+        #[serde(default)]
+        next: Option<u64>,
     },
     /// A component passed every stage of deployment but the switch, which was not wanted.
     PluginChecked {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatehouse_driver::Driver;
 use gatehouse_model::{Boxed, Clock, Pepper, RequestId, Seed};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::{Store, StoreError};
+use gatehouse_store::{AuditQuery, Store, StoreError};
 use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
@@ -126,7 +126,10 @@ impl AdminService {
             Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
             Operation::Webhook { request } => self.webhook_request(request).await,
             Operation::Doctor => self.examine().await,
-            Operation::Audit { task, limit, requests } => self.read_audit(task, limit, requests).await,
+            Operation::Audit { task, limit, requests, cursor } => {
+                let query = AuditQuery { task, decisions: !requests, ..AuditQuery::default() };
+                self.read_audit(query, cursor, limit).await
+            }
             // The listener answers it; without one there is nothing to log in to.
             Operation::ConsoleLink { .. } => {
                 Err(OperationError::Refused("only a running gateway has a console".to_owned()))

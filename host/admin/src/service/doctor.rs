@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::TaskId;
 use gatehouse_store::{AuditQuery, RowPage};
 use gatehouse_tasks::{AuditRecord, Report};
 
 use super::admin_service::{AdminService, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
 use crate::api::result::{AuditNote, Examination, OperationResult};
+
+/// Lines in one answer.
+const MAX_LINES: usize = 1_000;
+/// Pages of the record that are read for one answer, each a bounded number of rows under a snapshot of its own.
+const MAX_PAGES: usize = 50;
 
 impl AdminService {
     pub(super) async fn examine(&self) -> Result<OperationResult, OperationError> {
@@ -46,20 +50,26 @@ impl AdminService {
         self.store.list_audit(query, before, limit).await.map_err(store_failed)
     }
 
+    /// Lines of the audit record, newest first, below the number `cursor`. Where most lines are left out by the filter,
+    /// fewer than `limit` may come although more follow.
     pub(super) async fn read_audit(
         &self,
-        task: Option<TaskId>,
+        query: AuditQuery,
+        mut cursor: Option<u64>,
         limit: u32,
-        requests: bool,
     ) -> Result<OperationResult, OperationError> {
-        let (store, limit) = (self.store.clone(), usize::try_from(limit).unwrap_or(usize::MAX));
-        let notes = on_blocking_thread(move || {
-            if requests { store.audit(task, limit) } else { store.decisions(task, limit) }
-        })
-        .await?
-        .map_err(store_failed)?;
-        let notes = notes.into_iter().map(|note| AuditNote { at: note.at, task: note.task, text: note.text });
-        Ok(OperationResult::Audit { notes: notes.collect() })
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_LINES);
+        let mut notes = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let page = self.audit_page(query.clone(), cursor, limit - notes.len()).await?;
+            let lines = page.rows.into_iter().map(|(_, line)| line);
+            notes.extend(lines.map(|AuditRecord { at, task, text, .. }| AuditNote { at, task, text }));
+            cursor = page.next;
+            if cursor.is_none() || notes.len() >= limit {
+                break;
+            }
+        }
+        Ok(OperationResult::Audit { notes, next: cursor })
     }
 }
 

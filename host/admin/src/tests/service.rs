@@ -1,6 +1,7 @@
 //! Operations on a store: each change is visible afterwards, each wrong input is refused.
 
-use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, RequestId, UnixMs};
+use gatehouse_tasks::{AuditedRequest, Command};
 
 use super::{open, service};
 use crate::{NewKey, Operation, OperationError, OperationResult};
@@ -94,4 +95,49 @@ async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     service.perform(Operation::KeyRevoke { key: key.id }).await.unwrap();
     assert_eq!(count(service.perform(list(false)).await.unwrap()), 0);
     assert_eq!(count(service.perform(list(true)).await.unwrap()), 1);
+}
+
+fn line() -> AuditedRequest {
+    AuditedRequest {
+        id: RequestId::from_bits(7),
+        who: "operator token".to_owned(),
+        role: "operator".to_owned(),
+        address: "127.0.0.1".to_owned(),
+        operation: "rotateKey".to_owned(),
+        object: "keys/1".to_owned(),
+        status: 200,
+        reason: String::new(),
+        changes: Vec::new(),
+    }
+}
+
+/// Decisions are found behind more requests than one page of the record reads, and each answer says where to go on.
+#[tokio::test]
+async fn decisions_are_read_with_a_cursor_past_any_number_of_requests() {
+    let (service, _folder) = service();
+    let decide = async |text: &str| {
+        let decision = Command::Audit { task: None, text: text.to_owned(), at: UnixMs(0) };
+        service.store.execute(decision).await.unwrap().unwrap();
+    };
+    decide("first").await;
+    decide("second").await;
+    for _ in 0..2_100 {
+        let audit = Box::new(line());
+        let command = Command::Administer { change: None, audit, idempotency: None, at: UnixMs(0) };
+        service.store.execute_deferred(command).await.unwrap().unwrap();
+    }
+    service.store.flush().await.unwrap();
+    let read = async |limit, requests, cursor| {
+        let operation = Operation::Audit { task: None, limit, requests, cursor };
+        let OperationResult::Audit { notes, next } = service.perform(operation).await.unwrap() else {
+            panic!("not an audit")
+        };
+        (notes.into_iter().map(|note| note.text).collect::<Vec<_>>(), next)
+    };
+    assert_eq!(read(9, false, None).await, (vec!["second".to_owned(), "first".to_owned()], None));
+    let (texts, next) = read(1, false, None).await;
+    assert_eq!((texts, next.is_some()), (vec!["second".to_owned()], true));
+    assert_eq!(read(1, false, next).await, (vec!["first".to_owned()], None));
+    let (texts, next) = read(u32::MAX, true, None).await;
+    assert_eq!((texts.len(), next.is_some()), (1_000, true), "an answer has an end");
 }

@@ -24,8 +24,10 @@ pub(crate) async fn show(
     let task: Option<TaskId> = (!wanted.is_empty()).then(|| wanted.parse()).transpose().map_err(|error| {
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("task: {error}, got {wanted:?}"))
     })?;
-    let result = pages.service.perform(Operation::Audit { task, limit: LINES, requests: true }).await?;
-    let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
+    let read = Operation::Audit { task, limit: LINES, requests: true, cursor: None };
+    let OperationResult::Audit { notes, next } = pages.service.perform(read).await? else {
+        return Err(PageError::unexpected());
+    };
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/audit", "Audit");
     Ok(shell.page(StatusCode::OK, &html! {
         div.title {
@@ -59,9 +61,17 @@ pub(crate) async fn show(
                     }
                 }
             }
-            @if notes.len() >= LINES as usize { p.muted { "The last " (LINES) " lines. Older ones: " code { "gatehouse audit --limit N" } } }
+        }
+        @if let Some(next) = next {
+            p.muted { "Older lines: " code { (older(task, next)) } }
         }
     }))
+}
+
+/// The command that goes on where the page ends.
+fn older(task: Option<TaskId>, next: u64) -> String {
+    let of_task = task.map(|task| format!(" --task {task}")).unwrap_or_default();
+    format!("gatehouse audit --requests{of_task} --cursor {next}")
 }
 
 /// The export of the admin API, with every line's request, of the same filter.

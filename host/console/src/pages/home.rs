@@ -183,9 +183,10 @@ async fn of_webhooks(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
 
 /// Decisions the gateway took without all facts.
 async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
-    let result =
-        pages.service.perform(Operation::Audit { task: None, limit: AUDIT_LINES, requests: true }).await?;
-    let OperationResult::Audit { notes } = result else { return Err(PageError::unexpected()) };
+    let read = Operation::Audit { task: None, limit: AUDIT_LINES, requests: true, cursor: None };
+    let OperationResult::Audit { notes, .. } = pages.service.perform(read).await? else {
+        return Err(PageError::unexpected());
+    };
     let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && note.task.is_some());
     let notice = |note: gatehouse_admin::AuditNote| Notice {
         tone: Tone::Info,

@@ -1,5 +1,6 @@
 //! A submission that only asks: the whole path of a real one, its errors included, up to the price and what its sources
-//! tell. Then everything is dropped. No task, no hold and no call of a provider comes of it.
+//! tell. Then everything is dropped. No task, no hold and no call of a provider comes of it. Where only the price is asked,
+//! nobody is known who pays: rates, balance and quota do not matter, and no source is looked at.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,8 @@ const MAX_STEPS: u32 = 8;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Driver {
-    /// What a submission would come to.
+    /// What a submission would come to. Where only its price is asked ([`crate::CheckedBody::for_price`]), its key names the
+    /// customer whose tasks and names it refers to, and need not exist.
     ///
     /// # Errors
     /// [`SubmitError`], as for the submission itself.
@@ -52,10 +54,13 @@ struct Judged {
 impl DriverState {
     async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
         let now = self.now();
-        let idempotency = self.idempotency(&request, now).await?;
-        // A receipt that is there already changes nothing; a conflict is an error here too.
-        self.first_receipt(idempotency.as_ref(), now)?;
-        self.check_disks()?;
+        let has_payer = !request.body.is_price_only();
+        if has_payer {
+            let idempotency = self.idempotency(&request, now).await?;
+            // A receipt that is there already changes nothing; a conflict is an error here too.
+            self.first_receipt(idempotency.as_ref(), now)?;
+            self.check_disks()?;
+        }
         let found = self.resolve(&request)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let refers = self.references(&request, &found, &cut.json).await?;
@@ -64,13 +69,13 @@ impl DriverState {
             let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
             let parent = refers.tasks.first().cloned();
             let found = if joins { self.version_of_parent(&request, found, &refers).await? } else { found };
-            if !joins {
+            if !joins && has_payer {
                 self.check_pace(&found.model, &request.key.customer)?;
             }
             let seed = self.seed.next_u64();
             let (resolved, accepted, blobs) =
                 self.ask_plugin(&request, found, refers, cut, seed, now).await?;
-            if joins {
+            if joins && has_payer {
                 check_join(&accepted, parent.as_ref())?;
             }
             let judged = Judged { resolved, accepted, blobs, joins, seed };
@@ -89,16 +94,15 @@ impl DriverState {
         now: UnixMs,
     ) -> Result<DryRun, SubmitError> {
         let accepted = &judged.accepted;
-        if accepted.model != judged.resolved.model && !may_use(&request.key, &accepted.model, &accepted.model)
-        {
-            return Err(SubmitError::ModelForbidden(accepted.model.clone()));
+        let has_payer = !request.body.is_price_only();
+        if has_payer {
+            self.check_use(request, &judged)?;
         }
-        let model = accepted.model.as_str();
-        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
-        request.rates.set(&rates);
-        outcome.map_err(SubmitError::RateLimited)?;
         let Quote { key, unit, total } = self.quote(accepted)?;
-        self.check_funds(&request.key, total, (!judged.joins).then_some(model), now)?;
+        if has_payer {
+            let model = (!judged.joins).then_some(accepted.model.as_str());
+            self.check_funds(&request.key, total, model, now)?;
+        }
         let charge = DryRunCharge {
             keys: accepted.charge.keys.clone(),
             key,
@@ -110,10 +114,21 @@ impl DriverState {
         let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
         let failure = match accepted.doomed.clone() {
             Some(failure) => Some(failure.into()),
-            None if judged.joins => None,
+            None if judged.joins || !has_payer => None,
             None => self.early_failure(request, judged, adopted, now).await,
         };
         Ok(DryRun { model, charges: vec![charge], sum: total, at_most: false, expected_ms, failure })
+    }
+
+    /// Whether the key may use the model that the plugin has chosen, as often as it does.
+    fn check_use(&self, request: &SubmitRequest, judged: &Judged) -> Result<(), SubmitError> {
+        let model = judged.accepted.model.as_str();
+        if model != judged.resolved.model && !may_use(&request.key, model, model) {
+            return Err(SubmitError::ModelForbidden(model.to_owned()));
+        }
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
+        request.rates.set(&rates);
+        outcome.map_err(SubmitError::RateLimited)
     }
 
     /// Whether the key may have one more request of `model` open (none: it opens nothing), and customer and key could

@@ -2,6 +2,5 @@
 
 pub(crate) mod dry_run;
 pub(crate) mod join;
-mod price;
 pub(crate) mod references;
 pub(crate) mod submission;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Boxed, Context, KeyId, TextRequest};
+use gatehouse_model::{Boxed, Context, TextRequest};
 use gatehouse_runtime::{PreparedText, ServedBy, Version};
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
@@ -74,7 +74,7 @@ impl DriverState {
             route: model.route.clone(),
         };
         let (version, PreparedText { prepared, instance }) =
-            self.prepare(&request.key.id, &version, &cx, text_request).await?;
+            self.prepare(&request, &version, &cx, text_request).await?;
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model, &prepared).map(CompletionResponse::DryRun);
         }
@@ -240,12 +240,13 @@ impl DriverState {
 
     async fn prepare(
         &self,
-        key: &KeyId,
+        request: &CompletionRequest,
         version: &Arc<Version>,
         cx: &Context,
-        request: TextRequest,
+        text_request: TextRequest,
     ) -> Result<(Arc<Version>, PreparedText), SubmitError> {
-        match self.plugins.for_key(key).prepare_text(version, cx.clone(), request).await {
+        let (plugins, only_asks) = (self.plugins.for_key(&request.key.id), request.body.is_dry_run());
+        match plugins.prepare_text(version, cx.clone(), text_request, only_asks).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
             Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),

@@ -12,7 +12,7 @@ use super::args::key::KeyCommand;
 use super::args::plugin::PluginCommand;
 use super::args::price::PricesCommand;
 use super::args::provider::ProviderCommand;
-use super::args::task::{RECONCILE_HELP, ReconcileArgs, TasksArgs};
+use super::args::task::{AuditArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
 
@@ -113,22 +113,6 @@ pub(crate) struct ServeArgs {
     pub(crate) tls_self_signed: bool,
 }
 
-/// Selection of audit lines.
-#[derive(Debug, Args)]
-pub(crate) struct AuditArgs {
-    /// Only lines about this task
-    #[arg(long)]
-    pub(crate) task: Option<TaskId>,
-    /// At most this many lines
-    #[arg(long, default_value_t = 50)]
-    pub(crate) limit: u32,
-    /// Also what operators did
-    #[arg(long)]
-    pub(crate) requests: bool,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-}
-
 /// Commands about the console.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConsoleCommand {
@@ -191,7 +175,8 @@ mod tests {
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
             ("gatehouse doctor --json", true),
-            ("gatehouse audit --limit 5 --json", true),
+            ("gatehouse audit --limit 5 --cursor 812 --json", true),
+            ("gatehouse audit --cursor x", false),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse console link", true),

@@ -19,10 +19,7 @@ const NO_OPERATION: &str = "this command has no operation";
 pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
-        Command::Audit(args) => Ok((
-            Operation::Audit { task: args.task, limit: args.limit, requests: args.requests },
-            args.output,
-        )),
+        Command::Audit(args) => Ok(task::audit(args)),
         Command::Key(command) => Ok(key::operation(command)),
         Command::Customer(command) => Ok(customer::operation(command)),
         Command::Webhook(command) => Ok(webhook::operation(command)),

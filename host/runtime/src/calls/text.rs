@@ -56,7 +56,8 @@ type Translated = Result<Chunk, TextFailure>;
 
 impl PluginService {
     /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
-    /// answer: that of a stream as one of the open streams, that of any other request as one of a few.
+    /// answer: that of a stream as one of the open streams, that of any other request as one of a few. A request that
+    /// `only_asks` has no answer: nothing of it is kept, and it takes no stream's permit.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer; [`Fault::Busy`] also when the limit of open streams is reached, or the
@@ -66,6 +67,7 @@ impl PluginService {
         version: &Arc<Version>,
         cx: Context,
         request: TextRequest,
+        only_asks: bool,
     ) -> Result<ServedBy<Result<PreparedText, Refusal>>, Fault> {
         let surface = request.surface.clone();
         let standby = self.standby(version).filter(|standby| standby.serves_text(&surface));
@@ -78,6 +80,9 @@ impl PluginService {
                 let origin = self.new_work(&cx, request.body.len());
                 let (serving, service) = (Arc::clone(&version), self.clone());
                 let prepare = move |_: &Version| {
+                    if only_asks {
+                        return Ok(serving.prepare(&cx, request)?.map(PreparedText::without_instance));
+                    }
                     let permit = |streaming| service.instance_permits(streaming).take(&cx.customer);
                     serving.prepare_and_keep(&cx, request, permit)
                 };

@@ -68,6 +68,8 @@ impl KeyState {
 pub struct AuditQuery {
     /// Only about this task.
     pub task: Option<TaskId>,
+    /// Only what the gateway decided by itself, no requests.
+    pub decisions: bool,
     /// Only requests of one of these operations; empty for all lines.
     pub operations: Vec<String>,
     /// Only requests about this object, or about what is below it.
@@ -233,6 +235,7 @@ impl AuditQuery {
             object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.task.is_none_or(|task| record.task == Some(task))
+            && !(self.decisions && request.is_some())
             && (self.operations.is_empty()
                 || request.is_some_and(|request| self.operations.contains(&request.operation)))
             && self

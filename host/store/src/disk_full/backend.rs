@@ -2,10 +2,11 @@
 
 use std::io;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{BackendError, StorageBackend};
 
+use crate::disk_full::unsynced::{Change, Unsynced};
 use crate::disk_full::wait::DiskWait;
 
 /// See [`DiskWait`].
@@ -13,11 +14,33 @@ use crate::disk_full::wait::DiskWait;
 pub(crate) struct WaitingBackend<B> {
     inner: B,
     wait: Arc<DiskWait>,
+    /// Locked for the whole of a change, so that it has the order of the file.
+    unsynced: Mutex<Unsynced>,
 }
 
-impl<B> WaitingBackend<B> {
+impl<B: StorageBackend> WaitingBackend<B> {
     pub(crate) fn new(inner: B, wait: Arc<DiskWait>) -> Self {
-        Self { inner, wait }
+        Self { inner, wait, unsynced: Mutex::default() }
+    }
+
+    fn unsynced(&self) -> MutexGuard<'_, Unsynced> {
+        // What has panicked is the file, whose store then fails.
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make(&self, change: &Change<'_>) -> io::Result<()> {
+        match *change {
+            Change::SetLen(len) => self.inner.set_len(len),
+            // Half of a write that found no room may have arrived; the same bytes are written over it.
+            Change::Write(offset, data) => self.inner.write(offset, data),
+        }
+    }
+
+    fn change(&self, change: &Change<'_>) -> io::Result<()> {
+        let mut unsynced = self.unsynced();
+        self.wait.change(|| self.make(change))?;
+        unsynced.add(change);
+        Ok(())
     }
 }
 
@@ -31,17 +54,34 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.wait.change(|| self.inner.set_len(len))
+        self.change(&Change::SetLen(len))
     }
 
-    // A failed sync may have dropped what it was to make sure, so it is never tried again.
+    // Some file systems find a place for the bytes only now. What a failed sync was to make sure may be dropped, and the
+    // next sync would not say so: all of it is made again first. Where that is too much to keep, the store fails, and its
+    // next start goes on from the last commit. So it does where the file has grown within a transaction: redb makes sure of
+    // that while it holds what every read needs, and a wait there would hold up all readers.
     fn sync_data(&self) -> io::Result<()> {
-        self.inner.sync_data()
+        let mut unsynced = self.unsynced();
+        if unsynced.is_complete() && !unsynced.ends_with_length() {
+            let mut has_failed = false;
+            self.wait.change(|| {
+                if has_failed {
+                    unsynced.repeat(|change| self.make(&change))?;
+                }
+                let synced = self.inner.sync_data();
+                has_failed |= synced.is_err();
+                synced
+            })?;
+        } else {
+            self.inner.sync_data()?;
+        }
+        unsynced.clear();
+        Ok(())
     }
 
-    // Half of a write that found no room may have arrived; the same bytes are written over it.
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.wait.change(|| self.inner.write(offset, data))
+        self.change(&Change::Write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -42,6 +42,8 @@ pub enum DiskFault {
     Ask(Ask),
     /// The disk is full: what lies in a block that was written before is written, and nothing else.
     Full,
+    /// The disk is full, which only a sync tells: it drops everything that was changed from the moment this was set.
+    FullAtSync,
 }
 
 impl fmt::Debug for DiskFault {
@@ -55,6 +57,7 @@ impl fmt::Debug for DiskFault {
             Self::Read(ahead) => write!(f, "Read({ahead})"),
             Self::Ask(_) => f.write_str("Ask"),
             Self::Full => f.write_str("Full"),
+            Self::FullAtSync => f.write_str("FullAtSync"),
         }
     }
 }
@@ -102,6 +105,8 @@ struct State {
     tripped: Option<Access>,
     /// The blocks that have room on the disk: a longer file has holes at first.
     blocks: HashSet<u64>,
+    /// What a sync that finds no room goes back to.
+    before: Vec<u8>,
 }
 
 fn blocks(offset: u64, length: usize) -> std::ops::Range<u64> {
@@ -129,7 +134,12 @@ impl Disk {
 
     /// From now on it works like that.
     pub fn break_by(&self, fault: DiskFault) {
-        *self.fault() = fault;
+        let mut current = self.fault();
+        if matches!(fault, DiskFault::FullAtSync) {
+            let mut state = self.state();
+            state.before = state.bytes.clone();
+        }
+        *current = fault;
     }
 
     /// Notes in the log that so many batches were acknowledged.
@@ -243,6 +253,11 @@ impl StorageBackend for Disk {
             | DiskFault::Read(_) => {}
             DiskFault::FailSync => return Err(io::Error::other("the disk is on fire")),
             DiskFault::PanicSync => panic!("the disk fell over"),
+            DiskFault::FullAtSync => {
+                let mut state = self.state();
+                state.bytes = state.before.clone();
+                return Err(io::ErrorKind::StorageFull.into());
+            }
             DiskFault::Gate(arrived, go_on) => {
                 // The test that set the gate may be gone.
                 let _ = arrived.send(());

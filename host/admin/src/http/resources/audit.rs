@@ -183,6 +183,7 @@ fn query(call: &Call) -> Result<AuditQuery, ApiError> {
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
     Ok(AuditQuery {
         task: task.transpose()?,
+        decisions: false,
         operations: call.query.all("operation"),
         object: text("object"),
         who: text("who"),

@@ -41,7 +41,7 @@ pub(super) async fn price(
             let body = checked(body, model).await?;
             let request = SubmitRequest { key, surface, parent, body, idempotency: None, rates };
             let implied = model.map(|_| route.pattern);
-            context.backend.price(request).await.map_err(|error| jobs::submit_refusal(error, implied))
+            context.backend.dry_run(request).await.map_err(|error| jobs::submit_refusal(error, implied))
         }
         Endpoint::Text => {
             let body = checked(body, None).await?;

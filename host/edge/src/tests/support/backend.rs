@@ -116,9 +116,6 @@ impl ScriptedBackend {
             None => Ok(dry_run(ChargeUnit::Unit, 3, false)),
         }
     }
-    pub(crate) async fn price(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
-        self.dry_run(request).await
-    }
     /// A task that has made 12 % waits as third, and one of 13 % as fourth, nobody knows how long.
     #[expect(clippy::unused_self, reason = "the driver's signature")]
     pub(crate) fn queue_estimate(&self, task: &Task) -> Option<QueueEstimate> {

@@ -1,4 +1,4 @@
-//! Commands about tasks: their options, and the operations that they mean.
+//! Commands about tasks and what was decided about them: their options, and the operations that they mean.
 
 use clap::{Args, ValueEnum};
 use gatehouse_admin::{AdoptedReply, Operation, RulingWord, TaskRuling};
@@ -30,6 +30,25 @@ pub(crate) struct TasksArgs {
     /// How many lines, at most 1000
     #[arg(long, default_value_t = 50)]
     limit: u32,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Selection of audit lines.
+#[derive(Debug, Args)]
+pub(crate) struct AuditArgs {
+    /// Only lines about this task
+    #[arg(long)]
+    task: Option<TaskId>,
+    /// How many lines, at most 1000
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    /// Also what operators did
+    #[arg(long)]
+    requests: bool,
+    /// Go on where the command before ended
+    #[arg(long, value_name = "NUMBER")]
+    cursor: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -70,6 +89,11 @@ enum Ruling {
 pub(in crate::commands) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
     let TasksArgs { ambiguous, status, account, limit, output } = args;
     (Operation::TaskList { ambiguous, status, customer: account.map(CustomerId), limit }, output)
+}
+
+pub(in crate::commands) fn audit(args: AuditArgs) -> (Operation, OutputArgs) {
+    let AuditArgs { task, limit, requests, cursor, output } = args;
+    (Operation::Audit { task, limit, requests, cursor }, output)
 }
 
 /// # Errors

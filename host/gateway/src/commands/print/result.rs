@@ -28,7 +28,7 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         }
         OperationResult::Keys { keys } => key::list(out, keys),
         OperationResult::Examined(examination) => examined(out, examination),
-        OperationResult::Audit { notes } => audit(out, notes),
+        OperationResult::Audit { notes, next } => audit(out, notes, *next),
         OperationResult::PluginChecked { plugin, stages: all, defaults } => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
@@ -109,12 +109,13 @@ fn examined(out: &mut dyn Write, examination: &Examination) -> io::Result<()> {
     examination.findings.iter().try_for_each(|finding| writeln!(out, "  {finding}"))
 }
 
-fn audit(out: &mut dyn Write, notes: &[AuditNote]) -> io::Result<()> {
+fn audit(out: &mut dyn Write, notes: &[AuditNote], next: Option<u64>) -> io::Result<()> {
     let row = |note: &AuditNote| {
         let task = note.task.map_or_else(|| "-".to_owned(), |task| task.to_string());
         vec![rfc3339(note.at), task, note.text.clone()]
     };
-    table(out, &["WHEN", "TASK", "WHAT"], notes.iter().map(row))
+    table(out, &["WHEN", "TASK", "WHAT"], notes.iter().map(row))?;
+    next.map_or(Ok(()), |number| writeln!(out, "there are older lines: --cursor {number}"))
 }
 
 fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
@@ -238,6 +239,8 @@ longer-name  0          0         0      0
 WHEN                  TASK  WHAT
 1970-01-01T00:00:00Z  -     it was noticed
 ";
-        assert_eq!(shown(&OperationResult::Audit { notes }), expected);
+        assert_eq!(shown(&OperationResult::Audit { notes: notes.clone(), next: None }), expected);
+        let more = format!("{expected}there are older lines: --cursor 7\n");
+        assert_eq!(shown(&OperationResult::Audit { notes, next: Some(7) }), more);
     }
 }

@@ -143,6 +143,9 @@ async fn the_audit_record_is_read_by_range_and_filter() {
     assert_eq!((numbers(&none, None, 9).await, store.audit_span(none).await.unwrap()), ((vec![], None), 0));
     let of_task = AuditQuery { task: Some(task_id(1)), ..all.clone() };
     assert_eq!(numbers(&of_task, None, 9).await, (vec![50], None));
+    let decisions = AuditQuery { decisions: true, ..all.clone() };
+    assert_eq!(numbers(&decisions, None, 9).await, (vec![50], None));
+    assert_eq!(numbers(&decisions, Some(50), 9).await, (vec![], None));
     let below = AuditQuery { object: Some("keys/1".into()), ..all.clone() };
     assert_eq!(numbers(&below, None, 100).await.0.len(), 17);
     let operations =

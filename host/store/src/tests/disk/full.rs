@@ -1,11 +1,14 @@
 //! A full disk: what is written waits for room and is then there, what can be refused is refused, reads go on, and an
 //! end or a start in the middle finds everything that was acknowledged.
 
+use std::sync::Arc;
+
 use gatehouse_tasks::Command;
 use gatehouse_tasks::sample::START;
 use redb::StorageBackend as _;
 
 use crate::config::Config;
+use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::fault_injection::{Disk, DiskFault};
@@ -21,26 +24,33 @@ fn large(letter: &str) -> Command {
     audit(&letter.repeat(400_000))
 }
 
+/// How a full disk shows, and a command that meets it: a write finds no room, or only the sync of a commit does, and drops
+/// what was written.
+fn full() -> [(DiskFault, Command); 2] {
+    [(DiskFault::Full, large("a")), (DiskFault::FullAtSync, audit("a"))]
+}
+
 /// A store on a disk that is full, with a commit that waits for room.
-async fn on_full_disk() -> (Disk, Store, tokio::task::JoinHandle<Result<(), StoreError>>) {
+async fn on_full_disk(
+    (full, command): (DiskFault, Command),
+) -> (Disk, Store, tokio::task::JoinHandle<Result<(), StoreError>>) {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     begin(&store).await;
     assert!(!store.waits_for_room());
-    disk.break_by(DiskFault::Full);
+    disk.break_by(full);
     let writing = {
         let store = store.clone();
         tokio::spawn(async move {
-            store.execute_when_free(large("a"), Durability::Immediate).await.map(|done| drop(done.unwrap()))
+            store.execute_when_free(command, Durability::Immediate).await.map(|done| drop(done.unwrap()))
         })
     };
     store.until_waiting_for_room().await;
     (disk, store, writing)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_commit_waits_for_room_and_reads_go_on() {
-    let (disk, store, writing) = on_full_disk().await;
+async fn wait_and_go_on(full: (DiskFault, Command)) {
+    let (disk, store, writing) = on_full_disk(full).await;
     assert_eq!(store.execute(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.flush().await, Err(StoreError::NoRoom));
@@ -54,11 +64,29 @@ async fn a_commit_waits_for_room_and_reads_go_on() {
     store.execute(audit("c")).await.unwrap().unwrap();
     assert_eq!(store.audit(None, 9).unwrap().len(), 2);
     assert!(store.examine().unwrap().is_clean());
+
+    // Not only the store's memory has it: a process that is killed now leaves it to the next one.
+    let left = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(Dump::of_store(&left), Dump::of_store(&store));
+    assert!(left.examine().unwrap().is_clean());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_waits_for_room_and_reads_go_on() {
+    for full in full() {
+        wait_and_go_on(full).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_on_a_full_disk_closes_and_opens_again_there() {
-    let (disk, store, writing) = on_full_disk().await;
+    for full in full() {
+        close_and_open(full).await;
+    }
+}
+
+async fn close_and_open(full: (DiskFault, Command)) {
+    let (disk, store, writing) = on_full_disk(full).await;
     let before = Dump::of_store(&store);
     tokio::task::spawn_blocking(move || store.close()).await.unwrap();
     assert!(matches!(writing.await.unwrap(), Err(StoreError::Failed { .. })), "it was never acknowledged");
@@ -74,6 +102,35 @@ async fn a_store_on_a_full_disk_closes_and_opens_again_there() {
     again.break_by(DiskFault::None);
     store.execute(large("a")).await.unwrap().unwrap();
     assert!(store.examine().unwrap().is_clean());
+}
+
+/// A file that has to grow is made sure of while no read can begin: nobody waits there, the store fails, and the next start
+/// has everything that was acknowledged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_cannot_grow_for_sure_fails_the_store() {
+    let disk = Disk::default();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    begin(&store).await;
+    let before = Dump::of_store(&store);
+    disk.break_by(DiskFault::FullAtSync);
+    let error = store.execute(large("a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Failed { .. }) && store.has_failed(), "{error}");
+    store.close();
+    let again = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
+    assert_eq!(Dump::of_store(&again), before);
+    assert!(again.examine().unwrap().is_clean());
+}
+
+/// More bytes than are kept cannot be written again, so their sync is not repeated: its error ends the store.
+#[test]
+fn a_sync_of_too_much_to_write_again_fails() {
+    let (disk, wait) = (Disk::default(), Arc::new(DiskWait::default()));
+    let backend = WaitingBackend::new(disk.clone(), Arc::clone(&wait));
+    let piece = vec![1; 1 << 20];
+    (0..65).for_each(|_| backend.write(0, &piece).unwrap());
+    disk.break_by(DiskFault::FullAtSync);
+    assert_eq!(backend.sync_data().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    assert!(!wait.waits());
 }
 
 #[test]

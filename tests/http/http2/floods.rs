@@ -1,6 +1,6 @@
 //! HTTP/2 floods: frames that cost the client nothing and the gateway something, until the gateway hangs up.
 
-use crate::frames::*;
+use crate::http2::frames::*;
 use crate::{TestGateway, run};
 
 const REFUSED_STREAM: u32 = 7;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::frames::*;
+use crate::http2::frames::*;
 use crate::{TestGateway, run};
 use futures_util::future::join_all;
 
