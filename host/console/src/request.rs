@@ -93,10 +93,10 @@ impl PageRequest {
     ///
     /// # Errors
     /// 400 for a body that is no form.
-    pub(crate) fn form_with_files(&self) -> Result<(Form, Vec<FormFile>), PageError> {
+    pub(crate) async fn form_with_files(&self) -> Result<(Form, Vec<FormFile>), PageError> {
         let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let Some(boundary) = multipart::boundary(kind) else { return Ok((self.form(), Vec::new())) };
-        multipart::parse(&self.body, &boundary).map_err(|why| {
+        multipart::parse(self.body.clone(), &boundary).await.map_err(|why| {
             PageError::new(StatusCode::BAD_REQUEST, format!("the form could not be read: {why}"))
         })
     }

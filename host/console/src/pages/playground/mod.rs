@@ -89,7 +89,7 @@ pub(crate) async fn act(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (mut form, files) = request.form_with_files()?;
+    let (mut form, files) = request.form_with_files().await?;
     let keys = Keys::read(pages, Search::default(), request.now).await?;
     let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key"), keys).await?;
     let unkept = input::keep(pages, &mut form, files).await?;
