@@ -1,5 +1,6 @@
 //! Amounts, counts, moments and digests as people read them. From integers only, never through a float.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use gatehouse_model::{Credits, Digest, UnixMs};
@@ -75,6 +76,19 @@ pub(crate) fn span(span: Duration) -> String {
     }
 }
 
+/// The kind and the end of an id, the whole as its title: what is between is the same for all of a day.
+pub(crate) fn short_id(id: impl Display) -> Markup {
+    let id = id.to_string();
+    html! { code title=(id) { (shortened(&id)) } }
+}
+
+fn shortened(id: &str) -> String {
+    match (id.split_once('_'), id.get(id.len().saturating_sub(8)..)) {
+        (Some((kind, number)), Some(end)) if number.len() > 8 => format!("{kind}…{end}"),
+        _ => id.to_owned(),
+    }
+}
+
 /// A digest's beginning, the whole as its title.
 pub(crate) fn digest(digest: &Digest) -> Markup {
     html! { code title=(digest) { (digest.short()) } }
@@ -83,6 +97,18 @@ pub(crate) fn digest(digest: &Digest) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_told_by_its_kind_and_end() {
+        for (id, expected) in [
+            ("task_01JZ3K8M4N5P6Q7R8S9T0V1W2X", "task…9T0V1W2X"),
+            ("task_12345678", "task_12345678"),
+            ("", ""),
+            ("_\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}a", "_\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}a"),
+        ] {
+            assert_eq!(shortened(id), expected);
+        }
+    }
 
     #[test]
     fn amounts_keep_what_matters() {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::super::customers;
 use super::{ROWS, Wanted};
 use crate::context::PageContext;
-use crate::format::{count, credits, moment};
+use crate::format::{count, credits, moment, short_id};
 use crate::parts::elements::empty;
 
 pub(super) async fn show(
@@ -114,16 +114,9 @@ fn kind(kind: EntryKind) -> &'static str {
 fn purpose(hold: Option<HoldId>) -> Markup {
     html! {
         @match hold {
-            Some(HoldId::Task(task)) => a href={ "/tasks/" (task) } { code { (shortened(&task.to_string())) } },
-            Some(HoldId::Request(request)) => code title=(request) { (shortened(&request.to_string())) },
+            Some(HoldId::Task(task)) => a href={ "/tasks/" (task) } { (short_id(task)) },
+            Some(HoldId::Request(request)) => (short_id(request)),
             None => span.muted { "none" },
         }
     }
-}
-
-/// The end of an id is what tells two of a day apart.
-fn shortened(id: &str) -> String {
-    let kind = id.split_once('_').map_or("", |(kind, _)| kind);
-    let from = id.len().saturating_sub(8);
-    id.get(from..).map_or_else(|| id.to_owned(), |end| format!("{kind}…{end}"))
 }

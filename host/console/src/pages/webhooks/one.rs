@@ -11,7 +11,7 @@ use super::actions;
 use super::list::{last, state};
 use crate::context::PageContext;
 use crate::error::PageError;
-use crate::format::{count, moment, span};
+use crate::format::{count, moment, short_id, span};
 use crate::pages::customers::address;
 use crate::parts::elements::{Confirm, Tone, chip};
 use crate::parts::shell::Shell;
@@ -156,7 +156,7 @@ fn row(delivery: &WebhookDelivery, webhook: &WebhookEndpoint, request: &PageRequ
             td { (moment(delivery.created, now)) }
             td data-label="Event" { (delivery.event.as_str()) }
             td data-label="Task" {
-                @if let Some(task) = delivery.task { a href={ "/tasks/" (task) } { code { (task) } } }
+                @if let Some(task) = delivery.task { a href={ "/tasks/" (task) } { (short_id(task)) } }
                 @else { span.muted { "none" } }
             }
             td.wide data-label="State" { (progress(delivery, now)) }
