@@ -97,11 +97,13 @@ pub(crate) fn check_inventory(about: &About, inventory: &Inventory) -> Result<St
     if providers.is_empty() && prices.is_empty() {
         let present = |name: &&String| inventory.providers.contains(*name);
         let providers: Vec<&str> = about.providers.iter().filter(present).map(String::as_str).collect();
-        let mut note = format!(
-            "providers with an account: {}; price keys with a price: {}",
-            providers.join(", "),
-            about.price_keys.len()
-        );
+        let mut note = match (providers.join(", "), about.price_keys.len()) {
+            // Of a text family, whose models name both.
+            (none, 0) if none.is_empty() => "it needs no provider and no price of its own".to_owned(),
+            (names, prices) => {
+                format!("providers with an account: {names}; price keys with a price: {prices}")
+            }
+        };
         for name in optional {
             note += &format!("; provider {name:?} has no account, what needs it fails");
         }
