@@ -2,8 +2,8 @@
 //! JSON value means. The fields come from `gatehouse_schema`, which also makes the documentation.
 //!
 //! Every field has a control; what a form cannot show is JSON in a text area. The name of a control is the JSON pointer of
-//! its value. A field
-//! that takes the address of a medium has a control for a file beside it. Never validates what the plugin validates: a value is sent as it was typed.
+//! its value. A field that takes the address of a medium has a control for a file beside it. Never validates what the plugin
+//! validates: a value is sent as it was typed.
 
 mod control;
 mod fill;

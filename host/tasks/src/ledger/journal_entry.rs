@@ -118,8 +118,9 @@ impl JournalEntry {
 }
 
 impl EntryKind {
-    /// The word that goes into the chain; never change one.
-    fn as_str(self) -> &'static str {
+    /// The word that goes into the chain and into statements; never change one.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deposit => "deposit",
             Self::Hold => "hold",

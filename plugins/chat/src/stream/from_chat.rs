@@ -79,7 +79,8 @@ impl Translation for FromChat {
             return Ok(());
         }
         let has_begun = matches!(&*self.choices, [choice] if choice.begun);
-        let texts = if has_begun && name.is_none() { texts(&chunk, &choices) } else { vec![] };
+        let is_learned = has_begun && name.is_none() && self.repeated.is_learning();
+        let texts = if is_learned { texts(&chunk, &choices) } else { vec![] };
         let written = self.rewrite(&chunk, choices, out);
         // The chunk may have begun another choice.
         if !texts.is_empty() && self.choices.len() == 1 {

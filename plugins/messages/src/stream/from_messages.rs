@@ -69,12 +69,14 @@ impl Translation for FromMessages {
                 written = fields.get("content_block").map_or(0, opened_with);
             }
             DELTA => {
-                let delta = fields.object("delta").unwrap_or_default();
-                let text = TEXTS.iter().find_map(|name| delta.string(name));
                 written = fields.get("delta").map_or(0, grown_by);
-                // Nothing else was written that would have to be counted.
-                if let Some(text) = text.filter(|text| text.len() == written) {
-                    self.repeated.learn(data, &[text], data);
+                if self.repeated.is_learning() {
+                    let delta = fields.object("delta").unwrap_or_default();
+                    let text = TEXTS.iter().find_map(|name| delta.string(name));
+                    // Nothing else was written that would have to be counted.
+                    if let Some(text) = text.filter(|text| text.len() == written) {
+                        self.repeated.learn(data, &[text], data);
+                    }
                 }
             }
             "content_block_stop" => self.open = None,

@@ -31,9 +31,15 @@ impl Repeated {
         Some((template.write(&texts), texts.first().map_or(0, |text| text.len() as u64)))
     }
 
+    /// Whether an event would still be learned: where not, its texts need not be looked for.
+    #[must_use]
+    pub fn is_learning(&self) -> bool {
+        self.unused < MAX_UNUSED
+    }
+
     /// Learns an event that was parsed and then written, and the texts in both that may differ, in their order.
     pub fn learn(&mut self, read: &str, texts: &[JsonString<'_>], written: &str) {
-        if self.unused < MAX_UNUSED {
+        if self.is_learning() {
             self.template = Template::new(read, texts, written);
             self.unused += 1;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{CustomerId, KeyId, UnixMs};
 use gatehouse_store::StatementRow;
-use gatehouse_tasks::{EntryKind, HoldId};
+use gatehouse_tasks::HoldId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -92,7 +92,7 @@ impl From<StatementRow> for LedgerLine {
         Self {
             number: entry.seq,
             at: entry.at.into(),
-            kind: kind(entry.kind),
+            kind: entry.kind.as_str(),
             customer: entry.customer.0,
             key: entry.key.map(|key| key.0),
             task,
@@ -103,16 +103,6 @@ impl From<StatementRow> for LedgerLine {
             balance_micro: after.map(|after| after.0),
             memo: entry.memo,
         }
-    }
-}
-
-fn kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Deposit => "deposit",
-        EntryKind::Hold => "hold",
-        EntryKind::Join => "join",
-        EntryKind::Release => "release",
-        EntryKind::Settle => "settle",
     }
 }
 

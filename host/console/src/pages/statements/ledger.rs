@@ -1,6 +1,6 @@
 //! The rows of the ledger with the balance after each, and what they come to.
 
-use gatehouse_admin::{EntryKind, HoldId, OperationError, StatementRequest, StatementRow, StatementSums};
+use gatehouse_admin::{HoldId, OperationError, StatementRequest, StatementRow, StatementSums};
 use gatehouse_model::{Credits, UnixMs};
 use maud::{Markup, html};
 
@@ -85,7 +85,7 @@ fn table(rows: &[StatementRow], wanted: &Wanted<'_>, now: UnixMs) -> Markup {
                 } }
                 tbody { @for StatementRow { entry, after } in rows { tr {
                     td { (moment(entry.at, now)) }
-                    td { (kind(entry.kind)) }
+                    td { (entry.kind.as_str()) }
                     td { a href=(customers::address(&entry.customer)) { bdi { (entry.customer) } } }
                     td.less { @if let Some(key) = &entry.key { a href={ "/keys/" (key) } { code { "sk-" (key) "…" } } } }
                     td { (purpose(entry.hold)) }
@@ -97,16 +97,6 @@ fn table(rows: &[StatementRow], wanted: &Wanted<'_>, now: UnixMs) -> Markup {
                 } } }
             }
         }
-    }
-}
-
-fn kind(kind: EntryKind) -> &'static str {
-    match kind {
-        EntryKind::Deposit => "deposit",
-        EntryKind::Hold => "hold",
-        EntryKind::Join => "join",
-        EntryKind::Release => "release",
-        EntryKind::Settle => "settle",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
 use gatehouse_store::AllTasksQuery;
-use gatehouse_tasks::{EntryKind, FieldChange, JournalEntry};
+use gatehouse_tasks::{FieldChange, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -250,13 +250,7 @@ impl From<JournalEntry> for MoneyLine {
         Self {
             number: entry.seq,
             at: entry.at.into(),
-            kind: match entry.kind {
-                EntryKind::Deposit => "deposit",
-                EntryKind::Hold => "hold",
-                EntryKind::Join => "join",
-                EntryKind::Release => "release",
-                EntryKind::Settle => "settle",
-            },
+            kind: entry.kind.as_str(),
             key: entry.key.map(|key| key.0),
             held_micro: entry.movement.reserved.0,
             spent_micro: entry.movement.spent.0,
