@@ -15,7 +15,7 @@ use crate::request::PageRequest;
 /// Lines on one page.
 const LINES: u32 = 100;
 
-/// `GET /audit`, with `task` for the lines about one.
+/// `GET /audit`, with `task` for the lines about one, and `before`, the number before which the page begins.
 pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
@@ -24,7 +24,12 @@ pub(crate) async fn show(
     let task: Option<TaskId> = (!wanted.is_empty()).then(|| wanted.parse()).transpose().map_err(|error| {
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("task: {error}, got {wanted:?}"))
     })?;
-    let read = Operation::Audit { task, limit: LINES, requests: true, cursor: None };
+    let before = request.query.text("before");
+    let cursor = (!before.is_empty()).then(|| before.parse()).transpose().map_err(|_| {
+        let why = format!("before: expected the number of a line, got {before:?}");
+        PageError::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+    })?;
+    let read = Operation::Audit { task, limit: LINES, requests: true, cursor };
     let OperationResult::Audit { notes, next } = pages.service.perform(read).await? else {
         return Err(PageError::unexpected());
     };
@@ -63,15 +68,9 @@ pub(crate) async fn show(
             }
         }
         @if let Some(next) = next {
-            p.muted { "Older lines: " code { (older(task, next)) } }
+            p { a href={ "/audit?before=" (next) @if let Some(task) = task { "&task=" (task) } } { "Older" } }
         }
     }))
-}
-
-/// The command that goes on where the page ends.
-fn older(task: Option<TaskId>, next: u64) -> String {
-    let of_task = task.map(|task| format!(" --task {task}")).unwrap_or_default();
-    format!("gatehouse audit --requests{of_task} --cursor {next}")
 }
 
 /// The export of the admin API, with every line's request, of the same filter.

@@ -237,6 +237,22 @@ async fn without_a_gateway_no_provider_is_shown_or_drained() {
 }
 
 #[tokio::test]
+async fn the_audit_record_has_pages() {
+    let scene = start().await;
+    for number in 0..101 {
+        let customer = CustomerId::from(format!("c{number:03}").as_str());
+        scene.service.perform(Operation::CustomerOpen { customer }).await.unwrap();
+    }
+    let mut browser = scene.logged_in(Role::Viewer).await;
+    let first = browser.get("/audit").await.text();
+    assert!(first.contains("c100") && !first.contains("c000"), "{first}");
+    let next = first.split_once("href=\"/audit?before=").expect("older lines").1.split('"').next().unwrap();
+    let second = browser.get(&format!("/audit?before={next}")).await.text();
+    assert!(second.contains("c000") && !second.contains("c100") && !second.contains(">Older<"), "{second}");
+    assert_eq!(browser.get("/audit?before=x").await.status, 422);
+}
+
+#[tokio::test]
 async fn the_audit_record_is_downloaded_from_its_page() {
     let scene = start().await;
     let mut browser = scene.logged_in(Role::Operator).await;
