@@ -1,9 +1,10 @@
 //! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
-//! providers, large bodies, and providers that answer in another form than the request.
+//! providers, large bodies, the lines of the log, and providers that answer in another form than the request.
 
 mod embeddings;
 mod large;
 mod load;
+mod log_lines;
 mod logprobs;
 mod one_body_streams;
 mod replay;

@@ -51,7 +51,7 @@ pub struct RequestLine {
     pub sent: u64,
     /// What was held for it: the most that a text may cost, or the price of a task.
     pub held: Option<Credits>,
-    /// What it was charged; absent where nothing was held, for a task, and where the client left before the bill.
+    /// What it was charged; absent where nothing was held, and for a task.
     pub charged: Option<Credits>,
 }
 

@@ -12,4 +12,5 @@ mod status;
 pub(crate) use limiter::RateLimiter;
 pub(crate) use rate_use::RateUse;
 pub use report::RateReport;
+pub(crate) use report::WorkGuard;
 pub use status::{LimitKind, LimitStatus, RateLimited, RateStatus};

@@ -1,7 +1,9 @@
-//! How the maker of a request learns what it took: what is left of its key's rates, and its money.
+//! How the maker of a request learns what it took: what is left of its key's rates, and its money. A client may leave before
+//! the work ends: what is to be known then waits for it.
 
+use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gatehouse_model::{Credits, UnixMs};
 
@@ -18,11 +20,26 @@ struct Reported {
     rates: OnceLock<Arc<RateUse>>,
     held: Amount,
     charged: Amount,
+    work: Mutex<Work>,
 }
 
 /// Credits, once they are known.
 #[derive(Debug)]
 struct Amount(AtomicI64);
+
+/// The work of a request, and who wants to know when its money is known.
+#[derive(Default)]
+struct Work {
+    is_running: bool,
+    waiting: Option<Waiting>,
+}
+
+/// Gets what was held and what was charged.
+type Waiting = Box<dyn FnOnce(Option<Credits>, Option<Credits>) + Send>;
+
+/// The work of a request; dropped at its end, however it comes. What waits is told then, if not before.
+#[derive(Debug)]
+pub(crate) struct WorkGuard(RateReport);
 
 /// No hold and no charge is less than zero.
 const UNKNOWN: i64 = -1;
@@ -38,8 +55,25 @@ impl Amount {
         self.0.store(amount.0, Ordering::Relaxed);
     }
 
+    /// What is known already stays.
+    fn set_once(&self, amount: Credits) {
+        let _ = self.0.compare_exchange(UNKNOWN, amount.0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     fn known(&self) -> Option<Credits> {
         Some(Credits(self.0.load(Ordering::Relaxed))).filter(|amount| amount.0 != UNKNOWN)
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Work(running: {}, waited for: {})", self.is_running, self.waiting.is_some())
+    }
+}
+
+impl Drop for WorkGuard {
+    fn drop(&mut self) {
+        self.0.tell(|work| work.is_running = false);
     }
 }
 
@@ -62,6 +96,24 @@ impl RateReport {
         self.0.charged.known()
     }
 
+    /// Gives `then` what was held and what was charged, once both are known: at once unless the request is still worked on.
+    /// Work whose client has left ends all the same, so `then` is called once.
+    pub fn when_known(&self, then: impl FnOnce(Option<Credits>, Option<Credits>) + Send + 'static) {
+        let mut work = self.work();
+        if work.is_running && self.charged().is_none() {
+            work.waiting = Some(Box::new(then));
+            return;
+        }
+        drop(work);
+        then(self.held(), self.charged());
+    }
+
+    /// The request is worked on from now on.
+    pub(crate) fn begin_work(&self) -> WorkGuard {
+        self.work().is_running = true;
+        WorkGuard(self.clone())
+    }
+
     /// A request that is judged again counts against the same rates.
     pub(crate) fn set(&self, used: &Arc<RateUse>) {
         let _ = self.0.rates.set(Arc::clone(used));
@@ -71,7 +123,73 @@ impl RateReport {
         self.0.held.set(amount);
     }
 
+    /// The first bill counts, as it does in the ledger.
     pub(crate) fn charge(&self, amount: Credits) {
-        self.0.charged.set(amount);
+        self.0.charged.set_once(amount);
+        self.tell(|_| {});
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.0.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Work)) {
+        let mut work = self.work();
+        change(&mut work);
+        let waiting = work.waiting.take();
+        drop(work);
+        if let Some(then) = waiting {
+            then(self.held(), self.charged());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    type Told = (Option<Credits>, Option<Credits>);
+
+    fn ask(report: &RateReport) -> mpsc::Receiver<Told> {
+        let (sender, told) = mpsc::channel();
+        report.when_known(move |held, charged| sender.send((held, charged)).expect("a test that waits"));
+        told
+    }
+
+    #[test]
+    fn without_work_it_is_known_at_once() {
+        let report = RateReport::default();
+        assert_eq!(ask(&report).try_recv(), Ok((None, None)));
+        drop(report.begin_work());
+        report.hold(Credits(7));
+        assert_eq!(ask(&report).try_recv(), Ok((Some(Credits(7)), None)), "the price of a task");
+    }
+
+    #[test]
+    fn who_asks_before_the_bill_is_told_with_it() {
+        let report = RateReport::default();
+        let work = report.begin_work();
+        let told = ask(&report);
+        report.hold(Credits(7));
+        assert_eq!(told.try_recv(), Err(mpsc::TryRecvError::Empty));
+        report.charge(Credits(3));
+        assert_eq!(told.try_recv(), Ok((Some(Credits(7)), Some(Credits(3)))));
+        // The second bill of a request changes nothing, as in the ledger.
+        report.charge(Credits::ZERO);
+        assert_eq!(ask(&report).try_recv(), Ok((Some(Credits(7)), Some(Credits(3)))));
+        drop(work);
+        assert_eq!(told.try_recv(), Err(mpsc::TryRecvError::Disconnected), "once");
+    }
+
+    #[test]
+    fn work_that_ends_without_a_bill_says_so() {
+        let report = RateReport::default();
+        let work = report.begin_work();
+        let told = ask(&report);
+        report.hold(Credits(7));
+        drop(work);
+        assert_eq!(told.try_recv(), Ok((Some(Credits(7)), None)));
     }
 }

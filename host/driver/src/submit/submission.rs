@@ -43,7 +43,13 @@ impl Driver {
                 return Err(SubmitError::Draining);
             }
             let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            detached(body, Box::pin(async move { state.submit(request).await })).await
+            let work = request.rates.begin_work();
+            let submitted = async move {
+                let receipt = state.submit(request).await;
+                drop(work);
+                receipt
+            };
+            detached(body, Box::pin(submitted)).await
         })
     }
 }

@@ -10,7 +10,7 @@ use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
-use crate::rates::{RateReport, RateUse};
+use crate::rates::{RateReport, RateUse, WorkGuard};
 use crate::state::DriverState;
 use crate::submit::submission::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -27,8 +27,9 @@ pub(super) struct TextHold {
     amount: Credits,
     model: String,
     rates: Arc<RateUse>,
-    /// Where the maker of the request reads what it paid.
+    /// Where the maker of the request reads what it paid, until the last part of the work is done.
     report: RateReport,
+    _work: WorkGuard,
 }
 
 impl DriverState {
@@ -37,6 +38,7 @@ impl DriverState {
         request: &CompletionRequest,
         model: &TextModel,
         prepared: &Prepared,
+        work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
         let bill = Bill::new(model.prices, prepared);
         let amount = bill.max_cost().ok_or_else(|| {
@@ -60,7 +62,7 @@ impl DriverState {
             Ok(Ok(_)) => {
                 let (model, report) = (model_id.clone(), request.rates.clone());
                 report.hold(amount);
-                Ok(TextHold { id: request.id, amount, bill, model, rates, report })
+                Ok(TextHold { id: request.id, amount, bill, model, rates, report, _work: work })
             }
             refused => {
                 rates.undo(self.now());

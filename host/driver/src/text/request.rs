@@ -16,6 +16,7 @@ use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::state::{DriverState, ShutdownState};
+use crate::rates::WorkGuard;
 use crate::submit::submission::{fault_error, may_use, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
@@ -40,8 +41,9 @@ impl Driver {
             }
             let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
             let in_progress = state.in_progress.begin_text();
+            let work = request.rates.begin_work();
             // It has some 13 KB, and is handed on several times before it runs.
-            detached(body, Box::pin(state.complete(request, in_progress))).await
+            detached(body, Box::pin(state.complete(request, (in_progress, work)))).await
         })
     }
 }
@@ -50,7 +52,7 @@ impl DriverState {
     async fn complete(
         self: Arc<Self>,
         mut request: CompletionRequest,
-        in_progress: InProgressGuard,
+        (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<CompletionResponse, TextError> {
         let tables = self.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
@@ -78,7 +80,7 @@ impl DriverState {
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model, &prepared).map(CompletionResponse::DryRun);
         }
-        let held = Arc::new(self.reserve(&request, &model, &prepared).await?);
+        let held = Arc::new(self.reserve(&request, &model, &prepared, work).await?);
         let streaming = prepared.streaming;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
@@ -184,6 +186,8 @@ impl DriverState {
                 // The client may have disconnected.
                 let _ = client.send(Err(error)).await;
             }
+            // What waits for the bill is told before a shutdown goes on.
+            drop(held);
             drop(in_progress);
         });
     }

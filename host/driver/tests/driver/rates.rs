@@ -220,9 +220,10 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     let refused = limited(refused);
     assert_eq!((refused.kind, refused.limit.get()), (LimitKind::Tokens, 10_000));
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
-    let failed = test.send(3, "[[400]] hello", 4_000, &rates).await.expect_err("the provider refuses");
+    let of_failed = RateReport::default();
+    let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
-    assert_eq!(rates.charged(), Some(Credits::ZERO), "what was held is given back");
+    assert_eq!(of_failed.charged(), Some(Credits::ZERO), "what was held is given back");
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");

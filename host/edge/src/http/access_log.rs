@@ -1,7 +1,10 @@
 //! The access record of one request: one log line, its line in memory and its metrics, written when the response has left or the
-//! client has. Never holds a query, a header value or a body.
+//! client has. The lines of a request that is still worked on when its client leaves wait for its bill: a second line would have
+//! no status, route and key beside the charge, and no filter would find the two together. Never holds a query, a header value
+//! or a body.
 
 use std::io;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -86,21 +89,6 @@ impl Drop for AccessRecord {
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
         metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
-        let (held, charged) = (self.rates.held(), self.rates.charged());
-        tracing::info!(
-            request = %self.id,
-            method = %self.method,
-            route = self.pattern,
-            status = self.status,
-            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            key = self.key.as_ref().map(|key| key.0.as_str()),
-            received = self.received,
-            sent = self.sent,
-            whole = self.whole,
-            held_micro = held.map(|amount| amount.0),
-            charged_micro = charged.map(|amount| amount.0),
-            "request"
-        );
         // The key goes along, so that nothing is copied.
         let line = RequestLine {
             id: self.id,
@@ -111,11 +99,33 @@ impl Drop for AccessRecord {
             key: self.key.take(),
             received: self.received,
             sent: self.sent,
-            held,
-            charged,
+            held: None,
+            charged: None,
         };
-        self.log.push(line, LINE_BYTES);
+        let (method, whole) = (mem::take(&mut self.method), self.whole);
+        let log = Arc::clone(&self.log);
+        self.rates.when_known(move |held, charged| {
+            write(RequestLine { held, charged, ..line }, &method, whole, &log);
+        });
     }
+}
+
+fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLine>) {
+    tracing::info!(
+        request = %line.id,
+        %method,
+        route = line.route,
+        status = line.status,
+        ms = line.ms,
+        key = line.key.as_ref().map(|key| key.0.as_str()),
+        received = line.received,
+        sent = line.sent,
+        whole,
+        held_micro = line.held.map(|amount| amount.0),
+        charged_micro = line.charged.map(|amount| amount.0),
+        "request"
+    );
+    log.push(line, LINE_BYTES);
 }
 
 /// A response body that completes the access record of its request.

@@ -100,7 +100,7 @@ struct LoggedRequest {
     sent: u64,
     /// What was held for it: the most that a text may cost, or the price of a task. Null where it costs nothing.
     held_micro: Option<i64>,
-    /// What it was charged. Null where nothing was held, for a task, and where the client left before the bill.
+    /// What it was charged. Null where nothing was held, and for a task.
     charged_micro: Option<i64>,
 }
 
