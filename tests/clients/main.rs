@@ -8,6 +8,8 @@
 
 mod claude_code;
 mod fresh;
+#[path = "../public/fuzzer.rs"]
+mod fuzzer;
 mod kit;
 mod linter;
 mod openapi;

@@ -5,6 +5,7 @@ mod documents;
 mod dry_run;
 mod dry_run_limits;
 mod events;
+mod fuzzer;
 #[path = "../clients/kit.rs"]
 mod kit;
 #[path = "../clients/linter.rs"]
