@@ -44,6 +44,35 @@ fn keep_alives_come_before_a_slow_providers_first_event() {
     });
 }
 
+/// Comment lines are no events: they keep the connection to the provider alive, and the client's head does not wait for more.
+#[test]
+fn a_provider_that_sends_only_comments_at_first_is_waited_for() {
+    run(async {
+        let scene = Scene::start(EARLY).await;
+        for (client, provider) in CROSSINGS {
+            let before = scene.spent().await;
+            let quick =
+                scene.send(client, &request(provider, "[[words:9]] the keeper", true)).await.end().await;
+            let bill = scene.spent().await - before;
+            let text = "[[keep-alives]][[words:9]] the keeper";
+            let mut stream = scene.send(client, &request(provider, text, true)).await;
+            stream.until(COMMENT).await;
+            let head = stream.text();
+            assert!(head.starts_with("HTTP/1.1 200") && !head.contains("data: "), "{head}");
+            // The provider's comments go on behind the client's head, and the client has its own.
+            let sent = || scene.record(provider).requests.last().expect("a request").sent;
+            let so_far = sent();
+            until("more comments have come", async || sent() > so_far).await;
+            scene.release(1).await;
+            let answer = stream.end().await;
+            assert_eq!(answer.streamed_text(), quick.streamed_text(), "{client:?} over {provider:?}");
+            assert!(!answer.body.contains("keep-alive"), "{answer:?}");
+            assert_eq!(scene.spent().await - before, 2 * bill, "{client:?} over {provider:?}");
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
 #[test]
 fn another_account_is_tried_behind_the_head() {
     run(async {

@@ -36,6 +36,7 @@ markers! {
     Quota "quota" Times(EVER), Chat "answers 429, insufficient_quota";
     SlowStart "slow-start" None, Both "nothing comes, not even a refusal, until the sandbox releases it";
     SlowEvent "slow-event" None, Both "the head comes, then nothing until the sandbox releases it";
+    KeepAlives "keep-alives" None, Both "the head of a stream comes, then comment lines until the sandbox releases it";
     Stall "stall" Maybe, Both "after K deltas nothing comes until the sandbox releases it";
     Cut "cut" Maybe, Both "the body ends cleanly after K deltas";
     Abort "abort" Maybe, Both "the connection closes inside the body after K deltas";

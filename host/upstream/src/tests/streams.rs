@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use futures_util::stream::{self, Stream};
 use gatehouse_model::Outage;
 use http_body_util::StreamBody;
@@ -23,12 +24,20 @@ fn frames(frames: Frames) -> impl Stream<Item = io::Result<Frame<Bytes>>> + Unpi
     }))
 }
 
+/// The longest silence within a stream.
+const IDLE: Duration = Duration::from_secs(5);
+
 /// The data of all events, and how it ended.
 async fn read(all: Frames) -> (Vec<String>, Result<(), Outage>) {
+    read_body(frames(all)).await
+}
+
+async fn read_body(
+    frames: impl Stream<Item = io::Result<Frame<Bytes>>> + Unpin,
+) -> (Vec<String>, Result<(), Outage>) {
     let upstream = upstream(&provider("http://127.0.0.1:1", ""));
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
-    let body = StreamBody::new(frames(all));
-    let mut events = Events::new(body, vec![], permit, Duration::from_secs(5), 30);
+    let mut events = Events::new(StreamBody::new(frames), vec![], permit, IDLE, 30);
     let mut read = vec![];
     loop {
         match events.next().await {
@@ -60,4 +69,25 @@ async fn events_before_a_bad_end_are_handed_on() {
             "{all:?}"
         );
     }
+}
+
+/// What a provider sends after pauses of so many seconds; then it ends.
+#[expect(clippy::disallowed_methods, reason = "a pause of the test's own time")]
+fn slow(all: Vec<(u64, &'static str)>) -> impl Stream<Item = io::Result<Frame<Bytes>>> + Unpin {
+    Box::pin(stream::iter(all).then(|(seconds, data)| async move {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        Ok(Frame::data(Bytes::from_static(data.as_bytes())))
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn comments_are_no_silence_and_no_events() {
+    let comment = (4, ": still thinking\n\n");
+    let pauses = vec![comment, comment, comment, (4, "data: a\n\n")];
+    assert_eq!(read_body(slow(pauses)).await, (vec!["a".to_owned()], Ok(())));
+    // Part of a comment is a sign of life, too; nothing is none.
+    let pauses = vec![(4, ":"), (4, ":"), (4, "\ndata: a\n\n")];
+    assert_eq!(read_body(slow(pauses)).await, (vec!["a".to_owned()], Ok(())));
+    let pauses = vec![comment, (6, "data: a\n\n")];
+    assert_eq!(read_body(slow(pauses)).await, (vec![], Err(Outage::Timeout)));
 }

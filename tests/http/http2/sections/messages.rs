@@ -1,4 +1,7 @@
 //! Messages (RFC 9113, 8).
+//!
+//! One rule of 8.1 has no row: trailers with a pseudo field are malformed, and are not refused. The library drops such a field
+//! from trailers, so nothing behind it can tell; the field has no effect either.
 
 use super::*;
 

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream;
 use http_body::Frame;
@@ -13,15 +16,22 @@ use crate::common::connection::ResetSwitch;
 use crate::common::server::{Body, closed};
 use crate::text::provider::RequestGuard;
 
+/// Between two comment lines of an answer that is held.
+const KEEP_ALIVE: Duration = Duration::from_millis(50);
+
+type Held = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 struct StreamBodyState {
     steps: VecDeque<Step>,
     guard: RequestGuard,
     reset_switch: ResetSwitch,
+    /// Ends when an answer that keeps its client alive is released.
+    held: Option<Held>,
 }
 
 /// The body. A drop before its last step means that the client left.
 pub(crate) fn stream_body(steps: Vec<Step>, guard: RequestGuard, reset_switch: ResetSwitch) -> Body {
-    let state = StreamBodyState { steps: steps.into(), guard, reset_switch };
+    let state = StreamBodyState { steps: steps.into(), guard, reset_switch, held: None };
     let frames = stream::unfold(state, |mut state| async {
         let frame = state.next().await?;
         Some((frame, state))
@@ -52,6 +62,13 @@ impl StreamBodyState {
                     return Some(Ok(Frame::data(bytes)));
                 }
                 Step::Hold => self.guard.provider.clone().hold().await,
+                Step::KeepAlives(line) => {
+                    if self.is_held_on().await {
+                        self.guard.sent(line.len());
+                        self.steps.push_front(Step::KeepAlives(line.clone()));
+                        return Some(Ok(Frame::data(line)));
+                    }
+                }
                 Step::Pause(span) => clock::pause(span).await,
                 Step::Reset(bytes) => {
                     self.guard.finish();
@@ -60,5 +77,22 @@ impl StreamBodyState {
                 }
             }
         }
+    }
+
+    /// Waits for the release of held answers until the next comment line is due.
+    async fn is_held_on(&mut self) -> bool {
+        let provider = &self.guard.provider;
+        let held = self.held.get_or_insert_with(|| {
+            let provider = Arc::clone(provider);
+            let held: Held = Box::pin(async move { provider.hold().await });
+            held
+        });
+        tokio::select! {
+            biased;
+            () = held => {}
+            () = clock::pause(KEEP_ALIVE) => return true,
+        }
+        self.held = None;
+        false
     }
 }

@@ -10,6 +10,7 @@ use crate::text::markers::Marker;
 
 /// Bytes a huge line is filled up with.
 const HUGE: usize = 1 << 20;
+const COMMENT: &str = ": keep-alive\n\n";
 
 /// One step of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(crate) enum Step {
     Bytes(Bytes),
     /// Waits until the sandbox releases held answers.
     Hold,
+    /// The same, and writes these bytes again and again meanwhile.
+    KeepAlives(Bytes),
     Pause(Duration),
     /// Half of these bytes, then a reset.
     Reset(Bytes),
@@ -33,6 +36,9 @@ pub(crate) fn stream(plan: &ReplyPlan) -> Vec<Step> {
     if faults.has(Marker::SlowEvent) {
         steps.push(Step::Hold);
     }
+    if faults.has(Marker::KeepAlives) {
+        steps.push(Step::KeepAlives(line_end(plan, COMMENT).into()));
+    }
     if faults.due(Marker::Cut, 0) {
         return steps;
     }
@@ -41,7 +47,7 @@ pub(crate) fn stream(plan: &ReplyPlan) -> Vec<Step> {
             continue;
         }
         if faults.has(Marker::Comments) && seed.below(2) == 0 {
-            steps.push(Step::Bytes(line_end(plan, ": keep-alive\n\n").into()));
+            steps.push(Step::Bytes(line_end(plan, COMMENT).into()));
         }
         let is_delta = event.kind == EventKind::Delta;
         if is_delta && deltas == 0 && faults.has(Marker::OddEvent) {

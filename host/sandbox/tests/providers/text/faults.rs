@@ -162,6 +162,7 @@ async fn held_answers() {
             ("[[slow-start]]", false, ""),
             ("[[slow-event]]", true, "\r\n\r\n"),
             ("[[slow-event]]", false, "\r\n\r\n"),
+            ("[[keep-alives]]", true, ": keep-alive\n\n"),
             ("[[stall:2]]", true, "data: "),
             ("[[stall]]", false, "\r\n\r\n{"),
         ] {
