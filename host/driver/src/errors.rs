@@ -170,7 +170,7 @@ pub enum RulingError {
     /// The reply that is to be adopted cannot be.
     #[error("{field}: {problem}")]
     Reply {
-        /// "status" or "body".
+        /// "status", "content_type" or "body".
         field: &'static str,
         /// What was expected and what came.
         problem: String,

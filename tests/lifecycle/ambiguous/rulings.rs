@@ -114,6 +114,14 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
             (json!({"ruling": "resend", "reason": "x", "reply": {"status": 200, "body": {}}}), "reply"),
             (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 77, "body": {}}}), "reply.status"),
             (json!({"ruling": "resend", "reason": " "}), "reason"),
+            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "body": {}, "text": "{}"}}), "reply"),
+            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "text": "<p>"}}), "reply.text"),
+            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "base64": "%%"}}), "reply.base64"),
+            (
+                json!({"ruling": "adopt", "reason": "x",
+                    "reply": {"status": 200, "content_type": "html", "text": "<p>"}}),
+                "reply.content_type",
+            ),
         ] {
             let answer = lost.rule(&wrong.to_string().len().to_string(), &wrong).await;
             assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(param)), "{wrong}");
@@ -216,6 +224,41 @@ fn a_connection_that_breaks_in_a_running_gateway_is_asked_about_and_a_reload_kee
         let ruled = ["reconcile", lost.id.as_str(), "adopt", "--reason", "found", "--reply", reply.as_str()];
         assert!(lost.gateway.command(&ruled).await.contains("goes on with the reply"));
         assert_eq!(lost.caller.end_of(&lost.id).await["status"], "completed");
+        assert_eq!(lost.submits(), 2);
+        lost.gateway.expect_sound_ledger().await;
+    });
+}
+
+#[test]
+fn a_reply_that_is_no_json_is_adopted_with_its_type_and_status() {
+    run(async {
+        let lost = Lost::start().await;
+        let page = "<html><body>Blocked by our filter</body></html>";
+        let ruling = json!({"ruling": "adopt", "reason": "an error page",
+            "reply": {"status": 422, "content_type": "text/html", "text": page}});
+        let answer = lost.rule("page", &ruling).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let task = lost.caller.end_of(&lost.id).await;
+        assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{task}");
+        let steps = lost.gateway.command(&["steps", &lost.id]).await;
+        assert!(steps.contains("422") && steps.contains("Blocked by our filter"), "{steps}");
+        let path = format!("/audit?object=tasks/{}", lost.id);
+        let lines = lost.admin("admin.json", "GET", &path, "", &Value::Null).await.text();
+        assert!(lines.contains("reply.content_type") && lines.contains("text/html"), "{lines}");
+
+        // The bytes of a file, as they are: a type of JSON with its parameters, and the reply of the provider.
+        let body = request("[[submit-cut]] a red kite");
+        let other = lost.caller.post("/v1/images/generations", &body).await.task_id();
+        let lost = Lost { id: other, ..lost };
+        lost.until_asked().await;
+        let file = lost.gateway.folder().join("reply.json");
+        std::fs::write(&file, lost.reply(1).to_string()).expect("a file");
+        let (id, reply) = (lost.id.as_str(), format!("@{}", file.display()));
+        let kind = ["--content-type", "application/json; charset=utf-8"];
+        let ruled =
+            [&["reconcile", id, "adopt", "--reason", "found", "--reply", reply.as_str()][..], &kind].concat();
+        assert!(lost.gateway.command(&ruled).await.contains("goes on with the reply"));
+        assert_eq!(lost.caller.end_of(id).await["status"], "completed");
         assert_eq!(lost.submits(), 2);
         lost.gateway.expect_sound_ledger().await;
     });

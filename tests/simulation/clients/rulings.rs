@@ -44,7 +44,8 @@ fn truth(simulation: &Simulation, call: &Call) -> CallRuling {
         Some(job) => {
             let url = format!("http://region.provider.test/v1/get_result?id={job}");
             let body = json!({"id": job.to_string(), "polling_url": url});
-            CallRuling::Adopt { status: 200, body: body.to_string().into() }
+            let (content_type, body) = ("application/json".to_owned(), body.to_string().into());
+            CallRuling::Adopt { status: 200, content_type, body }
         }
     }
 }

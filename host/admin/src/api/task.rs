@@ -1,9 +1,11 @@
 //! Tasks for commands: a line of the list, and an operator's ruling about an ambiguous call.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{Credits, CustomerId, Status, Task, TaskId, UnixMs};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// What an operator says of an ambiguous call.
@@ -24,8 +26,23 @@ pub enum RulingWord {
 pub struct AdoptedReply {
     /// The HTTP status, 200 to 599.
     pub status: u16,
-    /// The body, JSON.
-    pub body: Value,
+    /// The type of the body, such as "text/html"; "application/json" without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The body where it is JSON. Of `body`, `text` and `base64` one is given.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// The body as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The bytes of the body as base64, where they are no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+}
+
+/// `null` is a body too.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// A ruling about the ambiguous call of a task.
@@ -80,6 +97,24 @@ pub struct AmbiguousCall {
     pub url: String,
     /// How it was lost: "timeout", "broken" or "too_large"; none when the gateway stopped meanwhile.
     pub outage: Option<String>,
+}
+
+impl AdoptedReply {
+    /// A body of JSON.
+    #[must_use]
+    pub const fn json(status: u16, body: Value) -> Self {
+        Self { status, content_type: None, body: Some(body), text: None, base64: None }
+    }
+
+    /// A body of that type: its text, or its base64 where it is none.
+    #[must_use]
+    pub fn of_type(status: u16, content_type: String, body: Vec<u8>) -> Self {
+        let (text, base64) = match String::from_utf8(body) {
+            Ok(text) => (Some(text), None),
+            Err(binary) => (None, Some(STANDARD.encode(binary.as_bytes()))),
+        };
+        Self { status, content_type: Some(content_type), body: None, text, base64 }
+    }
 }
 
 impl RulingWord {

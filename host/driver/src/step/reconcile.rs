@@ -15,6 +15,9 @@ use crate::errors::RulingError;
 use crate::step::log::exchange::NotedExchange;
 use crate::step::log::step_log::StepLog;
 
+/// The longest type of a reply, bytes.
+const MAX_CONTENT_TYPE: usize = 200;
+
 /// What an operator says of an ambiguous call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRuling {
@@ -22,7 +25,9 @@ pub enum CallRuling {
     Adopt {
         /// Its HTTP status, 200 to 599.
         status: u16,
-        /// Its body, JSON.
+        /// The type of its body, such as `application/json`.
+        content_type: String,
+        /// Its body; of a type of JSON it has to be JSON.
         body: Bytes,
     },
     /// It is given up: the task fails and is refunded.
@@ -67,7 +72,9 @@ impl Driver {
         let ruling = match ruling {
             CallRuling::Fail => Reconciliation::Fail,
             CallRuling::Resend => Reconciliation::Resend,
-            CallRuling::Adopt { status, body } => self.adopted(&task, (status, body), &mut log).await?,
+            CallRuling::Adopt { status, content_type, body } => {
+                self.adopted(&task, (status, content_type, body), &mut log).await?
+            }
         };
         let word = ruling.as_str();
         log.decision(at, &format!("ruled by an operator: {word}: {reason}"));
@@ -108,7 +115,7 @@ impl Driver {
     async fn adopted(
         &self,
         task: &Task,
-        (status, body): (u16, Bytes),
+        (status, content_type, body): (u16, String, Bytes),
         log: &mut StepLog,
     ) -> Result<Reconciliation, RulingError> {
         let state = &self.state;
@@ -116,19 +123,26 @@ impl Driver {
         if !(200..600).contains(&status) {
             return Err(wrong("status", format!("expected 200 to 599, got {status}")));
         }
-        let body = Json::try_from(body).map_err(|error| wrong("body", format!("expected JSON: {error}")))?;
-        let headers = vec![Header { name: "content-type".to_owned(), value: "application/json".to_owned() }];
-        let body = Body::Inline(body.into_bytes());
+        if !is_media_type(&content_type) {
+            let found: String = content_type.chars().take(MAX_CONTENT_TYPE).collect();
+            return Err(wrong("content_type", format!("expected a type such as text/plain, got {found:?}")));
+        }
+        // A provider may break its word; what an operator pastes was most likely cut.
+        if is_json(&content_type) {
+            Json::try_from(body.clone())
+                .map_err(|error| wrong("body", format!("expected JSON, as its type says: {error}")))?;
+        }
+        let size = body.len() as u64;
+        let headers = vec![Header { name: "content-type".to_owned(), value: content_type }];
+        let body = Body::Inline(body);
         let mut reply = Reply { status, headers, body, affinity: String::new() };
         let Phase::Ambiguous { call, .. } = &task.phase else {
             // The rule refuses it, with the reason.
             return Ok(Reconciliation::Adopt { reply, blobs: Vec::new() });
         };
         let max = state.upstream.max_reply(&call.provider).unwrap_or(0);
-        if let Body::Inline(bytes) = &reply.body
-            && bytes.len() as u64 > max
-        {
-            return Err(wrong("body", format!("expected at most {max} bytes, got {}", bytes.len())));
+        if size > max {
+            return Err(wrong("body", format!("expected at most {max} bytes, got {size}")));
         }
         let assigned = task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         reply.affinity = match (&call.affinity, assigned) {
@@ -148,6 +162,25 @@ impl Driver {
     }
 }
 
+fn is_media_type(text: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
+    };
+    let is_plain = text.len() <= MAX_CONTENT_TYPE && text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    is_plain && essence(text).split_once('/').is_some_and(|(kind, of)| is_word(kind) && is_word(of))
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = essence(content_type).to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// A type without its parameters.
+fn essence(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
 /// What was sent and got no reply, for operators: an excerpt without credentials. `None` for a task that waits for no
 /// ruling; the moment is that before the call left.
 #[must_use]
@@ -156,4 +189,28 @@ pub fn ambiguous_exchange(task: &Task) -> Option<(UnixMs, ExchangeRecord)> {
     let account = task.assignment.as_ref().map_or("", |assigned| assigned.account.as_str());
     let event = outage.map_or(Event::Timer, Event::Outage);
     Some((*at, NotedExchange::of(account, call, &event).record()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_read_with_its_parameters() {
+        for (text, expected) in [
+            ("application/json", Some(true)),
+            ("Application/Problem+JSON; charset=utf-8", Some(true)),
+            ("text/html; charset=utf-8", Some(false)),
+            ("application/vnd.ms-excel", Some(false)),
+            ("", None),
+            ("html", None),
+            ("text/", None),
+            ("te xt/html", None),
+            ("text/html\r\nx: y", None),
+            ("text/h\u{e9}", None),
+        ] {
+            assert_eq!(is_media_type(text).then(|| is_json(text)), expected, "{text:?}");
+        }
+        assert!(!is_media_type(&format!("text/{}", "x".repeat(MAX_CONTENT_TYPE))));
+    }
 }

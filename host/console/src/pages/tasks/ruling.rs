@@ -9,15 +9,25 @@ use maud::{Markup, html};
 use crate::form::Form;
 use crate::format::{count, credits, moment};
 use crate::parts::elements::{Confirm, Tone, chip};
-use crate::parts::fields::{Field, Problems, lines};
+use crate::parts::fields::{Field, Problems, lines, select};
 
 /// Every field of every dialog; each has its own, because they are on one page.
-const FIELDS: [&str; 5] = ["resend_reason", "fail_reason", "adopt_reason", "adopt_status", "adopt_body"];
+const FIELDS: [&str; 6] =
+    ["resend_reason", "fail_reason", "adopt_reason", "adopt_status", "adopt_type", "adopt_body"];
+/// The type of a reply that names none.
+const JSON: &str = "application/json";
+
+/// How a body is written down.
+const FORMS: [(&str, &str); 2] = [("text", "text"), ("base64", "base64, for what is no text")];
 
 /// Where a refusal of the service belongs in the form.
 pub(super) fn place(ruling: RulingWord, message: &str, problems: &mut Problems) {
     let message = match (message.strip_prefix("reply."), message.strip_prefix("reason")) {
-        (Some(rest), _) => format!("adopt_{rest}"),
+        (Some(rest), _) => match rest.split_once(": ") {
+            Some(("content_type", problem)) => format!("adopt_type: {problem}"),
+            Some(("body" | "text" | "base64", problem)) => format!("adopt_body: {problem}"),
+            _ => format!("adopt_{rest}"),
+        },
         (None, Some(rest)) => format!("{}_reason{rest}", ruling.as_str()),
         (None, None) => message.to_owned(),
     };
@@ -37,9 +47,7 @@ pub(super) fn ruling_of(form: &Form) -> Result<TaskRuling, (&'static str, String
             let status = form.text("adopt_status").trim();
             let status =
                 status.parse().map_err(|_| ("adopt_status", format!("expected a number, got {status:?}")))?;
-            let body = serde_json::from_str(form.text("adopt_body"))
-                .map_err(|error| ("adopt_body", format!("expected JSON: {error}")))?;
-            Some(AdoptedReply { status, body })
+            Some(reply_of(form, status)?)
         }
         RulingWord::Resend | RulingWord::Fail => None,
     };
@@ -47,6 +55,23 @@ pub(super) fn ruling_of(form: &Form) -> Result<TaskRuling, (&'static str, String
     let wrong = || ("", format!("expected the task's revision, got {revision:?}"));
     let revision = revision.parse().map_err(|_| wrong())?;
     Ok(TaskRuling { ruling, reason: form.text(reason).to_owned(), reply, revision: Some(revision) })
+}
+
+/// The reply of the form: JSON where it names no other type, else text, or bytes as base64.
+fn reply_of(form: &Form, status: u16) -> Result<AdoptedReply, (&'static str, String)> {
+    let (kind, body) = (form.text("adopt_type").trim(), form.text("adopt_body"));
+    let is_base64 = form.text("adopt_form") == "base64";
+    if !is_base64 && (kind.is_empty() || kind == JSON) {
+        let body =
+            serde_json::from_str(body).map_err(|error| ("adopt_body", format!("expected JSON: {error}")))?;
+        return Ok(AdoptedReply::json(status, body));
+    }
+    let content_type = (!kind.is_empty()).then(|| kind.to_owned());
+    let (text, base64) = match is_base64 {
+        true => (None, Some(body.split_ascii_whitespace().collect())),
+        false => (Some(body.to_owned()), None),
+    };
+    Ok(AdoptedReply { status, content_type, body: None, text, base64 })
 }
 
 /// What is known of the call and what may become of it; nothing for a task that waits for no ruling. `with_bodies` where the
@@ -77,7 +102,8 @@ pub(super) fn panel(
             (fields)
         })
     };
-    let status = Some(form.text("adopt_status")).filter(|text| !text.is_empty()).unwrap_or("200");
+    let or = |name, usual| Some(form.text(name)).filter(|text| !text.is_empty()).unwrap_or(usual);
+    let (status, kind) = (or("adopt_status", "200"), or("adopt_type", JSON));
     Some(html! {
         section.panel aria-labelledby="ambiguous" {
             h2 #ambiguous { (chip(Tone::Warn, "ambiguous")) " Did the provider take this call?" }
@@ -102,7 +128,9 @@ pub(super) fn panel(
                     ("Adopt a reply", "Go on with the provider's reply", "The task goes on as if this reply had come."),
                     html! {
                         (field("adopt_status", "Status", "Of the provider's answer.", status))
-                        (lines("adopt_body", "Body", "The answer, as JSON.", form.text("adopt_body"), problems))
+                        (field("adopt_type", "Content type", "Of its body.", kind))
+                        (lines("adopt_body", "Body", "The answer, complete.", form.text("adopt_body"), problems))
+                        (select("adopt_form", "The body is given as", &FORMS, form.text("adopt_form")))
                         (field("adopt_reason", "Reason", "For the audit record.", form.text("adopt_reason")))
                     },
                 ))
@@ -135,7 +163,14 @@ mod tests {
         );
         let adopt = b"ruling=adopt&revision=3&adopt_status=200&adopt_reason=x&adopt_body=%7B%22id%22%3A1%7D";
         let reply = ruling_of(&Form::parse(adopt)).expect("a ruling").reply.expect("a reply");
-        assert_eq!((reply.status, reply.body["id"].as_u64()), (200, Some(1)));
+        assert_eq!(reply, AdoptedReply::json(200, serde_json::json!({"id": 1})));
+        let adopt = b"ruling=adopt&revision=3&adopt_status=502&adopt_type=text%2Fhtml&adopt_body=%3Cp%3E";
+        let reply = ruling_of(&Form::parse(adopt)).expect("a ruling").reply.expect("a reply");
+        assert_eq!(reply, AdoptedReply::of_type(502, "text/html".to_owned(), b"<p>".to_vec()));
+        let adopt =
+            b"ruling=adopt&revision=3&adopt_status=200&adopt_type=a%2Fb&adopt_body=AP%0A8%3D&adopt_form=base64";
+        let reply = ruling_of(&Form::parse(adopt)).expect("a ruling").reply.expect("a reply");
+        assert_eq!(reply, AdoptedReply::of_type(200, "a/b".to_owned(), vec![0, 255]));
         for (form, field) in [
             (&b"ruling=wait&revision=3"[..], ""),
             (b"ruling=fail&fail_reason=x", ""),
@@ -152,6 +187,8 @@ mod tests {
             (RulingWord::Fail, "reason: expected 1 to 500 bytes of text, got 0 bytes", "f-fail_reason"),
             (RulingWord::Adopt, "reply.status: expected 200 to 599, got 7", "f-adopt_status"),
             (RulingWord::Adopt, "reply.body: expected at most 5 bytes, got 9", "f-adopt_body"),
+            (RulingWord::Adopt, "reply.base64: expected base64: no", "f-adopt_body"),
+            (RulingWord::Adopt, "reply.content_type: expected a type such as text/plain", "f-adopt_type"),
         ] {
             let mut problems = Problems::default();
             place(ruling, message, &mut problems);

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use gatehouse_admin::{AdoptedReply, Operation, RulingWord, TaskRuling};
 use gatehouse_model::{CustomerId, Status, TaskId};
 
-use super::values::{OutputArgs, read_json};
+use super::values::{OutputArgs, read_bytes, read_json};
 
 pub(crate) const RECONCILE_HELP: &str = "\
 Examples:
@@ -12,6 +12,8 @@ Examples:
   gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x resend --reason \"not in their console\"
   gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x fail --reason \"The provider has lost the job\"
   gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x adopt --reason \"found there\" --reply '{\"id\": \"j-17\"}'
+  gatehouse reconcile task_01jz3k8m4n5p6q7r8s9t0v1w2x adopt --reason \"an error page\" --status 422 \\
+      --content-type text/html --reply @page.html
 
 A provider whose [providers.NAME] has ask_when_ambiguous = true keeps such tasks until their deadline.";
 
@@ -63,9 +65,12 @@ pub(crate) struct ReconcileArgs {
     /// Why, for the audit record; the client of a task that fails reads it too
     #[arg(long)]
     reason: String,
-    /// The body of the provider's reply, JSON, or @FILE; for adopt
-    #[arg(long, value_name = "JSON", required_if_eq("ruling", "adopt"))]
+    /// The body of the provider's reply, or @FILE; for adopt
+    #[arg(long, value_name = "BODY", required_if_eq("ruling", "adopt"))]
     reply: Option<String>,
+    /// The type of that body, such as text/html; JSON without it
+    #[arg(long, value_name = "TYPE", requires = "reply")]
+    content_type: Option<String>,
     /// The status of the provider's reply; for adopt
     #[arg(long, default_value_t = 200)]
     status: u16,
@@ -99,8 +104,12 @@ pub(in crate::commands) fn audit(args: AuditArgs) -> (Operation, OutputArgs) {
 /// # Errors
 /// A reply that is no JSON, in words.
 pub(in crate::commands) fn reconcile(args: ReconcileArgs) -> Result<(Operation, OutputArgs), String> {
-    let ReconcileArgs { task, ruling, reason, reply, status, if_revision, output } = args;
-    let body = reply.map(|text| read_json("the reply", &text)).transpose()?;
+    let ReconcileArgs { task, ruling, reason, reply, content_type, status, if_revision, output } = args;
+    let reply = match (reply, content_type) {
+        (None, _) => None,
+        (Some(text), None) => Some(AdoptedReply::json(status, read_json("the reply", &text)?)),
+        (Some(text), Some(kind)) => Some(AdoptedReply::of_type(status, kind, read_bytes(text)?)),
+    };
     let ruling = TaskRuling {
         ruling: match ruling {
             Ruling::Resend => RulingWord::Resend,
@@ -108,7 +117,7 @@ pub(in crate::commands) fn reconcile(args: ReconcileArgs) -> Result<(Operation, 
             Ruling::Adopt => RulingWord::Adopt,
         },
         reason,
-        reply: body.map(|body| AdoptedReply { status, body }),
+        reply,
         revision: if_revision,
     };
     Ok((Operation::TaskReconcile { task, ruling }, output))

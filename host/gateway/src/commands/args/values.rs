@@ -98,6 +98,14 @@ pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_jso
     serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
 }
 
+/// A text's bytes, or those of a file behind an `@`.
+pub(in crate::commands) fn read_bytes(text: String) -> Result<Vec<u8>, String> {
+    match text.strip_prefix('@') {
+        None => Ok(text.into_bytes()),
+        Some(file) => std::fs::read(file).map_err(|error| format!("{file}: {error}")),
+    }
+}
+
 /// Behaviour of the simulated providers.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SandboxArgs {
