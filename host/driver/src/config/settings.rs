@@ -50,7 +50,7 @@ pub struct TextConfig {
     pub head_s: u32,
     /// Seconds a request waits for an account that can take it, also after a provider's 429; then it is refused.
     pub permit_wait_s: u32,
-    /// Seconds a stream may be silent.
+    /// Seconds a stream may be silent; comment lines of its provider are no silence.
     pub idle_s: u32,
     /// Seconds a stream may last as a whole; then it is cut, and what was delivered is paid for.
     pub stream_s: u32,
