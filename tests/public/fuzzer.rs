@@ -1,7 +1,6 @@
 //! Schemathesis, a public program that makes requests of a document and compares the answers with it. Used by the tests of both
 //! documents.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -14,12 +13,12 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
     response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance,\
     ignored_auth";
 
-/// Makes requests of a document, of the listener at `address`, with the credential `bearer`; the same ones in every run.
-pub(crate) fn compared(document: &Path, address: SocketAddr, bearer: &str, more: &[&str]) -> Output {
+/// Makes requests of a document, of the API at the address `base`, with the credential `bearer`; the same ones in every run.
+pub(crate) fn compared(document: &Path, base: &str, bearer: &str, more: &[&str]) -> Output {
     let (python, _) = FUZZER.ready();
     let mut command = Command::new(python.with_file_name("schemathesis"));
     command.arg("run").arg(document);
-    command.args(["--url", &format!("http://{address}")]);
+    command.args(["--url", base]);
     command.args(["--header", &format!("Authorization: {bearer}")]);
     command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--max-examples", "3"]);
     command.args(["--seed", "1", "--generation-database", "none", "--no-shrink", "--no-color"]);

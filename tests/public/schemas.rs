@@ -40,7 +40,7 @@ fn thousands_of_requests_are_answered_as_the_document_says() {
     run(async {
         let scene = Scene::start(Duration::ZERO).await;
         let compare = |more: &[&str], file: &Path| {
-            compared(file, scene.gateway.public, &scene.caller.bearer(), more)
+            compared(file, &format!("http://{}", scene.gateway.public), &scene.caller.bearer(), more)
         };
         let mut document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
         let folder = tempfile::tempdir().expect("a folder");

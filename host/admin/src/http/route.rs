@@ -32,6 +32,8 @@ pub(crate) struct Route {
     pub(crate) idempotent: bool,
     /// Whether it needs `If-Match`.
     pub(crate) conditional: bool,
+    /// Whether a parameter names an object that may not be there.
+    pub(crate) looks_up: bool,
     pub(crate) handler: Arc<dyn Fn(Call) -> Answer + Send + Sync>,
 }
 
@@ -84,6 +86,7 @@ impl Route {
             answers: Answers { status: 200, schema: None, tagged: false, text: None },
             idempotent: false,
             conditional: false,
+            looks_up: false,
             handler: Arc::new(move |call| Box::pin(handler(call))),
         }
     }
@@ -183,6 +186,11 @@ impl Route {
     /// It needs an `Idempotency-Key`.
     pub(crate) fn idempotent(self) -> Self {
         Self { idempotent: true, ..self }
+    }
+
+    /// One of its parameters names an object: 404 where there is none.
+    pub(crate) fn looks_up(self) -> Self {
+        Self { looks_up: true, ..self }
     }
 
     /// For operators alone: a read that shows prompts.

@@ -121,8 +121,11 @@ impl Router {
             Err(error) => return Err(refused(error, caller, "")),
         };
         let fitting = self.routes.iter().enumerate();
-        let fitting: Vec<_> =
+        let mut fitting: Vec<_> =
             fitting.filter_map(|(at, route)| Some((at, route, route.matches(&segments)?))).collect();
+        // A path of words is no object's, whatever its method: OpenAPI reads a document so.
+        let fewest = fitting.iter().map(|(_, _, names)| names.len()).min().unwrap_or_default();
+        fitting.retain(|(_, _, names)| names.len() == fewest);
         let wanted = if head.method == Method::HEAD { &Method::GET } else { &head.method };
         let found = fitting.iter().position(|(_, route, _)| route.method == *wanted);
         let Some(found) = found else {

@@ -106,7 +106,7 @@ fn responses(route: &Route, generators: &mut Generators) -> Value {
 /// The statuses of errors that a route can answer with. 405 is an answer to a method that has no row.
 fn errors(route: &Route) -> Vec<u16> {
     let mut statuses = vec![400, 401, 403, 421, 429, 500, 503];
-    if route.path.contains('{') || !route.is_safe() {
+    if route.path.contains('{') || !route.is_safe() || route.looks_up {
         statuses.push(404);
     }
     if !matches!(route.takes, Takes::Nothing) {

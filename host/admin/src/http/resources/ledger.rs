@@ -33,11 +33,13 @@ pub(super) fn routes() -> Vec<Route> {
             .query(&[CUSTOMER, KEY])
             .query(&TIME)
             .paged()
-            .returns::<List<LedgerLine>>(),
+            .returns::<List<LedgerLine>>()
+            .looks_up(),
         Route::get("/ledger.csv", "exportLedger", "The ledger as CSV, newest first.", export)
             .query(&[CUSTOMER, KEY])
             .query(&TIME)
-            .returns_text(csv::CONTENT_TYPE),
+            .returns_text(csv::CONTENT_TYPE)
+            .looks_up(),
         Route::get(
             "/customers/{customer}/ledger",
             "listCustomerLedger",

@@ -128,6 +128,11 @@ async fn heads_are_checked_before_anything_is_done() {
         assert_eq!(error(&answer), expected, "{method} {path} {body}: {}", answer.text());
         assert_eq!(answer.header("allow"), if status == 405 { "GET, HEAD, POST" } else { "" }, "{path}");
     }
+    // A path of words is no object's.
+    for (method, path) in [("DELETE", "/plugins/check"), ("GET", "/price-books/preview")] {
+        let answer = api.send(method, path, &[operator], "").await;
+        assert_eq!((answer.status, answer.header("allow")), (405, "POST"), "{method} {path}");
+    }
     let known = api.get("/customers/known").await;
     assert_eq!((&known["available_micro"], &known["deposited_micro"]), (&json!(0), &json!(0)));
     let rebound = [("host", "rebound.example"), operator];

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Api;
+use crate::http::request::query::Form;
 use crate::http::resources::routes;
 
 /// Every reference in the document.
@@ -38,6 +39,28 @@ async fn it_lists_every_route() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn it_lists_what_a_parameter_answers_that_finds_nothing() {
+    let api = Api::start().await;
+    let document = api.get("/openapi.json").await;
+    let operator = ("authorization", api.operator.as_str());
+    let mut asked = 0;
+    for route in routes() {
+        // A log's tail has no end, and a name in braces is another matter.
+        if !route.is_safe() || route.path.contains('{') || route.path.ends_with("/tail") {
+            continue;
+        }
+        let responses = &document["paths"][route.path]["get"]["responses"];
+        for parameter in route.query.iter().filter(|parameter| matches!(parameter.form, Form::Text)) {
+            let path = format!("{}?{}=nobody", route.path, parameter.name);
+            let status = api.send("GET", &path, &[operator], "").await.status;
+            assert!(responses[status.to_string()].is_object(), "{path}: {status}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 20, "{asked}");
 }
 
 #[tokio::test]
