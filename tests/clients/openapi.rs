@@ -58,7 +58,8 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
         assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));
         scene.gateway.expect_sound_ledger().await;
         // It is at work: it finds an answer that is not as the document says.
-        document["components"]["schemas"]["Customer"]["properties"]["spent_micro"] = json!({"type": "string"});
+        document["components"]["schemas"]["Customer"]["properties"]["spent_micro"] =
+            json!({"type": "string"});
         write(&document);
         let only = ["--include-operation-id", "listCustomers"];
         let broken = compared(&file, &base, &bearer, &only);

@@ -114,9 +114,18 @@ fn a_reply_that_is_handed_in_completes_the_task_without_a_second_submit() {
             (json!({"ruling": "resend", "reason": "x", "reply": {"status": 200, "body": {}}}), "reply"),
             (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 77, "body": {}}}), "reply.status"),
             (json!({"ruling": "resend", "reason": " "}), "reason"),
-            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "body": {}, "text": "{}"}}), "reply"),
-            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "text": "<p>"}}), "reply.text"),
-            (json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "base64": "%%"}}), "reply.base64"),
+            (
+                json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "body": {}, "text": "{}"}}),
+                "reply",
+            ),
+            (
+                json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "text": "<p>"}}),
+                "reply.text",
+            ),
+            (
+                json!({"ruling": "adopt", "reason": "x", "reply": {"status": 200, "base64": "%%"}}),
+                "reply.base64",
+            ),
             (
                 json!({"ruling": "adopt", "reason": "x",
                     "reply": {"status": 200, "content_type": "html", "text": "<p>"}}),
@@ -239,7 +248,8 @@ fn a_reply_that_is_no_json_is_adopted_with_its_type_and_status() {
         let answer = lost.rule("page", &ruling).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         let task = lost.caller.end_of(&lost.id).await;
-        assert_eq!((&task["status"], &task["cost"]), (&json!("failed"), &json!(0.0)), "{task}");
+        assert_eq!(task["status"], "failed", "{task}");
+        assert_eq!(task["cost"], 0.0, "{task}");
         let steps = lost.gateway.command(&["steps", &lost.id]).await;
         assert!(steps.contains("422") && steps.contains("Blocked by our filter"), "{steps}");
         let path = format!("/audit?object=tasks/{}", lost.id);

@@ -51,8 +51,7 @@ fn a_provider_that_sends_only_comments_at_first_is_waited_for() {
         let scene = Scene::start(EARLY).await;
         for (client, provider) in CROSSINGS {
             let before = scene.spent().await;
-            let quick =
-                scene.send(client, &request(provider, "[[words:9]] the keeper", true)).await.end().await;
+            scene.send(client, &request(provider, "[[words:9]] the keeper", true)).await.end().await;
             let bill = scene.spent().await - before;
             let text = "[[keep-alives]][[words:9]] the keeper";
             let mut stream = scene.send(client, &request(provider, text, true)).await;
@@ -65,7 +64,7 @@ fn a_provider_that_sends_only_comments_at_first_is_waited_for() {
             until("more comments have come", async || sent() > so_far).await;
             scene.release(1).await;
             let answer = stream.end().await;
-            assert_eq!(answer.streamed_text(), quick.streamed_text(), "{client:?} over {provider:?}");
+            assert_eq!(answer.streamed_text().split(' ').count(), 9, "{client:?} over {provider:?}");
             assert!(!answer.body.contains("keep-alive"), "{answer:?}");
             assert_eq!(scene.spent().await - before, 2 * bill, "{client:?} over {provider:?}");
         }

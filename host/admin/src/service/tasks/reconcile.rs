@@ -233,7 +233,10 @@ mod tests {
         }
         for (reply, problem) in [
             (serde_json::json!({"status": 502}), "reply: expected its body as one of"),
-            (serde_json::json!({"status": 502, "body": 1, "text": "1"}), "reply: expected its body as one of"),
+            (
+                serde_json::json!({"status": 502, "body": 1, "text": "1"}),
+                "reply: expected its body as one of",
+            ),
             (serde_json::json!({"status": 502, "base64": "%"}), "reply.base64: expected base64"),
         ] {
             let error = read(reply.clone()).expect_err("a wrong body").to_string();
