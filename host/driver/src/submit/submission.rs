@@ -43,20 +43,14 @@ impl Driver {
                 return Err(SubmitError::Draining);
             }
             let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-            let work = request.rates.begin_work();
-            let submitted = async move {
-                let receipt = state.submit(request).await;
-                drop(work);
-                receipt
-            };
-            detached(body, Box::pin(submitted)).await
+            detached(body, Box::pin(async move { state.submit(request).await })).await
         })
     }
 }
 
 impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
-        let now = self.now();
+        let (now, _work) = (self.now(), request.rates.begin_work());
         let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {

@@ -102,7 +102,6 @@ fn is_stream(response: &Response<Incoming>) -> bool {
 }
 
 /// While the connection is not read, the socket gathers bytes.
-#[expect(clippy::disallowed_methods, reason = "a pause of the network's, which no task waits for")]
 async fn rest(until: Instant) {
     sleep_until(until).await;
 }
