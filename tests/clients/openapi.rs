@@ -52,7 +52,7 @@ fn thousands_of_admin_requests_are_answered_as_the_document_says() {
         let write = |document: &Value| std::fs::write(&file, document.to_string()).expect("a file");
         write(&document);
         let base = format!("http://{}/admin/v1", scene.gateway.admin());
-        // A log's tail has no end. Whoever has no credential is told so ten times a minute; then it is told to wait.
+        // A log's tail has no end. A client without a credential gets 401 ten times a minute, then 429.
         let but = ["--exclude-operation-id", "tailLogs", "--exclude-checks", "ignored_auth"];
         let whole = compared(&file, &base, &bearer, &but);
         assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));

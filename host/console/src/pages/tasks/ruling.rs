@@ -18,7 +18,7 @@ const FIELDS: [&str; 6] =
 const JSON: &str = "application/json";
 
 /// How a body is written down.
-const FORMS: [(&str, &str); 2] = [("text", "text"), ("base64", "base64, for what is no text")];
+const FORMS: [(&str, &str); 2] = [("text", "text"), ("base64", "base64, for bytes")];
 
 /// Where a refusal of the service belongs in the form.
 pub(super) fn place(ruling: RulingWord, message: &str, problems: &mut Problems) {
