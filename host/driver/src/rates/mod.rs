@@ -6,10 +6,8 @@
 
 mod limiter;
 mod rate_use;
-mod report;
 mod status;
 
 pub(crate) use limiter::RateLimiter;
 pub(crate) use rate_use::RateUse;
-pub use report::RateReport;
 pub use status::{LimitKind, LimitStatus, RateLimited, RateStatus};

@@ -10,9 +10,10 @@ use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
-use crate::rates::{RateReport, RateUse};
+use crate::rates::RateUse;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
-use crate::submit::submission::{rejection_error, store_error};
+use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::Bill;
 use crate::text::models::TextModel;
@@ -28,7 +29,7 @@ pub(super) struct TextHold {
     model: String,
     rates: Arc<RateUse>,
     /// Where the maker of the request reads what it paid.
-    report: RateReport,
+    report: RequestReport,
 }
 
 impl DriverState {
@@ -45,7 +46,7 @@ impl DriverState {
         let (now, tokens) = (self.now(), bill.estimated_tokens());
         let model_id = &model.route.model;
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
-        request.rates.set(&rates);
+        request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let command = Command::Hold {
             id: request.id,
@@ -58,7 +59,7 @@ impl DriverState {
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
             Ok(Ok(_)) => {
-                let (model, report) = (model_id.clone(), request.rates.clone());
+                let (model, report) = (model_id.clone(), request.report.clone());
                 report.hold(amount);
                 Ok(TextHold { id: request.id, amount, bill, model, rates, report })
             }

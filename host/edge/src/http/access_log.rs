@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use gatehouse_driver::RateReport;
+use gatehouse_driver::RequestReport;
 use gatehouse_model::{KeyId, Recent, RequestId, RequestLine, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
@@ -46,7 +46,7 @@ pub(crate) struct AccessRecord {
     pub(crate) received: u64,
     pub(crate) permit: Option<Permit<KeyId>>,
     /// Where the driver says what it took and paid.
-    pub(crate) rates: RateReport,
+    pub(crate) report: RequestReport,
     sent: u64,
     /// The whole response was taken.
     whole: bool,
@@ -71,7 +71,7 @@ impl AccessRecord {
             key: None,
             received: 0,
             permit: None,
-            rates: RateReport::default(),
+            report: RequestReport::default(),
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
@@ -86,7 +86,7 @@ impl Drop for AccessRecord {
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
         metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
-        let (held, charged) = (self.rates.held(), self.rates.charged());
+        let (held, charged) = (self.report.held(), self.report.charged());
         tracing::info!(
             request = %self.id,
             method = %self.method,

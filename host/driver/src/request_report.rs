@@ -1,17 +1,17 @@
-//! How the maker of a request learns what it took: what is left of its key's rates, and its money.
+//! How the maker of a request learns what it took: what is left of its key's rates, and its money. Never decides about
+//! either.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_model::{Credits, UnixMs};
 
-use crate::rates::rate_use::RateUse;
-use crate::rates::status::RateStatus;
+use crate::rates::{RateStatus, RateUse};
 
 /// Where the maker of a request finds out what is left of its rates, and what it holds and pays, whatever becomes of it.
 /// Empty until the rates that it counts against are known.
 #[derive(Clone, Debug, Default)]
-pub struct RateReport(Arc<Reported>);
+pub struct RequestReport(Arc<Reported>);
 
 #[derive(Debug, Default)]
 struct Reported {
@@ -43,7 +43,7 @@ impl Amount {
     }
 }
 
-impl RateReport {
+impl RequestReport {
     /// What is left at that moment.
     #[must_use]
     pub fn status(&self, now: UnixMs) -> RateStatus {
@@ -63,7 +63,7 @@ impl RateReport {
     }
 
     /// A request that is judged again counts against the same rates.
-    pub(crate) fn set(&self, used: &Arc<RateUse>) {
+    pub(crate) fn count(&self, used: &Arc<RateUse>) {
         let _ = self.0.rates.set(Arc::clone(used));
     }
 
