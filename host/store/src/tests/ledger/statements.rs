@@ -46,7 +46,7 @@ async fn busy_days() -> Store {
     begin(&store).await;
     for number in 0..70_u8 {
         let at = START.plus(Duration::from_secs(u64::from(number) * 7_200));
-        let (id, key, amount) = (request_id(number.into()), key_id(number % 3), Credits(3));
+        let (id, key, amount) = (request_id(number), key_id(number % 3), Credits(3));
         let expires = at.plus(Duration::from_secs(3_600 * 24 * 30));
         let model = format!("model-{}", number % 4);
         let mut commands =
