@@ -24,6 +24,10 @@ mod system;
 mod telemetry;
 mod terminal;
 
+/// Gives memory back after a peak, by threads of its own; the C library's keeps nearly all of it (tests/bench/README.md).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> std::process::ExitCode {
     commands::run()
 }

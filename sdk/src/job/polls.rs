@@ -35,7 +35,8 @@ pub struct Polls {
     pub id: String,
     /// When the provider took it.
     pub since: UnixMs,
-    /// When to poll next.
+    /// Without a meaning: what waits is the host's to know, and a state that is the same after a poll need not be written.
+    /// Versions from before read it, and the names of states stay.
     wake: UnixMs,
     progress: u8,
     /// Unreadable answers in a row.
@@ -96,7 +97,8 @@ impl Polls {
                 Action::Fail(policy.unavailable().into())
             }
             Event::Lost((_, reason)) => self.lost(cx, policy, &reason),
-            Event::Cancel(_) => self.keep_waiting(cx),
+            // The host goes on with the wait that is under way.
+            Event::Cancel(_) => self.rest(cx),
             other @ (Event::Start(_) | Event::Joined(_) | Event::Probed(_)) => {
                 Action::Fail(policy.unexpected(&other).into())
             }
@@ -104,18 +106,9 @@ impl Polls {
     }
 
     /// Polls later, at the usual pace.
-    pub fn rest(&mut self, cx: &Context) -> Action {
-        self.wait(pace::poll(cx, self.since))
-    }
-
-    /// Goes on with the wait before.
-    pub fn keep_waiting(&mut self, cx: &Context) -> Action {
-        self.wait(self.wake.max(cx.now))
-    }
-
-    fn wait(&mut self, wake: UnixMs) -> Action {
-        self.wake = wake;
-        Action::Wait(wake)
+    #[must_use]
+    pub fn rest(&self, cx: &Context) -> Action {
+        Action::Wait(pace::poll(cx, self.since))
     }
 
     fn missing(&mut self, cx: &Context, policy: &Policy) -> Action {
@@ -133,7 +126,7 @@ impl Polls {
         if self.faults > policy.faults {
             return Action::Fail(policy.failed().into());
         }
-        self.wait(pace::backoff(cx, self.faults))
+        Action::Wait(pace::backoff(cx, self.faults))
     }
 
     fn lost(&mut self, cx: &Context, policy: &Policy, reason: &str) -> Action {
@@ -142,6 +135,6 @@ impl Polls {
         if self.losses > policy.losses {
             return Action::Fail(Failure::upstream(policy.uncopied).into());
         }
-        self.wait(pace::backoff(cx, self.losses))
+        Action::Wait(pace::backoff(cx, self.losses))
     }
 }

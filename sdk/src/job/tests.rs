@@ -167,7 +167,7 @@ fn a_job_follows_every_event() {
         (Event::Outage(Outage::TooLarge), "12"),
         (Event::Outage(Outage::Refused), POLICY.unavailable),
         (Event::Lost(("https://e.com/a".to_owned(), "gone".to_owned())), "12"),
-        (cancel(), "10"),
+        (cancel(), "12"),
         (Event::Probed(Vec::new()), POLICY.interrupted),
         (Event::Joined(Vec::new()), POLICY.interrupted),
         (Event::Start(Vec::new()), POLICY.interrupted),
@@ -184,12 +184,23 @@ fn the_call_names_the_job() {
     assert_eq!(next, Next::Action(Action::Call(Call::get("painter", "j1"))));
 }
 
+/// The host writes a task only where something of it has changed, its state included.
 #[test]
-fn a_cancel_goes_on_with_the_wait_before() {
+fn a_poll_that_learns_nothing_changes_no_state() {
     let mut polls = Polls::new(&at(0), "j1");
-    assert_eq!(poll(&mut polls, 80, reply(429)), "90", "an eighth of the time so far");
-    assert_eq!(poll(&mut polls, 81, cancel()), "90");
-    assert_eq!(poll(&mut polls, 95, cancel()), "95");
+    polls.reach(40);
+    let before = serde_json::to_value(&polls).expect("JSON");
+    for (second, event, expected) in [
+        (80, reply(200), "answer"),
+        (80, reply(429), "90"),
+        (81, cancel(), "91"),
+        (90, Event::Timer, "call"),
+        (160, Event::Outage(Outage::Timeout), "180"),
+    ] {
+        assert_eq!(poll(&mut polls, second, event), expected);
+        polls.reach(30);
+        assert_eq!(serde_json::to_value(&polls).expect("JSON"), before);
+    }
 }
 
 #[test]

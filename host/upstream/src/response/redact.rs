@@ -64,7 +64,8 @@ impl Redactor {
 
     /// Whether the secret stands in `bytes`.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        !self.places(bytes).is_empty()
+        let is_plain = |bytes: &[u8]| self.forms.iter().any(|form| form.find(bytes).is_some());
+        is_plain(bytes) || self.escapes(bytes).any(|kinds| is_plain(&unescaped(bytes, kinds).0))
     }
 
     /// `bytes` without the secret.
@@ -76,14 +77,9 @@ impl Redactor {
     /// Where the secret stands, in order and apart from each other.
     fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut found = self.plain(bytes);
-        let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
-        let (percent, backslash) = (holds(b'%'), holds(b'\\'));
-        // Each kind of escape by itself too: a secret may hold the other kind's signal.
-        for kinds in [(percent, false), (false, backslash), (percent && backslash, percent && backslash)] {
-            if kinds != (false, false) {
-                let (text, starts) = unescaped(bytes, kinds);
-                found.extend(self.plain(&text).into_iter().map(|span| starts[span.start]..starts[span.end]));
-            }
+        for kinds in self.escapes(bytes) {
+            let (text, starts) = unescaped(bytes, kinds);
+            found.extend(self.plain(&text).into_iter().map(|span| starts[span.start]..starts[span.end]));
         }
         found.sort_by_key(|span| span.start);
         let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
@@ -94,6 +90,15 @@ impl Redactor {
             }
         }
         apart
+    }
+
+    /// The kinds of escapes behind which the secret could stand: percent signs, backslashes.
+    fn escapes(&self, bytes: &[u8]) -> impl Iterator<Item = (bool, bool)> + use<> {
+        let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
+        let (percent, backslash) = (holds(b'%'), holds(b'\\'));
+        // Each kind by itself too: a secret may hold the other kind's signal.
+        let kinds = [(percent, false), (false, backslash), (percent && backslash, percent && backslash)];
+        kinds.into_iter().filter(|kinds| *kinds != (false, false))
     }
 
     fn plain(&self, bytes: &[u8]) -> Vec<Range<usize>> {
@@ -170,12 +175,18 @@ fn unescaped(bytes: &[u8], (percent, backslash): (bool, bool)) -> (Vec<u8>, Vec<
 /// The byte an escape at the beginning of `bytes` means, and the escape's length.
 fn escape(bytes: &[u8]) -> Option<(u8, usize)> {
     let hex = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
-    match bytes {
-        [b'%', high, low, ..] => Some((hex(&[*high, *low])?, 3)),
-        [b'\\', b'u', b'0', b'0', high, low, ..] => Some((hex(&[*high, *low])?, 6)),
-        [b'\\', b'x', high, low, ..] => Some((hex(&[*high, *low])?, 4)),
-        [b'\\', next, ..] => Some((*next, 2)),
-        _ => None,
+    let (digits, length) = match bytes {
+        [b'%', high, low, ..] => ([*high, *low], 3),
+        [b'\\', b'u', b'0', b'0', high, low, ..] => ([*high, *low], 6),
+        [b'\\', b'x', high, low, ..] => ([*high, *low], 4),
+        [b'\\', next, ..] => return Some((*next, 2)),
+        _ => return None,
+    };
+    match (hex(&digits), bytes) {
+        (Some(byte), _) => Some((byte, length)),
+        // It means the letter behind it.
+        (None, [b'\\', next, ..]) => Some((*next, 2)),
+        (None, _) => None,
     }
 }
 

@@ -14,7 +14,7 @@ use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::call::report;
 use crate::client::exchange::chain;
@@ -29,10 +29,9 @@ use crate::upstream::Upstream;
 
 /// Bytes looked at before a batch is handed on; more wait for the next one.
 const BATCH: u64 = 64 << 10;
-/// Batches closer together than this come from a provider that writes faster than anybody reads.
-const QUICK: Duration = Duration::from_millis(2);
-/// Such batches are gathered for that long, so that each of their events does not cost as much as a batch.
-const GATHER: Duration = Duration::from_millis(3);
+/// What comes sooner after a batch is gathered until then: a provider that writes faster than anybody reads would
+/// otherwise make each of its events cost as much as a batch.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// What a call that asks for a stream is answered with.
 #[derive(Debug)]
@@ -104,8 +103,8 @@ fn is_stream(response: &Response<Incoming>) -> bool {
 
 /// While the connection is not read, the socket gathers bytes.
 #[expect(clippy::disallowed_methods, reason = "a pause of the network's, which no task waits for")]
-async fn rest() {
-    sleep(GATHER).await;
+async fn rest(until: Instant) {
+    sleep_until(until).await;
 }
 
 /// Lets the connection's task hand over its next frame: it hands them over one by one, each after the one before was
@@ -122,8 +121,19 @@ async fn let_connection_run() {
     .await;
 }
 
-fn redact(redactor: &Redactor, event: &mut Sse) {
-    if redactor.is_in(event.data.as_bytes()) {
+/// A batch is searched as one text: to search each of its small events by itself costs several times as much.
+pub(crate) fn redact(redactor: &Redactor, events: &mut [Sse]) {
+    let is_in = match &*events {
+        [event] => redactor.is_in(event.data.as_bytes()),
+        events => {
+            let texts: Vec<&str> = events.iter().map(|event| event.data.as_str()).collect();
+            redactor.is_in(texts.join("\n").as_bytes())
+        }
+    };
+    if !is_in {
+        return;
+    }
+    for event in events {
         let redacted = redactor.clean(std::mem::take(&mut event.data).into_bytes());
         event.data = String::from_utf8_lossy(&redacted).into_owned();
     }
@@ -169,27 +179,23 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
             return gathered.and_then(|()| self.cut.take().map_or(Ok(None), Err));
         }
         self.cut = gathered.err();
-        let redactor = self.permit.redactor();
-        for event in &mut events {
-            redact(&redactor, event);
-        }
+        redact(&self.permit.redactor(), &mut events);
         Ok(Some(events))
     }
 
     async fn gather(&mut self, events: &mut Vec<Sse>) -> Result<(), Outage> {
+        if let Some(handed) = self.handed.filter(|handed| handed.elapsed() < GATHER) {
+            rest(handed + GATHER).await;
+        }
         while events.is_empty() && !self.over {
             let frame = timeout(self.idle, self.body.frame()).await;
             let frame = frame.map_err(|_| self.broken(Outage::Timeout, "silence"))?;
             self.take(frame, events)?;
         }
-        let quick = self.handed.is_some_and(|handed| handed.elapsed() < QUICK);
-        if quick && !self.over {
-            rest().await;
-        }
         let before = self.received;
         while !self.over && self.received - before < BATCH {
             let mut frame = self.body.frame().now_or_never();
-            if frame.is_none() && quick {
+            if frame.is_none() {
                 let_connection_run().await;
                 frame = self.body.frame().now_or_never();
             }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use gatehouse_model::Outage;
+use gatehouse_model::{Outage, Secret, Sse};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 
 use super::{acme, provider, upstream};
-use crate::response::stream::Events;
+use crate::response::redact::Redactor;
+use crate::response::stream::{Events, redact};
 
 /// What a body hands over, one after another; `None` breaks it off.
 type Frames = Vec<Option<&'static str>>;
@@ -59,5 +60,24 @@ async fn events_before_a_bad_end_are_handed_on() {
             (expected.into_iter().map(str::to_owned).collect(), end),
             "{all:?}"
         );
+    }
+}
+
+/// A batch is searched as one text, but each event is masked by itself: what ends one does not hide what begins another.
+#[test]
+fn a_secret_is_masked_in_each_event_of_a_batch() {
+    let redactor = Redactor::of(Some(&Secret::new("sk-live-4f9aX2x".to_owned())));
+    for (data, expected) in [
+        (vec![], vec![]),
+        (vec!["sk-live-4f9aX2x"], vec!["(secret)"]),
+        (vec!["a", "<sk-live-4f9aX2x>", "b"], vec!["a", "<(secret)>", "b"]),
+        (vec!["sk-live-4f9aX2\\x", "b"], vec!["(secret)", "b"]),
+        (vec!["a\\", "sk-live-4f9aX2%78", "%"], vec!["a\\", "(secret)", "%"]),
+        (vec!["sk-live-", "4f9aX2x"], vec!["sk-live-", "4f9aX2x"]),
+    ] {
+        let event = |data: &str| Sse { event: None, data: data.to_owned() };
+        let mut events: Vec<Sse> = data.iter().map(|data| event(data)).collect();
+        redact(&redactor, &mut events);
+        assert_eq!(events, expected.into_iter().map(event).collect::<Vec<_>>(), "{data:?}");
     }
 }

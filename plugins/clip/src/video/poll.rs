@@ -73,7 +73,7 @@ pub(crate) fn stopping(cx: &Context, mut job: Job, event: Event) -> Step<VideoSt
         }
         Event::Reply(_) | Event::Outage(_) | Event::Timer => job.polls.rest(cx),
         Event::Cancel(_) => {
-            let wait = job.polls.keep_waiting(cx);
+            let wait = job.polls.rest(cx);
             return job.then(VideoState::Stopping, wait);
         }
         other => Action::Fail(POLICY.unexpected(&other).into()),

@@ -18,7 +18,7 @@ const STATES: &str = r#"
     {"expect": {"call": {}, "state": {"video": {"Sending": {"rests": 1, "unreachable": 1000000, "until": null}}}}}
     {"reply": {"status": 200, "json": {"id": "cgt-1"}}}
     {"expect": {"wait": {}, "progress": 5, "state": {"video": {"Running": {
-      "id": "cgt-1", "model": "clip-2.0", "return_last_frame": false, "since": 1002000, "wake": 1004000,
+      "id": "cgt-1", "model": "clip-2.0", "return_last_frame": false, "since": 1002000, "wake": 1002000,
       "is_running": false, "progress": 5, "faults": 0, "misses": 0, "losses": 0, "last_frame": null,
       "without_frame": false
     }}}}}

@@ -21,7 +21,7 @@ const STATES: &str = r#"
     {"reply": {"status": 200, "json": {"id": "t1", "polling_url": "https://api.bfl.ai/v1/get_result?id=t1"}}}
     {"expect": {"wait": {}, "state": {"Running": {
       "id": "t1", "polling_url": "https://api.bfl.ai/v1/get_result?id=t1", "format": "png", "since": 1002000,
-      "wake": 1004000, "seen": false, "progress": 0, "faults": 0, "misses": 0, "losses": 0
+      "wake": 1002000, "seen": false, "progress": 0, "faults": 0, "misses": 0, "losses": 0
     }}}}
     "timer"
     {"expect": {"call": {}}}

@@ -61,7 +61,7 @@ impl Running {
 pub(crate) fn step(cx: &Context, mut running: Running, event: Event) -> Next {
     if matches!(event, Event::Joined(_)) {
         too_late();
-        let wait = running.polls.keep_waiting(cx);
+        let wait = running.polls.rest(cx);
         return Next::of(running.then(wait));
     }
     // A cancel stops nothing: the engine's work goes on and is paid for, whatever the proxy forgets.

