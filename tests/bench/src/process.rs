@@ -47,13 +47,7 @@ impl Process {
         self.status("VmRSS:")
     }
 
-    /// From now on only what comes counts for the peak; bytes resident now.
-    pub(crate) fn forget_peak(&self) -> u64 {
-        fs::write(self.folder.join("clear_refs"), "5").expect("a process of the same user");
-        self.resident()
-    }
-
-    /// The most bytes that were ever resident, or since the peak was forgotten.
+    /// The most bytes that were ever resident.
     pub(crate) fn peak(&self) -> u64 {
         self.status("VmHWM:")
     }
@@ -121,7 +115,6 @@ mod tests {
         // The peak is read last: it only grows.
         let resident = process.resident();
         assert!(resident > 0 && process.peak() >= resident);
-        assert!(process.forget_peak() > 0);
         assert!(!process.cpu().threads.is_empty());
     }
 }
