@@ -47,6 +47,11 @@ impl Process {
         self.status("VmRSS:")
     }
 
+    /// Those of them that are no pages of files, which the kernel can drop: memory images and the binary are files.
+    pub(crate) fn own(&self) -> u64 {
+        self.status("RssAnon:")
+    }
+
     /// The most bytes that were ever resident.
     pub(crate) fn peak(&self) -> u64 {
         self.status("VmHWM:")
