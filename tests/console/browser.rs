@@ -159,6 +159,11 @@ impl Tab {
         self.driver.run_async(script).await.expect("a script's result")
     }
 
+    /// From the next page on, scripts of pages do not run; the test's own do.
+    pub(crate) async fn stop_scripts(&self) {
+        self.driver.cdp("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+    }
+
     /// A window of that size, a phone's when narrow, in a theme.
     pub(crate) async fn show_as(&self, width: u32, theme: &str) {
         let phone = width < 600;

@@ -107,6 +107,7 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         page("key-new", "/keys/new"),
         page("key", &format!("/keys/{}", key.id())),
         page("customers", "/customers"),
+        page("customers-without-credit", "/customers?without_credit=true"),
         page("customer", "/customers/acme"),
         page("customer-empty", "/customers/empty"),
         page("customer-new", "/customers/new"),
@@ -130,6 +131,12 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         page("playground-image", "/playground/context-image"),
         page("playground-film", "/playground/clip"),
         page("playground-input", &format!("/playground?input={task}.0")),
+        page(
+            "playground-rows",
+            &format!(
+                "/playground/clip?surface=videos.generate&input={task}.0&into=%2Fimage_with_roles%2F0%2Furl"
+            ),
+        ),
         page("playground-keys", "/playground/context-image?find=acme"),
         page("playground-text", "/playground/chat"),
         page("providers", "/providers"),

@@ -35,6 +35,11 @@ impl Form {
         self.0.iter().any(|(field, _)| field == name)
     }
 
+    /// Whether there is a field inside of the one of that pointer, be it empty.
+    pub(crate) fn has_below(&self, pointer: &str) -> bool {
+        self.0.iter().any(|(field, _)| field.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/')))
+    }
+
     /// The first field of that name as it was typed, unless that is nothing but white space.
     pub(crate) fn given(&self, name: &str) -> Option<&str> {
         let value = self.0.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gatehouse_model::{Credits, Digest, Key, Status, TaskFailure, TaskId, UnixMs};
 
 use crate::body::CheckedBody;
-use crate::rates::RateReport;
+use crate::request_report::RequestReport;
 
 /// An asynchronous submission of an authenticated caller.
 pub struct SubmitRequest {
@@ -20,8 +20,8 @@ pub struct SubmitRequest {
     pub body: CheckedBody,
     /// The `Idempotency-Key` header.
     pub idempotency: Option<String>,
-    /// Filled with what is left of the key's rates.
-    pub rates: RateReport,
+    /// Filled with what is left of the key's rates, and with what it holds and pays.
+    pub report: RequestReport,
 }
 
 /// What the task in the path of a surface is called, where a client reads of it (spec: "message about the video").

@@ -16,6 +16,7 @@ mod errors;
 mod in_progress;
 mod rates;
 mod read;
+mod request_report;
 mod scheduler;
 mod shutdown;
 mod state;
@@ -39,10 +40,11 @@ pub use gatehouse_tasks::UsageSums;
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };
-pub use rates::{LimitKind, LimitStatus, RateLimited, RateReport, RateStatus};
+pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
+pub use request_report::RequestReport;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,

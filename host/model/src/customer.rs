@@ -22,3 +22,11 @@ pub struct Customer {
     /// Everything ever paid in, less what was taken back.
     pub deposited: Credits,
 }
+
+impl Customer {
+    /// Whether it can pay for anything: without, all its requests are refused.
+    #[must_use]
+    pub fn has_credit(&self) -> bool {
+        self.available > Credits::ZERO
+    }
+}

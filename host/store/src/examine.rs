@@ -1,17 +1,20 @@
 //! The examination of the whole file, behind `gatehouse doctor`.
 //!
 //! Feeds every row of one snapshot to the rules of `tasks`, and compares the look-up tables with the rows: the index
-//! of tasks with the tasks, the owners of names with the names, the index of the ledger and the sums of usage with the
-//! ledger, the list of webhooks in trouble with the webhooks. Never repairs.
+//! of tasks with the tasks, the owners of names with the names, the index of the ledger, deposits by day and the sums of
+//! usage with the ledger, the lists of webhooks in trouble and of customers without credit with their rows. Never
+//! repairs.
 
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
 use redb::{ReadTransaction, ReadableTableMetadata};
 
+use crate::administration::without_credit;
 use crate::error::StoreError;
 use crate::layout::{self, Day};
 use crate::listing::task_index::IndexCheck;
 use crate::statement::check::StatementCheck;
+use crate::statement::deposits::{self, Deposits};
 use crate::store::Store;
 use crate::tables::each;
 use crate::{records, usage, webhooks};
@@ -29,13 +32,15 @@ impl Store {
 
 fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     let mut examination = Examination::default();
-    let mut statements = StatementCheck::default();
+    let (mut statements, mut paid) = (StatementCheck::default(), Deposits::default());
     each(txn, layout::LEDGER, |entry: JournalEntry| {
         examination.entry(&entry);
         statements.entry(&entry);
+        paid.add(&entry);
         Ok(())
     })?;
     statements.rest(txn, &mut examination)?;
+    deposits::check(paid, txn, &mut examination)?;
     usage::check::check(txn, &mut examination)?;
     each(txn, layout::CUSTOMERS, |customer: Customer| {
         examination.customer(&customer);
@@ -71,5 +76,6 @@ fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     examination.name_owners(owners.len()?);
     records::read::check(txn, &mut examination)?;
     webhooks::check::check(txn, &mut examination)?;
+    without_credit::check(txn, &mut examination)?;
     Ok(examination.report())
 }

@@ -9,8 +9,9 @@ use redb::{TableDefinition, TableHandle};
 /// The version of everything in this file.
 ///
 /// 1: a list of owners a day, by customer and id. 2: an index of tasks a day instead. 3: its rows for all customers, the
-/// index of the ledger and the sums of usage.
-pub(crate) const SCHEMA: u64 = 3;
+/// index of the ledger and the sums of usage. 4: the lists of webhooks in trouble and of customers without credit, and
+/// deposits by day.
+pub(crate) const SCHEMA: u64 = 4;
 /// Where `META` holds it.
 pub(crate) const SCHEMA_KEY: &str = "schema";
 
@@ -30,6 +31,9 @@ pub(crate) type LedgerIndexKey = (&'static str, &'static str, u64);
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 /// Accounts by id.
 pub(crate) const CUSTOMERS: TableDefinition<'_, &str, Row> = TableDefinition::new("accounts");
+/// Ids of customers without credit.
+pub(crate) const WITHOUT_CREDIT: TableDefinition<'_, &str, ()> =
+    TableDefinition::new("customers-without-credit");
 /// Keys by id.
 pub(crate) const KEYS: TableDefinition<'_, &str, Row> = TableDefinition::new("keys");
 /// Key ids by digest.
@@ -60,12 +64,15 @@ pub(crate) const USAGE_DAYS: TableDefinition<'_, UsageRowKey, Row> = TableDefini
 /// Ledger rows of a customer or a key, with its balance after each: one row for each commit, or more.
 pub(crate) const LEDGER_INDEX: TableDefinition<'_, LedgerIndexKey, Row> =
     TableDefinition::new("ledger-index");
+/// What was paid in and taken back, by customer (all: empty) and day since the epoch; kept for ever.
+pub(crate) const DEPOSIT_DAYS: TableDefinition<'_, (&str, u32), (i64, i64)> =
+    TableDefinition::new("deposit-days");
 /// The first part of a [`LedgerIndexKey`].
 pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
 /// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 19] = [
+pub(crate) const ADDED: [&str; 21] = [
     "names",
     "name-owners",
     "responses",
@@ -85,6 +92,8 @@ pub(crate) const ADDED: [&str; 19] = [
     "price-books",
     "deployments",
     "troubled-webhooks",
+    "customers-without-credit",
+    "deposit-days",
 ];
 
 /// Versions of the price book by number.

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{AuditRecord, IdempotencyRecord, NameRecord};
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable};
+use gatehouse_tasks::{IdempotencyRecord, NameRecord};
+use redb::{Database, ReadTransaction, ReadableDatabase};
 
 use crate::error::StoreError;
 use crate::layout;
@@ -102,22 +102,6 @@ impl Store {
         token: &Digest,
     ) -> Result<Option<IdempotencyRecord>, StoreError> {
         self.read(|txn| find("idempotency", &txn.open_table(layout::IDEMPOTENCY)?, (key.0.as_str(), token.0)))
-    }
-
-    /// The last lines of the audit record, newest first; with `task`, those about it alone. That may read the whole
-    /// record: [`Store::list_audit`] reads a bounded part.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn audit(&self, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        let takes = |record: &AuditRecord| task.is_none() || record.task == task;
-        // An unreadable row may be one of them, so it must not be skipped.
-        let wanted = |record: &Result<AuditRecord, _>| record.as_ref().map_or(true, takes);
-        self.read(|txn| {
-            let table = txn.open_table(layout::AUDIT)?;
-            let audit_records = table.iter()?.rev().map(|row| decode("audit", row?.1.value()));
-            audit_records.filter(wanted).take(limit).collect()
-        })
     }
 
     pub(crate) fn read<T>(

@@ -47,7 +47,8 @@ pub(crate) enum Figure {
     Poll,
     /// Live tasks: memory, CPU, lateness
     Live,
-    /// Finished tasks of one customer: a listing that matches nothing, and reads beside it
+    /// Finished tasks, and a live one for each ten: every list of the admin API, every page of the console, and reads beside
+    /// them
     Listing,
     /// Warm starts
     Start,

@@ -11,6 +11,12 @@ pub(crate) fn line(what: &str, figure: impl std::fmt::Display) {
     println!("{what:<40} {figure}");
 }
 
+/// Prints a row of a table of paths.
+#[expect(clippy::print_stdout, reason = "this program's output")]
+pub(crate) fn row([what, status, middle, slowest, size, memory]: [&str; 6]) {
+    println!("{what:<64} {status:>6} {middle:>11} {slowest:>11} {size:>12} {memory:>10}");
+}
+
 /// CPU of a process for each of `count` things, whole and by the names of its threads.
 pub(crate) fn cpu(what: &str, cpu: &Cpu, count: usize) {
     line(&format!("CPU, {what}"), micros(each(cpu.whole(), count)));

@@ -4,6 +4,7 @@ use gatehouse_harness::{Gateway, run, send};
 use serde_json::Value;
 
 use super::{audited, start};
+use crate::accessibility::Axe;
 use crate::browser::Tab;
 
 /// The field of the first picture.
@@ -88,6 +89,94 @@ fn a_result_and_a_file_are_inputs() {
     });
 }
 
+/// The field of a picture in the list of pictures with their roles.
+fn of_row(row: usize, field: &str) -> String {
+    format!("#f-image_with_roles-{row}-{field}")
+}
+
+/// Gives the picture of that row a role.
+async fn choose_role(tab: &Tab, row: usize, role: &str) {
+    tab.click(&format!("{} option[value='\"{role}\"']", of_row(row, "role"))).await;
+}
+
+/// The request that the page shows.
+async fn shown_request(tab: &Tab) -> Value {
+    drop(tab.find("#sample-json").await);
+    let sample = tab.run("return document.getElementById('sample-json').textContent").await;
+    serde_json::from_str(sample.as_str().expect("text")).expect("JSON")
+}
+
+#[test]
+fn objects_in_a_list_take_results_and_files() {
+    run(async {
+        let (gateway, tab) = start().await;
+        use_result(&tab, "context-image").await;
+        tab.see("image_with_roles.url").await;
+        let axe = Axe::ready();
+        assert_eq!(axe.violations(&tab).await, [""; 0], "the fields to choose from");
+        tab.click("a[href^='/playground/clip?surface=videos.generate'][href*='image_with_roles']").await;
+        let first = value_of(&tab, &of_row(0, "url")).await;
+        let (kind, bytes) = behind(&gateway, &first).await;
+        assert!(kind.starts_with("image/") && !bytes.is_empty(), "{kind}");
+        choose_role(&tab, 0, "first_frame").await;
+        tab.click("button[name='more'][value='/image_with_roles']").await;
+        drop(tab.find(&of_row(1, "url")).await);
+        assert_eq!(axe.violations(&tab).await, [""; 0], "rows of objects");
+        assert_eq!(value_of(&tab, &of_row(0, "url")).await, first, "it stays when a row is added");
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let picture = folder.path().join("last.png");
+        std::fs::write(&picture, &bytes).expect("a file");
+        tab.choose("input[name='/image_with_roles/1/url|file']", &picture).await;
+        tab.press("Dry run").await;
+        // A row without a role is refused at its field, and its file is kept all the same.
+        drop(tab.find(&of_row(1, "role-problem")).await);
+        assert_eq!(axe.violations(&tab).await, [""; 0], "what is wrong in a row");
+        let last = value_of(&tab, &of_row(1, "url")).await;
+        assert_eq!(behind(&gateway, &last).await, (kind, bytes));
+        choose_role(&tab, 1, "last_frame").await;
+        tab.press("Run").await;
+        tab.see("completed").await;
+        tab.find("video.result").await;
+        let rows =
+            serde_json::json!([{"url": first, "role": "first_frame"}, {"url": last, "role": "last_frame"}]);
+        assert_eq!(shown_request(&tab).await["image_with_roles"], rows);
+        tab.expect_no_problems().await;
+        tab.close().await;
+    });
+}
+
+#[test]
+fn objects_in_a_list_take_files_without_scripts() {
+    run(async {
+        let (gateway, tab) = start().await;
+        use_result(&tab, "context-image").await;
+        let form = "a[href^='/playground/clip?surface=videos.generate'][href*='image_with_roles']";
+        let script = format!("return document.querySelector(\"{form}\").href");
+        let form = tab.run(&script).await.as_str().expect("an address").to_owned();
+        tab.stop_scripts().await;
+        tab.goto_raw(&form).await;
+        let first = value_of(&tab, &of_row(0, "url")).await;
+        let (kind, bytes) = behind(&gateway, &first).await;
+        assert!(tab.run("return document.body.dataset.ready === undefined").await == Value::Bool(true));
+        choose_role(&tab, 0, "first_frame").await;
+        tab.click("button[name='more'][value='/image_with_roles']").await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let picture = folder.path().join("last.png");
+        std::fs::write(&picture, &bytes).expect("a file");
+        tab.choose("input[name='/image_with_roles/1/url|file']", &picture).await;
+        choose_role(&tab, 1, "last_frame").await;
+        tab.press("Dry run").await;
+        tab.see("Nothing was made.").await;
+        let last = value_of(&tab, &of_row(1, "url")).await;
+        assert_eq!(behind(&gateway, &last).await, (kind, bytes));
+        let rows =
+            serde_json::json!([{"url": first, "role": "first_frame"}, {"url": last, "role": "last_frame"}]);
+        assert_eq!(shown_request(&tab).await["image_with_roles"], rows);
+        tab.close().await;
+    });
+}
+
 #[test]
 fn a_film_goes_on_as_its_link() {
     run(async {
@@ -98,9 +187,7 @@ fn a_film_goes_on_as_its_link() {
         let (kind, _) = behind(&gateway, &link).await;
         assert_eq!(kind, "video/mp4");
         tab.press("JSON").await;
-        let sample = tab.run("return document.getElementById('sample-json').textContent").await;
-        let sample: Value = serde_json::from_str(sample.as_str().expect("text")).expect("JSON");
-        assert_eq!(sample["video_urls"], serde_json::json!([link]));
+        assert_eq!(shown_request(&tab).await["video_urls"], serde_json::json!([link]));
         tab.expect_no_problems().await;
         tab.close().await;
     });

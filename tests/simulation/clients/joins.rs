@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::{CheckedBody, RateReport, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, RequestReport, SubmitError, SubmitRequest};
 use gatehouse_model::TaskId;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn request(patch: &PatchCall, key: usize, task: TaskId) -> SubmitRequest {
         parent: None,
         body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
         idempotency: patch.token.clone(),
-        rates: RateReport::default(),
+        report: RequestReport::default(),
     }
 }
 

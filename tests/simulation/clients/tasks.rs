@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{CancelError, CheckedBody, RateReport, SubmitError, SubmitRequest, TaskFilter};
+use gatehouse_driver::{CancelError, CheckedBody, RequestReport, SubmitError, SubmitRequest, TaskFilter};
 use gatehouse_model::{Status, Task, TaskId};
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn request(submission: &Submission, follows: Option<TaskId>) -> SubmitRequest {
         parent: None,
         body: CheckedBody::parse(Bytes::from(body.to_string()), None).expect("a JSON object"),
         idempotency: submission.token.clone(),
-        rates: RateReport::default(),
+        report: RequestReport::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_driver::{
-    CompletionRequest, CompletionResponse, RateReport, SubmitError, TextError, TextStream,
+    CompletionRequest, CompletionResponse, RequestReport, SubmitError, TextError, TextStream,
 };
 use gatehouse_model::{Protocol, RequestId};
 use gatehouse_store::Store;
@@ -33,7 +33,7 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
         surface: text.client.surface(),
         body: text.client.body(text.protocol.as_str(), &format!("{};", text.prompt), text.streaming),
         headers: vec![],
-        rates: RateReport::default(),
+        report: RequestReport::default(),
     };
     let leaving = async {
         match text.leaves {

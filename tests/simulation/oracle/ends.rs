@@ -6,6 +6,7 @@ use gatehouse_model::{Credits, FailureKind, Status, Task};
 use gatehouse_store::Store;
 use gatehouse_tasks::lost_answer;
 
+use crate::oracle::audit::lines_about;
 use crate::oracle::joins::ended_with_claims;
 use crate::oracle::memory::{Oracle, SeenQuilt};
 use crate::simulation::Simulation;
@@ -31,7 +32,7 @@ impl Oracle {
             let task = &seen.task;
             check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.failure.as_ref() == Some(&lost_answer());
-            let notes = store.audit(Some(task.id), 1_000).map_err(|error| error.to_string())?;
+            let notes = lines_about(store, task.id)?;
             if lost && notes.is_empty() {
                 return Err(format!("I13: {} was given up without an audit record", task.id));
             }

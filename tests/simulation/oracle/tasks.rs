@@ -9,6 +9,7 @@ use gatehouse_model::{Credits, Event, FailureKind, Phase, Replay, Status, Task, 
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
+use crate::oracle::audit::lines_about;
 use crate::oracle::memory::{Oracle, Seen, brief, prompt_of, sum};
 use crate::oracle::texts::ledger_rows;
 use crate::plugins::reads;
@@ -93,8 +94,8 @@ impl Oracle {
     /// How often the audit record says that this prompt's call is sent again.
     fn resends(&self, store: &Store, prompt: &str) -> usize {
         let Some(id) = self.task_of(prompt).map(|seen| seen.task.id) else { return 0 };
-        let notes = store.audit(None, 1_000).unwrap_or_default();
-        notes.iter().filter(|note| note.task == Some(id) && is_resend(&note.text)).count()
+        let notes = lines_about(store, id).unwrap_or_default();
+        notes.iter().filter(|note| is_resend(&note.text)).count()
     }
 
     /// A task as the disk has it now.
@@ -236,7 +237,7 @@ fn has_ruling(store: &Store, old: &Task, new: &Task) -> Result<bool, String> {
         // A request joined it.
         return Ok(true);
     }
-    let notes = store.audit(Some(new.id), 1_000).map_err(|error| error.to_string())?;
+    let notes = lines_about(store, new.id)?;
     let is_timeout = new.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout);
     Ok(is_timeout || notes.iter().any(|note| note.text.starts_with("ruled by an operator")))
 }

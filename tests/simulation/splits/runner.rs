@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RateReport};
+use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RequestReport};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
@@ -139,7 +139,7 @@ impl StreamRunner {
             surface: client.surface(),
             body: client.body("model", "write something that takes many tokens", true),
             headers: vec![],
-            rates: RateReport::default(),
+            report: RequestReport::default(),
         };
         let (mut events, mut error) = (vec![], None);
         match driver.complete(request).await {

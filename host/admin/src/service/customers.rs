@@ -61,6 +61,26 @@ impl AdminService {
         self.store.list_customers(after, limit).await.map_err(store_failed)
     }
 
+    /// A page of the customers that have no credit, by id, after that one. Reads these alone.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn customers_without_credit(
+        &self,
+        after: Option<CustomerId>,
+        limit: usize,
+    ) -> Result<RowPage<Customer, CustomerId>, OperationError> {
+        self.store.customers_without_credit(after, limit).await.map_err(store_failed)
+    }
+
+    /// How many customers have no credit.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn count_without_credit(&self) -> Result<u64, OperationError> {
+        self.store.count_without_credit().map_err(store_failed)
+    }
+
     /// One customer.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use gatehouse_tasks::{Command, EntryKind, UsageSums};
 
 use super::{open, service};
 use crate::{
-    AdminService, NewKey, Operation, OperationError, OperationResult, StatementRequest, UsageGroups,
-    UsageRequest,
+    AdminService, NewKey, Operation, OperationError, OperationResult, StatementRequest, StatementSums,
+    UsageGroups, UsageRequest,
 };
 
 const HOUR: u64 = 3_600_000;
@@ -211,5 +211,32 @@ async fn a_statement_runs_down_to_the_first_deposit() {
             StatementRequest { customer: customer.map(Into::into), key: key.map(KeyId::from), ..all.clone() };
         let error = service.statement(request).await.unwrap_err();
         assert!(matches!(error, OperationError::NotFound(_)), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_rows_are_summed_up_by_day() {
+    let (service, _folder, keys) = filled().await;
+    let (acme, one) = (Some(CustomerId::from("acme")), Some(keys[0].clone()));
+    for (customer, key) in [(None, None), (acme.clone(), None), (None, one.clone()), (acme, one)] {
+        for days in [0..3, 0..1, 1..2, 1..9, 7..8] {
+            let created = UnixMs(days.start * DAY)..UnixMs(days.end * DAY);
+            let request = StatementRequest {
+                customer: customer.clone(),
+                key: key.clone(),
+                created,
+                before: None,
+                limit: 1,
+            };
+            let rows = service.sums_of_rows(request.clone()).await.unwrap();
+            let by_day = service.sums_of_days(request.clone()).await.unwrap().expect("whole days");
+            // What all customers together hold is not kept by day.
+            let held = rows.held.filter(|_| customer.is_some() || key.is_some());
+            assert_eq!(by_day, StatementSums { rows: None, held, ..rows }, "{request:?}");
+            assert_eq!(service.statement_sums(request.clone()).await.unwrap(), Some(rows));
+            let created = request.created.start..UnixMs(request.created.end.0 - 1);
+            let cut = StatementRequest { created, ..request };
+            assert_eq!(service.sums_of_days(cut).await.unwrap(), None, "no whole days");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Home: lines to paste, and what needs a person.
 
 use gatehouse_admin::{Operation, OperationResult, PluginState, ResponseBody};
-use gatehouse_model::{Credits, UnixMs};
+use gatehouse_model::UnixMs;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -16,10 +16,8 @@ use crate::parts::live;
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 
-/// Rows of the list.
+/// Rows of the list, and of each kind.
 const MOST: usize = 10;
-/// Customers that are looked at.
-const CUSTOMERS: usize = 500;
 /// Lines of the audit record among which decisions are looked for; most lines are about what operators did.
 const AUDIT_LINES: u32 = 200;
 /// Decisions of the last day are worth a look.
@@ -76,10 +74,14 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
     let mut notices: Vec<Notice> = of_ambiguous(pages).into_iter().collect();
     notices.extend(of_plugins(pages).await?);
-    notices.extend(of_customers(pages).await?);
-    notices.extend(of_webhooks(pages).await?);
+    let (webhooks, other_webhooks) = of_webhooks(pages).await?;
+    notices.extend(webhooks);
+    // After all others but decisions: they may be many, and have a page of their own.
+    let (customers, other_customers) = of_customers(pages).await?;
+    let has_customers = !customers.is_empty();
+    notices.extend(customers);
     notices.extend(of_audit(pages, now).await?);
-    let more = notices.len().saturating_sub(MOST);
+    let more = notices.len().saturating_sub(MOST) as u64 + other_customers + other_webhooks;
     notices.truncate(MOST);
     Ok(html! {
         @if notices.is_empty() {
@@ -94,7 +96,12 @@ async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> 
                     }
                 }
             }
-            @if more > 0 { p.muted { "and " (more) " more" } }
+            @if more > 0 {
+                p.muted {
+                    "and " (more) " more"
+                    @if has_customers { ": " a href="/customers?without_credit=true" { "customers without credit" } }
+                }
+            }
         }
     })
 }
@@ -140,11 +147,9 @@ async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
     Ok(notices)
 }
 
-/// Customers whose every request is refused.
-async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    // Every look reads them, so no more than that.
-    let customers = pages.service.customers_page(None, CUSTOMERS).await?.rows;
-    let empty = customers.into_iter().filter(|customer| customer.available <= Credits::ZERO);
+/// The first customers whose every request is refused, and how many others there are.
+async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
+    let customers = pages.service.customers_without_credit(None, MOST).await?.rows;
     let notice = |customer: gatehouse_model::Customer| Notice {
         tone: Tone::Warn,
         word: "402",
@@ -152,12 +157,14 @@ async fn of_customers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
         link: super::customers::address(&customer.id),
         at: None,
     };
-    Ok(empty.map(notice).take(MOST + 1).collect())
+    let others = pages.service.count_without_credit()?.saturating_sub(customers.len() as u64);
+    Ok((customers.into_iter().map(notice).collect(), others))
 }
 
-/// Webhooks that do not reach their receiver: disabled by the gateway, or failing since some time.
-async fn of_webhooks(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let troubled = pages.service.troubled_webhooks(MOST + 1).await?;
+/// The first webhooks that do not reach their receiver, disabled by the gateway or failing since some time, and how many
+/// others there are.
+async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
+    let troubled = pages.service.troubled_webhooks(MOST).await?;
     let notice = |webhook: gatehouse_admin::WebhookEndpoint| {
         let link = format!("/webhooks/{}", webhook.id);
         let of = format!("webhook of {} to {}", webhook.customer, webhook.url);
@@ -178,7 +185,8 @@ async fn of_webhooks(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
             },
         }
     };
-    Ok(troubled.into_iter().map(notice).collect())
+    let others = pages.service.count_troubled_webhooks()?.saturating_sub(troubled.len() as u64);
+    Ok((troubled.into_iter().map(notice).collect(), others))
 }
 
 /// Decisions the gateway took without all facts.

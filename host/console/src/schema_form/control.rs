@@ -1,6 +1,9 @@
 //! Which control a field has, and the names of its parts in a form.
 
 use gatehouse_schema::{Choice, Field, Kind, Variant};
+use serde_json::{Map, Value};
+
+use super::address;
 
 /// Objects inside of objects that are shown as fields; deeper ones are JSON.
 const MAX_DEPTH: usize = 2;
@@ -24,6 +27,8 @@ pub(super) enum Control<'k> {
     Number(bool),
     /// A row for each item.
     Rows(&'k Kind),
+    /// The fields of an object for each item.
+    Items(&'k [Field]),
     /// The fields of an object.
     Group(&'k [Field]),
     /// A name and a value a row.
@@ -47,6 +52,10 @@ pub(super) fn control<'k>(widget: Option<&str>, name: &str, kind: &'k Kind, dept
         Kind::List { item, .. } => match (&**item, roles(item)) {
             (_, Some(roles)) if name == "messages" || widget == Some("messages") => Control::Messages(roles),
             (item, _) if is_scalar(item) => Control::Rows(item),
+            // JSON takes no files.
+            (Kind::Object(fields), _) if depth < MAX_DEPTH && hold_media(fields, name) => {
+                Control::Items(fields)
+            }
             _ => Control::Json,
         },
         Kind::Object(fields) if depth < MAX_DEPTH && !fields.is_empty() => Control::Group(fields),
@@ -64,6 +73,25 @@ pub(super) fn of_field(field: &Field, depth: usize) -> Control<'_> {
 fn is_long(widget: Option<&str>, name: &str, max: Option<u64>) -> bool {
     let is_prose = widget == Some("text") || ["prompt", "input", "text", "content", "system"].contains(&name);
     is_prose && max.is_none_or(|max| max > LONG)
+}
+
+fn hold_media(fields: &[Field], within: &str) -> bool {
+    fields.iter().any(|field| address::of(field, within).is_some())
+}
+
+/// A field that a form always sends, because it has one value.
+pub(super) fn is_constant(field: &Field) -> bool {
+    field.required && matches!(&field.kind, Kind::Choice(choices) if choices.len() == 1)
+}
+
+/// Whether an item has a value beside what a form always sends.
+pub(super) fn has_value(fields: &[Field], members: &Map<String, Value>) -> bool {
+    let sent = |field: &Field| match members.get(&field.name) {
+        Some(Value::Object(inside)) => !inside.is_empty(),
+        Some(_) => !is_constant(field),
+        None => false,
+    };
+    fields.iter().any(sent)
 }
 
 /// Whether one control without parts holds a value of this kind.
@@ -89,6 +117,11 @@ fn roles(item: &Kind) -> Option<&[Choice]> {
 /// The pointer of a member.
 pub(super) fn member(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The name at the end of a pointer.
+pub(super) fn last_name(pointer: &str) -> &str {
+    pointer.rsplit('/').next().unwrap_or_default()
 }
 
 /// The pointer of an item.

@@ -3,7 +3,9 @@
 use gatehouse_schema::{Field, Kind};
 use serde_json::{Map, Value};
 
-use super::control::{AS_JSON, Control, control, item, json, member, of_field, pair_name, variant};
+use super::control::{
+    AS_JSON, Control, control, has_value, is_constant, item, json, member, of_field, pair_name, variant,
+};
 use crate::form::Form;
 
 /// The form that shows this object. Members that are no fields stay in the JSON of [`rest`](super::read::REST).
@@ -40,6 +42,11 @@ fn fill_value(with: Control<'_>, value: &Value, pointer: &str, depth: usize, for
         (Control::Rows(kind), Value::Array(items)) => {
             for (at, one) in items.iter().enumerate() {
                 fill_value(control(None, "", kind, depth), one, &item(pointer, at), depth, form);
+            }
+        }
+        (Control::Items(fields), Value::Array(rows)) if rows.iter().all(|row| is_row(fields, row)) => {
+            for (at, members) in rows.iter().filter_map(Value::as_object).enumerate() {
+                fill_fields(fields, members, &item(pointer, at), depth + 1, form);
             }
         }
         (Control::Group(fields), Value::Object(members)) => {
@@ -82,6 +89,19 @@ fn fill_value(with: Control<'_>, value: &Value, pointer: &str, depth: usize, for
 fn is_plain_message(row: &Value) -> bool {
     let Some(members) = row.as_object() else { return false };
     members.len() == 2 && row["role"].is_string() && row["content"].is_string()
+}
+
+/// An object that the fields of a row hold as it is. What is missing may be missing: a form shows it.
+fn is_row(fields: &[Field], row: &Value) -> bool {
+    let Some(members) = row.as_object() else { return false };
+    let holds = |(name, value): (&String, &Value)| {
+        let field = fields.iter().find(|field| field.name == *name);
+        let is_blank = value.as_str().is_some_and(|text| text.trim().is_empty());
+        field.is_some_and(|field| fits(&field.kind, value)) && !is_blank
+    };
+    members.iter().all(holds)
+        && has_value(fields, members)
+        && fields.iter().all(|field| !is_constant(field) || members.contains_key(&field.name))
 }
 
 /// Whether a value is of that kind, as far as a form is concerned.

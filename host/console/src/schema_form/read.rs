@@ -5,7 +5,9 @@ use std::str::FromStr;
 use gatehouse_schema::{Field, Kind};
 use serde_json::{Map, Number, Value};
 
-use super::control::{AS_JSON, Control, control, item, json, member, of_field, pair_name, variant};
+use super::control::{
+    AS_JSON, Control, control, has_value, item, json, member, of_field, pair_name, variant,
+};
 use crate::form::Form;
 
 /// The name of the text area for members that are no fields.
@@ -82,6 +84,12 @@ fn read_value(
             let items: Vec<Value> = (0..rows(form, pointer)).filter_map(read).collect();
             (!items.is_empty()).then(|| items.into())
         }
+        Control::Items(fields) => {
+            let read = |at| read_fields(fields, form, &item(pointer, at), depth + 1, wrong);
+            let rows = (0..item_rows(form, pointer)).map(read).filter(|row| has_value(fields, row));
+            let items: Vec<Value> = rows.map(Value::Object).collect();
+            (!items.is_empty()).then(|| items.into())
+        }
         Control::Group(fields) => {
             let members = read_fields(fields, form, pointer, depth + 1, wrong);
             (!members.is_empty()).then(|| members.into())
@@ -124,6 +132,11 @@ fn read_messages(form: &Form, pointer: &str, wrong: &mut Wrong) -> Option<Value>
 /// Rows of a list that the form has, empty ones included.
 pub(super) fn rows(form: &Form, pointer: &str) -> usize {
     (0..MAX_ROWS).take_while(|at| form.has(&item(pointer, *at))).count()
+}
+
+/// Rows of objects that the form has.
+pub(super) fn item_rows(form: &Form, pointer: &str) -> usize {
+    (0..MAX_ROWS).take_while(|at| form.has_below(&item(pointer, *at))).count()
 }
 
 /// Rows of messages that the form has.

@@ -4,9 +4,10 @@ use gatehouse_schema::{Choice, Field, Kind, Limits, Variant};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::control::{AS_JSON, Control, control, id, item, json, member, of_field, pair_name, variant};
-use super::media::{self, Medium, file_name};
-use super::read::{REST, message_rows, rows};
+use super::address::Medium;
+use super::control::{AS_JSON, Control, control, id, json, last_name, member, of_field, variant};
+use super::media::{self, file_name};
+use super::read::REST;
 use crate::form::Form;
 
 /// Fields that are shown at once; more optional ones are folded away.
@@ -23,15 +24,15 @@ pub(crate) struct Shown<'s> {
 }
 
 /// A control's label and what is said of it.
-struct About<'a> {
-    name: &'a str,
-    label: &'a str,
-    required: bool,
-    help: String,
-    placeholder: String,
-    examples: &'a [Value],
+pub(super) struct About<'a> {
+    pub(super) name: &'a str,
+    pub(super) label: &'a str,
+    pub(super) required: bool,
+    pub(super) help: String,
+    pub(super) placeholder: String,
+    pub(super) examples: &'a [Value],
     /// It takes the address of such a medium.
-    medium: Option<Medium>,
+    pub(super) medium: Option<Medium>,
 }
 
 /// The controls of these fields.
@@ -41,11 +42,11 @@ pub(crate) fn render(fields: &[Field], shown: &Shown<'_>) -> Markup {
         fields.iter().enumerate().partition(|(at, field)| is_first(*at, field));
     let in_use = rest.iter().any(|(_, field)| shown.is_in_use(&member("", &field.name)));
     html! {
-        @for (_, field) in first { (shown.field(field, "", 0)) }
+        @for (_, field) in first { (shown.field(field, "", "", 0)) }
         @if !rest.is_empty() {
             details.more open[in_use] {
                 summary { "More fields" }
-                @for (_, field) in rest { (shown.field(field, "", 0)) }
+                @for (_, field) in rest { (shown.field(field, "", "", 0)) }
             }
         }
         @if shown.form.given(REST).is_some() {
@@ -55,12 +56,13 @@ pub(crate) fn render(fields: &[Field], shown: &Shown<'_>) -> Markup {
 }
 
 impl<'a> About<'a> {
-    fn plain(name: &'a str, label: &'a str, help: &str) -> Self {
+    pub(super) fn plain(name: &'a str, label: &'a str, help: &str) -> Self {
         let help = help.to_owned();
         Self { name, label, required: false, help, placeholder: String::new(), examples: &[], medium: None }
     }
 
-    fn of(field: &'a Field, pointer: &'a str) -> Self {
+    /// Of a field in the object of that name, `depth` objects deep.
+    fn of(field: &'a Field, pointer: &'a str, within: &str, depth: usize) -> Self {
         let limits = limits(&field.kind);
         let deprecated = field.deprecated.then(|| "Deprecated.".to_owned());
         let help = field.help.clone().into_iter().chain(deprecated).chain(limits).collect::<Vec<_>>();
@@ -75,7 +77,7 @@ impl<'a> About<'a> {
             help: help.join(" "),
             placeholder: default.unwrap_or_default(),
             examples: &field.examples,
-            medium: media::of(field),
+            medium: media::of(field, within, depth),
         }
     }
 
@@ -95,7 +97,7 @@ impl Shown<'_> {
     }
 
     /// What is wrong with a value, or with anything inside of it.
-    fn problem(&self, pointer: &str) -> Option<String> {
+    pub(super) fn problem(&self, pointer: &str) -> Option<String> {
         let below = |found: &str| {
             found.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
@@ -104,14 +106,14 @@ impl Shown<'_> {
         (!found.is_empty()).then(|| found.join("; "))
     }
 
-    fn field(&self, field: &Field, pointer: &str, depth: usize) -> Markup {
+    pub(super) fn field(&self, field: &Field, pointer: &str, within: &str, depth: usize) -> Markup {
         let pointer = member(pointer, &field.name);
-        let about = About::of(field, &pointer);
+        let about = About::of(field, &pointer, within, depth);
         // An object that is there always has its constants.
         self.value(of_field(field, depth), &about, depth)
     }
 
-    fn value(&self, with: Control<'_>, about: &About<'_>, depth: usize) -> Markup {
+    pub(super) fn value(&self, with: Control<'_>, about: &About<'_>, depth: usize) -> Markup {
         let pointer = about.name;
         if let (Some(_), false) = (self.form.given(&json(pointer)), matches!(with, Control::Variants(_))) {
             return self.json(about);
@@ -129,10 +131,11 @@ impl Shown<'_> {
                 self.select(about, &options(choices), !is_constant)
             }
             Control::Rows(kind) => self.rows(kind, about, depth),
+            Control::Items(fields) => self.items(fields, about, depth),
             Control::Group(fields) => self.group(
                 about,
                 &html! {
-                    @for field in fields { (self.field(field, pointer, depth + 1)) }
+                    @for field in fields { (self.field(field, pointer, last_name(pointer), depth + 1)) }
                 },
             ),
             Control::Pairs(kind) => self.pairs(kind, about, depth),
@@ -164,7 +167,7 @@ impl Shown<'_> {
         }
     }
 
-    fn line(&self, about: &About<'_>, digits: Option<&str>) -> Markup {
+    pub(super) fn line(&self, about: &About<'_>, digits: Option<&str>) -> Markup {
         let name = about.name;
         let list = (!about.examples.is_empty()).then(|| format!("{}-examples", id(name)));
         let is_wrong = self.problem(name).map(|_| "true");
@@ -183,7 +186,7 @@ impl Shown<'_> {
         })
     }
 
-    fn lines(&self, name: &str, about: &About<'_>) -> Markup {
+    pub(super) fn lines(&self, name: &str, about: &About<'_>) -> Markup {
         let value = self.form.given(name).unwrap_or_default();
         let is_wrong = self.problem(about.name).map(|_| "true");
         let height = value.lines().count().clamp(3, 16);
@@ -200,7 +203,7 @@ impl Shown<'_> {
         self.lines(&json(about.name), &About { help, placeholder: String::new(), ..*about })
     }
 
-    fn select(&self, about: &About<'_>, options: &[(String, String)], has_unset: bool) -> Markup {
+    pub(super) fn select(&self, about: &About<'_>, options: &[(String, String)], has_unset: bool) -> Markup {
         let (name, is_wrong) = (about.name, self.problem(about.name).map(|_| "true"));
         let chosen = self.form.given(name).unwrap_or_default();
         self.labelled(about, name, |id, described| {
@@ -213,7 +216,7 @@ impl Shown<'_> {
         })
     }
 
-    fn group(&self, about: &About<'_>, inside: &Markup) -> Markup {
+    pub(super) fn group(&self, about: &About<'_>, inside: &Markup) -> Markup {
         html! {
             fieldset.group {
                 legend { (about.label()) }
@@ -221,64 +224,6 @@ impl Shown<'_> {
                 (inside)
             }
         }
-    }
-
-    /// Rows that are shown: those of the form, one more if wanted, and never none.
-    fn count(&self, present: usize, pointer: &str) -> usize {
-        present.max(1) + usize::from(self.more == pointer)
-    }
-
-    fn more(&self, about: &About<'_>) -> Markup {
-        html! {
-            button type="submit" name="more" value=(about.name) aria-label={ "Add a row to " (about.label) } { "Add a row" }
-            " " span.help { "A row without a value is left out." }
-            @if let Some(problem) = self.problem(about.name) { p.problem { (problem) } }
-        }
-    }
-
-    fn rows(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
-        let pointer = about.name;
-        let count = self.count(rows(self.form, pointer), pointer);
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let (name, label) = (item(pointer, at), format!("{} {}", about.label, at + 1));
-                (self.without_problems().value(control(None, "", kind, depth), &About { medium: about.medium, ..About::plain(&name, &label, "") }, depth))
-            }
-            (self.more(about))
-        })
-    }
-
-    fn pairs(&self, kind: &Kind, about: &About<'_>, depth: usize) -> Markup {
-        let pointer = about.name;
-        let count = self.count(rows(self.form, pointer), pointer);
-        let own = self.without_problems();
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let (key, name) = (pair_name(pointer, at), item(pointer, at));
-                (own.line(&About::plain(&key, &format!("Name {}", at + 1), ""), None))
-                (own.value(control(None, "", kind, depth), &About::plain(&name, &format!("Value {}", at + 1), ""), depth))
-            }
-            (self.more(about))
-        })
-    }
-
-    fn messages(&self, roles: &[Choice], about: &About<'_>) -> Markup {
-        let pointer = about.name;
-        let count = self.count(message_rows(self.form, pointer), pointer);
-        let own = self.without_problems();
-        let roles = options(roles);
-        // Who writes a first message is the user.
-        let user = roles.iter().find(|(_, word)| word == "user");
-        let first: Vec<_> =
-            user.into_iter().chain(roles.iter().filter(|one| Some(*one) != user)).cloned().collect();
-        self.group(about, &html! {
-            @for at in 0..count {
-                @let row = item(pointer, at);
-                (own.select(&About::plain(&member(&row, "role"), &format!("Role {}", at + 1), ""), &first, false))
-                (own.lines(&member(&row, "content"), &About::plain(&member(&row, "content"), &format!("Text {}", at + 1), "")))
-            }
-            (self.more(about))
-        })
     }
 
     fn variants(&self, variants: &[Variant], about: &About<'_>, depth: usize) -> Markup {
@@ -308,13 +253,13 @@ impl Shown<'_> {
     }
 
     /// For parts whose problems stand at the whole.
-    fn without_problems(&self) -> Shown<'_> {
+    pub(super) fn without_problems(&self) -> Shown<'_> {
         Shown { problems: &[], ..*self }
     }
 }
 
 /// Values as JSON, and the words for them.
-fn options(choices: &[Choice]) -> Vec<(String, String)> {
+pub(super) fn options(choices: &[Choice]) -> Vec<(String, String)> {
     let word = |choice: &Choice| described(&plain(&choice.value), choice.help.as_deref());
     choices.iter().map(|choice| (choice.value.to_string(), word(choice))).collect()
 }

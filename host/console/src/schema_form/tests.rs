@@ -25,6 +25,14 @@ fn everything() -> Value {
                 "content": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]},
                 "name": {"type": "string"},
             }},
+            "Shot": {"type": "object", "required": ["type", "image_url", "role"], "properties": {
+                "type": {"const": "shot"},
+                "image_url": {"type": "string"},
+                "role": {"enum": ["first", "last"]},
+                "weight": {"type": ["number", "null"]},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "area": {"type": "object", "properties": {"x": {"type": "integer"}, "more": {"type": "object"}}},
+            }},
         },
         "properties": {
             "prompt": {"type": "string", "maxLength": 4000, "description": "What to <draw>."},
@@ -44,6 +52,7 @@ fn everything() -> Value {
             ]},
             "messages": {"type": "array", "items": {"$ref": "#/$defs/Message"}},
             "tools": {"type": "array", "items": {"type": "object"}},
+            "shots": {"type": "array", "items": {"$ref": "#/$defs/Shot"}},
             "odd": {"allOf": [{"type": "string"}]},
             "anything": true,
         },
@@ -78,6 +87,13 @@ fn a_value_survives_its_form() {
         json!({"camera": {"type": "path", "points": [{"x": 1}]}}),
         json!({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "two\nlines"}]}),
         json!({"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}),
+        json!({"shots": [{"type": "shot", "image_url": "https://a/b", "role": "last", "weight": 0.5, "tags": ["a", "b"]},
+            {"type": "shot", "image_url": "x", "area": {"x": 1, "more": {"y": 2}}}]}),
+        // What rows do not hold is JSON.
+        json!({"shots": [{"image_url": "x"}]}),
+        json!({"shots": [{"type": "shot"}]}),
+        json!({"shots": [{"type": "shot", "image_url": 7}, {"type": "shot", "image_url": "x"}]}),
+        json!({"shots": [{"type": "shot", "image_url": "x", "weight": null, "other": 1}, "x"]}),
         json!({"tools": [{"type": "function"}], "odd": "text", "anything": [1, null]}),
         json!({"prompt": "p", "unknown": {"kept": true}}),
         // A value of another type than the schema says is kept too: the plugin judges it.
@@ -124,4 +140,44 @@ fn a_list_gets_one_more_row() {
     let page = |more: &str| render(&fields, &Shown { form: &form, problems: &[], more }).into_string();
     assert!(!page("").contains("name=\"/images/2\"") && page("/images").contains("name=\"/images/2\""));
     assert_eq!(read(&fields, &form).unwrap(), *json!({"images": ["a"]}).as_object().unwrap());
+}
+
+#[test]
+fn objects_in_a_list_are_rows_with_files() {
+    let fields = fields(&everything());
+    let mut form = Form::default();
+    for (name, value) in [
+        ("/shots/0/type", "\"shot\""),
+        ("/shots/0/image_url", " "),
+        ("/shots/1/type", "\"shot\""),
+        ("/shots/1/image_url", "a"),
+        ("/shots/1/role", "\"last\""),
+        ("/shots/1/weight", "heavy"),
+    ] {
+        form.push(name, value.to_owned());
+    }
+    let wrong = read(&fields, &form).unwrap_err();
+    assert_eq!(wrong.len(), 1);
+    let page = |problems: &[(String, String)], more| {
+        render(&fields, &Shown { form: &form, problems, more }).into_string()
+    };
+    // What is wrong stands at its field, once.
+    let shown = page(&wrong, "");
+    assert!(
+        shown.contains("id=\"f-shots-1-weight-problem\"") && shown.matches("expected a number").count() == 1,
+        "{shown}"
+    );
+    let of_list =
+        [("/shots".to_owned(), "too many".to_owned()), ("/shots/7/role".to_owned(), "not there".to_owned())];
+    assert!(page(&of_list, "").contains("too many; not there"));
+    for at in 0..2 {
+        let file = format!("type=\"file\" name=\"/shots/{at}/image_url|file\" accept=\"image/*\"");
+        assert!(shown.contains(&file), "{file}: {shown}");
+    }
+    assert!(!shown.contains("name=\"/shots/2/image_url\""));
+    assert!(page(&[], "/shots").contains("name=\"/shots/2/image_url\""));
+    // A row without a value is none.
+    form.set("/shots/1/weight", String::new());
+    let body = read(&fields, &form).unwrap();
+    assert_eq!(Value::Object(body), json!({"shots": [{"type": "shot", "image_url": "a", "role": "last"}]}));
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod contrast;
+mod customers;
 mod live;
 mod pages;
 mod rules;

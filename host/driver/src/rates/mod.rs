@@ -6,11 +6,13 @@
 
 mod limiter;
 mod rate_use;
-mod report;
 mod status;
 
 pub(crate) use limiter::RateLimiter;
 pub(crate) use rate_use::RateUse;
+<<<<<<< HEAD
 pub use report::RateReport;
 pub(crate) use report::WorkGuard;
+=======
+>>>>>>> main
 pub use status::{LimitKind, LimitStatus, RateLimited, RateStatus};

@@ -6,7 +6,7 @@ use gatehouse_runtime::Version;
 use crate::api::{FamilyListing, SurfaceListing};
 use crate::config::tables::Tables;
 use crate::driver::Driver;
-use crate::submit::submission::may_use;
+use crate::submit::judge::may_use;
 use crate::text::models::ModelKind;
 
 impl Driver {

@@ -16,7 +16,7 @@ use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
 use crate::read::result;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::submission::may_use;
+use crate::submit::judge::may_use;
 use crate::text::models::ModelKind;
 
 impl DriverState {

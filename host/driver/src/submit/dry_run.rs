@@ -20,7 +20,8 @@ use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::submission::{may_use, rejection_error};
+use crate::submit::judge::may_use;
+use crate::submit::refusal::rejection_error;
 
 /// Steps of the plugin that look at sources, before it would call its provider.
 const MAX_STEPS: u32 = 8;
@@ -127,7 +128,7 @@ impl DriverState {
             return Err(SubmitError::ModelForbidden(model.to_owned()));
         }
         let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());
-        request.rates.set(&rates);
+        request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)
     }
 

@@ -13,7 +13,7 @@ use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::submit::references::References;
-use crate::submit::submission::rejection_error;
+use crate::submit::refusal::rejection_error;
 
 impl DriverState {
     /// The same model on the version that takes the parent's next step; the version found, when there is no such step.
@@ -77,7 +77,7 @@ impl DriverState {
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
-                request.rates.hold(held);
+                request.report.hold(held);
                 self.live.wake(task, now);
                 metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
                 Ok(Some(Receipt { task, repeated: false }))

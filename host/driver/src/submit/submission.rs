@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_media::{ExtractError, Extracted};
+use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Json, Key, Phase, Refusal,
-    Submission, Task, TaskFailure, TaskId, UnixMs, metric,
+    Accepted, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Task, TaskFailure, TaskId, UnixMs,
+    metric,
 };
-use gatehouse_runtime::{Fault, Resolved, ServedBy};
-use gatehouse_store::StoreError;
+use gatehouse_runtime::Resolved;
 use gatehouse_tasks::{Applied, Command, Idempotency, JudgedTask, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
@@ -21,9 +20,12 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
-use crate::rates::{LimitKind, RateLimited, RateReport, RateUse};
+use crate::rates::RateUse;
+use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};
+use crate::submit::judge::may_use;
 use crate::submit::references::References;
+use crate::submit::refusal::{rejection_error, store_error};
 
 /// 96 bits: no two customers of a gateway share a pseudonym by chance.
 const PSEUDONYM_BYTES: usize = 12;
@@ -130,7 +132,7 @@ impl DriverState {
         }
         // Valid, and not yet written anywhere: first what the key's rates allow, then money.
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, &accepted.model, None, self.now());
-        request.rates.set(&rates);
+        request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let outcome = async {
             self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
@@ -144,7 +146,7 @@ impl DriverState {
             } else {
                 let add = async {
                     let task = self.new_task(request, &resolved, accepted, seed, now)?;
-                    self.add(Task { blobs: kept, ..task }, resolved, idempotency, &request.rates).await
+                    self.add(Task { blobs: kept, ..task }, resolved, idempotency, &request.report).await
                 };
                 add.await.map(Some)
             };
@@ -180,7 +182,7 @@ impl DriverState {
         task: Task,
         resolved: Resolved,
         idempotency: Option<Idempotency>,
-        report: &RateReport,
+        report: &RequestReport,
     ) -> Result<Receipt, SubmitError> {
         let (model, created, held) = (task.model.clone(), task.created, task.held);
         match self.execute(Command::Submit { task: Box::new(task), idempotency }).await? {
@@ -197,71 +199,6 @@ impl DriverState {
 
     pub(crate) async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, SubmitError> {
         self.store.execute(command).await.map_err(store_error)
-    }
-
-    pub(crate) async fn cut(&self, body: Json) -> Result<Extracted, SubmitError> {
-        self.media.extract(body).await.map_err(|error| match error {
-            ExtractError::Interrupted => SubmitError::Draining,
-            error => SubmitError::Invalid { field: None, message: error.to_string() },
-        })
-    }
-
-    pub(super) fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
-        let registry = self.plugins.registry();
-        let (requested, resolved) = match request.body.model() {
-            Some(requested) => {
-                let resolved = registry.resolve(request.surface, requested);
-                let requested = requested.to_owned();
-                (requested.clone(), resolved.ok_or(SubmitError::UnknownModel(requested))?)
-            }
-            None => {
-                let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
-                (resolved.model.clone(), resolved)
-            }
-        };
-        if !may_use(&request.key, &requested, &resolved.model) {
-            return Err(SubmitError::ModelForbidden(requested));
-        }
-        Ok(resolved)
-    }
-
-    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
-    pub(super) async fn ask_plugin(
-        &self,
-        request: &SubmitRequest,
-        found: Resolved,
-        refers: References,
-        cut: Extracted,
-        seed: u64,
-        now: UnixMs,
-    ) -> Result<(Resolved, Accepted, Vec<gatehouse_media::NewBlob>), SubmitError> {
-        let context = Context {
-            now,
-            seed,
-            task: None,
-            accepted_at: now,
-            deadline: now.plus(self.time_limit(&found.model)),
-            customer: self.pseudonym(&request.key.customer),
-            settings: self.plugins.settings(found.version.family()),
-        };
-        let submission = Submission {
-            surface: request.surface.to_owned(),
-            body: cut.json,
-            parents: refers.parents,
-            owned: refers.owned,
-            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
-        };
-        let plugins = self.plugins.for_key(&request.key.id);
-        match plugins.submit_with_fallback(&found, request.surface, context, submission).await {
-            Ok(ServedBy { by, answer: Ok(accepted) }) => {
-                Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
-            }
-            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
-            Err(fault) => Err(fault_error(fault, |fault| {
-                tracing::error!(family = found.version.family(), %fault, "plugin fault in a submission");
-                SubmitError::Plugin(found.model)
-            })),
-        }
     }
 
     fn new_task(
@@ -333,68 +270,10 @@ fn is_new(outcome: &Result<Option<Receipt>, SubmitError>) -> bool {
     matches!(outcome, Ok(Some(receipt)) if !receipt.repeated)
 }
 
-/// A key's model list may name a model by its own id or by any alias.
-pub(crate) fn may_use(key: &Key, requested: &str, canonical: &str) -> bool {
-    key.models.is_empty() || key.models.iter().any(|model| model == requested || model == canonical)
-}
-
-pub(crate) fn refusal_error(refusal: Refusal) -> SubmitError {
-    match refusal {
-        Refusal::Invalid { field, message } => SubmitError::Invalid { field, message },
-        Refusal::NotFound(message) => SubmitError::NotFound(message),
-        Refusal::Forbidden(message) => SubmitError::Forbidden(message),
-    }
-}
-
-/// Why a plugin gave no answer about a request; `plugin` handles the faults that are its own.
-pub(crate) fn fault_error(fault: Fault, plugin: impl FnOnce(Fault) -> SubmitError) -> SubmitError {
-    match fault {
-        Fault::Busy => SubmitError::Busy,
-        Fault::InputTooLarge { .. } | Fault::InputTooComplex { .. } | Fault::RequestTooLong { .. } => {
-            SubmitError::Invalid { field: None, message: format!("besides its media, {fault}") }
-        }
-        fault => plugin(fault),
-    }
-}
-
 /// A digest of everything that makes two submissions the same request.
 async fn fingerprint(request: &SubmitRequest) -> Result<Digest, SubmitError> {
     let parent = request.parent.map(|id| id.to_string()).unwrap_or_default();
     let (surface, body) = (request.surface, request.body.bytes().clone());
     let length = body.len();
     off_worker(length, move || Digest::of_fields(&[surface.as_bytes(), parent.as_bytes(), &body])).await
-}
-
-/// Why the store took no command.
-pub(crate) fn store_error(error: StoreError) -> SubmitError {
-    match error {
-        StoreError::Busy => SubmitError::Busy,
-        StoreError::NoRoom => SubmitError::DiskFull("store"),
-        error => error.into(),
-    }
-}
-
-/// Why a submission or a hold is not in the store.
-pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitError {
-    match *outcome {
-        Err(Rejection::InsufficientBalance { needed, available }) => {
-            SubmitError::InsufficientBalance { needed, available }
-        }
-        Err(Rejection::QuotaExceeded { needed, remaining }) => {
-            SubmitError::QuotaExceeded { needed, remaining }
-        }
-        Err(Rejection::TooManyOpen { ref key, limit, ref model }) => SubmitError::RateLimited(RateLimited {
-            key: key.clone(),
-            kind: LimitKind::Concurrency,
-            limit,
-            model: model.clone(),
-            retry_after: None,
-        }),
-        Err(Rejection::JoinsFull(_)) => SubmitError::Busy,
-        Err(Rejection::IdempotencyConflict) => SubmitError::IdempotencyConflict,
-        Err(Rejection::KeyExpired(_) | Rejection::KeyRevoked(_) | Rejection::NoKey(_)) => {
-            SubmitError::KeyGone
-        }
-        ref other => SubmitError::Internal(format!("the store answered a submission with {other:?}")),
-    }
 }

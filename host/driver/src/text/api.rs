@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::api::DryRun;
 use crate::body::CheckedBody;
 use crate::errors::SubmitError;
-use crate::rates::RateReport;
+use crate::request_report::RequestReport;
 
 /// A text request of an authenticated caller.
 pub struct CompletionRequest {
@@ -27,8 +27,8 @@ pub struct CompletionRequest {
     pub body: CheckedBody,
     /// Those of the client's headers that a family may see.
     pub headers: Vec<Header>,
-    /// Filled with what is left of the key's rates.
-    pub rates: RateReport,
+    /// Filled with what is left of the key's rates, and with what it holds and pays.
+    pub report: RequestReport,
 }
 
 /// What a text request is answered with.

@@ -23,7 +23,7 @@ impl DriverState {
         if !request.body.is_price_only() {
             let (now, tokens) = (self.now(), bill.estimated_tokens());
             let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
-            request.rates.set(&rates);
+            request.report.count(&rates);
             outcome.map_err(SubmitError::RateLimited)?;
             self.check_funds(&request.key, sum, Some(name), now)?;
         }

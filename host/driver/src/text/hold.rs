@@ -10,9 +10,14 @@ use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
+<<<<<<< HEAD
 use crate::rates::{RateReport, RateUse, WorkGuard};
+=======
+use crate::rates::RateUse;
+use crate::request_report::RequestReport;
+>>>>>>> main
 use crate::state::DriverState;
-use crate::submit::submission::{rejection_error, store_error};
+use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::Bill;
 use crate::text::models::TextModel;
@@ -27,9 +32,14 @@ pub(super) struct TextHold {
     amount: Credits,
     model: String,
     rates: Arc<RateUse>,
+<<<<<<< HEAD
     /// Where the maker of the request reads what it paid, until the last part of the work is done.
     report: RateReport,
     _work: WorkGuard,
+=======
+    /// Where the maker of the request reads what it paid.
+    report: RequestReport,
+>>>>>>> main
 }
 
 impl DriverState {
@@ -47,7 +57,7 @@ impl DriverState {
         let (now, tokens) = (self.now(), bill.estimated_tokens());
         let model_id = &model.route.model;
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
-        request.rates.set(&rates);
+        request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let command = Command::Hold {
             id: request.id,
@@ -60,7 +70,7 @@ impl DriverState {
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
             Ok(Ok(_)) => {
-                let (model, report) = (model_id.clone(), request.rates.clone());
+                let (model, report) = (model_id.clone(), request.report.clone());
                 report.hold(amount);
                 Ok(TextHold { id: request.id, amount, bill, model, rates, report, _work: work })
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Disk, DiskSpace, RateReport, Receipt, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Disk, DiskSpace, Receipt, RequestReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{Received, reply, until};
 use gatehouse_model::Status;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn submit(test: &PuppetTest, steps: &Value, token: Option<&str>) -> Result
         parent: None,
         body: CheckedBody::parse(body, None).expect("an object"),
         idempotency: token.map(str::to_owned),
-        rates: RateReport::default(),
+        report: RequestReport::default(),
     };
     test.process.driver.submit(request).await
 }

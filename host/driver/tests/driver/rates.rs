@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, LimitKind, RateLimited, RateReport,
+    CheckedBody, CompletionRequest, CompletionResponse, Config, LimitKind, RateLimited, RequestReport,
     SubmitError, SubmitRequest, TextError,
 };
 use gatehouse_harness::{TestClock, component};
@@ -36,7 +36,7 @@ fn limits(requests: u32, tokens: u32, concurrency: u32) -> Limits {
     }
 }
 
-fn submission(key: &Arc<Key>, model: &str, rates: &RateReport) -> SubmitRequest {
+fn submission(key: &Arc<Key>, model: &str, report: &RequestReport) -> SubmitRequest {
     let body = json!({"model": model, "script": {"steps": [{"wait": 3_600_000}, {"done": {}}]}});
     SubmitRequest {
         key: Arc::clone(key),
@@ -44,7 +44,7 @@ fn submission(key: &Arc<Key>, model: &str, rates: &RateReport) -> SubmitRequest 
         parent: None,
         body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
         idempotency: None,
-        rates: rates.clone(),
+        report: report.clone(),
     }
 }
 
@@ -64,9 +64,9 @@ async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
     })
     .await;
     let submit = async |key: &Arc<Key>, model: &str| {
-        let rates = RateReport::default();
-        let outcome = test.process.driver.submit(submission(key, model, &rates)).await;
-        (outcome, rates.status(test.clock.now()).requests.map(|status| status.remaining))
+        let report = RequestReport::default();
+        let outcome = test.process.driver.submit(submission(key, model, &report)).await;
+        (outcome, report.status(test.clock.now()).requests.map(|status| status.remaining))
     };
     // A request that is not valid counts against nothing.
     assert!(matches!(submit(&key, "puppet-9").await, (Err(SubmitError::UnknownModel(_)), None)));
@@ -108,7 +108,7 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     let mut all = JoinSet::new();
     for _ in 0..50 {
         let (driver, request) =
-            (test.process.driver.clone(), submission(&key, "puppet-1", &RateReport::default()));
+            (test.process.driver.clone(), submission(&key, "puppet-1", &RequestReport::default()));
         all.spawn(async move { driver.submit(request).await });
     }
     let (mut tasks, mut refused) = (Vec::new(), 0);
@@ -126,14 +126,14 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
     let open = || test.process.store.key(&key.id).expect("readable").expect("a key").open_requests();
     assert_eq!(open(), 5);
     // Refused requests count against no rate.
-    let rates = RateReport::default();
-    limited(test.process.driver.submit(submission(&key, "puppet-1", &rates)).await.expect_err("full"));
-    assert_eq!(rates.status(test.clock.now()).requests.map(|status| status.remaining), Some(95));
+    let report = RequestReport::default();
+    limited(test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect_err("full"));
+    assert_eq!(report.status(test.clock.now()).requests.map(|status| status.remaining), Some(95));
     for task in tasks {
         test.process.driver.cancel(&key, task).await.expect("cancelled");
     }
     assert_eq!(open(), 0);
-    test.process.driver.submit(submission(&key, "puppet-1", &rates)).await.expect("there is room again");
+    test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect("there is room again");
     assert!(test.process.store.examine().expect("readable").is_clean());
 }
 
@@ -175,7 +175,7 @@ impl TextTest {
         id: u128,
         text: &str,
         max_tokens: u32,
-        rates: &RateReport,
+        report: &RequestReport,
     ) -> Result<CompletionResponse, TextError> {
         let messages = json!([{"role": "user", "content": text}]);
         let body = json!({"model": "m", "max_tokens": max_tokens, "messages": messages});
@@ -185,21 +185,21 @@ impl TextTest {
             surface: "messages.create",
             body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
             headers: vec![],
-            rates: rates.clone(),
+            report: report.clone(),
         };
         self.process.driver.complete(request).await
     }
 
-    fn remaining(&self, rates: &RateReport) -> Option<u32> {
-        rates.status(self.clock.now()).tokens.map(|status| status.remaining)
+    fn remaining(&self, report: &RequestReport) -> Option<u32> {
+        report.status(self.clock.now()).tokens.map(|status| status.remaining)
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_where_nothing_is_billed() {
     let test = TextTest::start(limits(0, 10_000, 0)).await;
-    let rates = RateReport::default();
-    let CompletionResponse::Whole(body) = test.send(1, "hello", 4_000, &rates).await.expect("an answer")
+    let report = RequestReport::default();
+    let CompletionResponse::Whole(body) = test.send(1, "hello", 4_000, &report).await.expect("an answer")
     else {
         panic!("a whole body");
     };
@@ -209,26 +209,34 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     let cost = Credits(i64::try_from(2 * counted[0] + 5 * counted[1]).expect("a small cost"));
     let counted = u32::try_from(counted.iter().sum::<u64>()).expect("a small count");
     assert!(counted > 0 && counted < 4_000, "{usage}");
-    assert_eq!(test.remaining(&rates), Some(10_000 - counted));
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
     // Its money too: what the tokens cost, of what was held.
-    assert_eq!(rates.charged(), Some(cost));
-    assert!(rates.held() > Some(cost), "{:?}", rates.held());
+    assert_eq!(report.charged(), Some(cost));
+    assert!(report.held() > Some(cost), "{:?}", report.held());
 
     // A refused one takes nothing, and neither does one that its provider fails.
-    let refused = test.send(2, "hello", 10_000, &rates).await.expect_err("more than is left");
+    let refused = test.send(2, "hello", 10_000, &report).await.expect_err("more than is left");
     let TextError::Refused(refused) = refused else { panic!("{refused:?}") };
     let refused = limited(refused);
     assert_eq!((refused.kind, refused.limit.get()), (LimitKind::Tokens, 10_000));
+<<<<<<< HEAD
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
     let of_failed = RateReport::default();
     let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
     assert_eq!(of_failed.charged(), Some(Credits::ZERO), "what was held is given back");
     assert_eq!(test.remaining(&rates), Some(10_000 - counted));
+=======
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+    let failed = test.send(3, "[[400]] hello", 4_000, &report).await.expect_err("the provider refuses");
+    assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
+    assert_eq!(report.charged(), Some(Credits::ZERO), "what was held is given back");
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+>>>>>>> main
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");
     test.clock.advance(wait - std::time::Duration::from_millis(1));
-    assert!(test.send(4, "hello", 10_000, &rates).await.is_err());
+    assert!(test.send(4, "hello", 10_000, &report).await.is_err());
     test.clock.advance_ms(1);
-    test.send(5, "hello", 10_000, &rates).await.expect("an answer");
+    test.send(5, "hello", 10_000, &report).await.expect("an answer");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, RateReport, Receipt, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Receipt, RequestReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, FailureKind, Key, Status};
 use gatehouse_sandbox::{Sandbox, Settings};
@@ -20,7 +20,7 @@ async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Recei
         parent: None,
         body,
         idempotency: None,
-        rates: RateReport::default(),
+        report: RequestReport::default(),
     };
     process.driver.submit(request).await
 }

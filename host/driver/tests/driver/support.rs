@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, RateReport, SubmitError, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, Disk, Driver, Parts, RequestReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
@@ -218,7 +218,7 @@ impl PuppetTest {
             parent: None,
             body: CheckedBody::parse(body, None).expect("an object"),
             idempotency: None,
-            rates: RateReport::default(),
+            report: RequestReport::default(),
         };
         self.process.driver.submit(request).await.map(|receipt| receipt.task)
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, Config, RateReport, SubmitError, TextError,
+    CheckedBody, CompletionRequest, CompletionResponse, Config, RequestReport, SubmitError, TextError,
     TextStream,
 };
 use gatehouse_harness::{TestClock, component};
@@ -84,7 +84,7 @@ impl TextTest {
             surface: "messages.create",
             body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
             headers: vec![],
-            rates: RateReport::default(),
+            report: RequestReport::default(),
         };
         let driver = self.process.driver.clone();
         tokio::spawn(async move { driver.complete(request).await })

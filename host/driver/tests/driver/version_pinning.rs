@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use gatehouse_driver::{CheckedBody, Config, RateReport, SubmitRequest};
+use gatehouse_driver::{CheckedBody, Config, RequestReport, SubmitRequest};
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock, Credits, Digest, Key, Status, TaskId};
 use gatehouse_runtime::VersionState;
@@ -38,7 +38,7 @@ impl Process {
             parent: None,
             body,
             idempotency: None,
-            rates: RateReport::default(),
+            report: RequestReport::default(),
         };
         self.driver.submit(request).await.expect("a receipt").task
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use gatehouse_driver::{Config, WebhookSecret};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
 use gatehouse_model::{Pepper, UnixMs, WebhookId};
+use gatehouse_store::AuditQuery;
 use gatehouse_tasks::sample::{START, beginning, completed, customer_id, task, task_id};
 use gatehouse_tasks::{
     Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
@@ -204,8 +205,9 @@ async fn a_receiver_that_is_gone_is_disabled_with_a_line_in_the_audit_record() {
     let delivery = scene.attempted(1).await;
     assert!(matches!(&delivery.state, DeliveryState::Failed { reason, .. } if reason.contains("410")));
     assert!(scene.webhook().disabled.is_some());
-    let lines = scene.process.store.audit(None, 10).expect("readable");
-    assert!(lines[0].text.contains("was disabled"), "{lines:?}");
+    let read = scene.process.store.list_audit(AuditQuery::default(), None, 10).await;
+    let lines = read.expect("readable").rows;
+    assert!(lines[0].1.text.contains("was disabled"), "{lines:?}");
     assert!(!format!("{lines:?} {:?}", scene.webhook()).contains(&scene.secret.reveal()[6..]));
     // What ends now is told to nobody.
     scene.end_task(2).await;

@@ -69,8 +69,8 @@ pub(super) async fn submit(
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
-    let rates = request.rates.clone();
-    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency, rates };
+    let report = request.report.clone();
+    let job = SubmitRequest { key: Arc::clone(&key), surface, parent, body, idempotency, report };
     if only_asks {
         return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
     }

@@ -42,7 +42,7 @@ pub(super) async fn respond(
         surface: request.route.surface,
         body,
         headers: FORWARDED.iter().filter_map(|name| forwarded(headers, name)).collect(),
-        rates: request.rates.clone(),
+        report: request.report.clone(),
     };
     match context.backend.complete(completion).await.map_err(text_refusal)? {
         CompletionResponse::Whole(body) if wrapped => Ok(response::json_text(wrap(&body))),

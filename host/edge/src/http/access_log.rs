@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use gatehouse_driver::RateReport;
+use gatehouse_driver::RequestReport;
 use gatehouse_model::{KeyId, Recent, RequestId, RequestLine, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
@@ -49,7 +49,7 @@ pub(crate) struct AccessRecord {
     pub(crate) received: u64,
     pub(crate) permit: Option<Permit<KeyId>>,
     /// Where the driver says what it took and paid.
-    pub(crate) rates: RateReport,
+    pub(crate) report: RequestReport,
     sent: u64,
     /// The whole response was taken.
     whole: bool,
@@ -74,7 +74,7 @@ impl AccessRecord {
             key: None,
             received: 0,
             permit: None,
-            rates: RateReport::default(),
+            report: RequestReport::default(),
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
@@ -89,6 +89,24 @@ impl Drop for AccessRecord {
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
         metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
+<<<<<<< HEAD
+=======
+        let (held, charged) = (self.report.held(), self.report.charged());
+        tracing::info!(
+            request = %self.id,
+            method = %self.method,
+            route = self.pattern,
+            status = self.status,
+            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            key = self.key.as_ref().map(|key| key.0.as_str()),
+            received = self.received,
+            sent = self.sent,
+            whole = self.whole,
+            held_micro = held.map(|amount| amount.0),
+            charged_micro = charged.map(|amount| amount.0),
+            "request"
+        );
+>>>>>>> main
         // The key goes along, so that nothing is copied.
         let line = RequestLine {
             id: self.id,

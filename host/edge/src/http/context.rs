@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::RateReport;
+use gatehouse_driver::RequestReport;
 use gatehouse_model::{Clock, CustomerId, Recent, RequestId, RequestLine, Seed};
 use gatehouse_net::ShutdownPhase;
 use http::request::Parts;
@@ -44,6 +44,6 @@ pub(crate) struct EndpointRequest<'r> {
     pub(crate) param: &'r str,
     /// The start of every link in the response.
     pub(crate) base_url: String,
-    /// For the driver to say what is left of the key's rates.
-    pub(crate) rates: RateReport,
+    /// For the driver to say what is left of the key's rates, and what the request holds and pays.
+    pub(crate) report: RequestReport,
 }

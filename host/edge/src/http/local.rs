@@ -18,15 +18,13 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::endpoints;
 use crate::errors::{Form, Kind, Refusal};
-use crate::http::access_log::{AccessRecord, LoggedBody};
+use crate::http::access_log::AccessRecord;
 use crate::http::auth::check_life;
 use crate::http::body::RequestBody;
 use crate::http::context::EndpointRequest;
-use crate::http::pipeline::{Pipeline, identify};
+use crate::http::pipeline::Pipeline;
 use crate::http::query::quoted;
-use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Lookup, Route};
-use crate::rate_headers;
 
 /// The entry for requests of this process.
 #[derive(Clone)]
@@ -103,28 +101,18 @@ impl LocalRequests {
         record.received = bytes.len() as u64;
         let mut body = RequestBody::whole(bytes);
         let form = Form::of(parts.uri.path());
-        let rates = record.rates.clone();
         let result = async {
             let (route, param) = route(&parts.method, parts.uri.path())?;
             (record.pattern, record.surface) = (route.pattern, route.surface);
             check_life(&key, context.clock.now())?;
             self.0.admit(&key, &mut record)?;
             body.count_for(&key);
-            let (body, rates) = (&mut body, rates.clone());
-            let request = EndpointRequest { parts: &parts, body, route, id, param, base_url, rates };
+            let (body, report) = (&mut body, record.report.clone());
+            let request = EndpointRequest { parts: &parts, body, route, id, param, base_url, report };
             endpoints::respond(context, request, Some(Arc::clone(&key))).await
         };
-        let mut response: Response<ResponseBody> = result.await.unwrap_or_else(|refusal: Refusal| {
-            if let Some(cause) = refusal.cause() {
-                tracing::error!(request = %id, cause, "a request failed");
-            }
-            refusal.into_response(form, id)
-        });
-        let now = context.clock.now();
-        rate_headers::add(response.headers_mut(), form, &rates.status(now), now);
-        identify(&mut response, id);
-        record.status = response.status().as_u16();
-        response.map(|body| LoggedBody::new(body, record).boxed_unsync())
+        let result = result.await;
+        self.0.complete(result, form, record, |_| ()).map(|body| body.boxed_unsync())
     }
 }
 

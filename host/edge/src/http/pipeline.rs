@@ -8,7 +8,6 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gatehouse_driver::RateReport;
 use gatehouse_model::{Clock, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
@@ -85,21 +84,35 @@ impl Pipeline {
         let mut record =
             AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
-        let rates = record.rates.clone();
-        let result = self.route(&parts, &mut body, peer, &mut record, &rates).await;
+        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        record.received = body.received();
+        let reusable = body.drain(clock).await;
+        let of_connection = |response: &mut _| self.of_connection(response, &parts, peer, reusable);
+        Ok(self.complete(result, Form::of(parts.uri.path()), record, of_connection))
+    }
+
+    /// The end of every request, wherever it came from: a refusal becomes a response, which gets what every response has,
+    /// and what `of_connection` adds; the record follows it until it has left.
+    pub(super) fn complete(
+        &self,
+        result: Result<Response<ResponseBody>, Refusal>,
+        form: Form,
+        mut record: AccessRecord,
+        of_connection: impl FnOnce(&mut Response<ResponseBody>),
+    ) -> Response<LoggedBody> {
+        let id = record.id;
         let mut response = result.unwrap_or_else(|refusal| {
             if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
             }
-            refusal.into_response(Form::of(parts.uri.path()), id)
+            refusal.into_response(form, id)
         });
-        record.received = body.received();
-        let reusable = body.drain(clock).await;
-        let now = clock.now();
-        rate_headers::add(response.headers_mut(), Form::of(parts.uri.path()), &rates.status(now), now);
-        self.finish(&mut response, &parts, peer, id, reusable);
+        let now = self.context.clock.now();
+        rate_headers::add(response.headers_mut(), form, &record.report.status(now), now);
+        identify(&mut response, id);
+        of_connection(&mut response);
         record.status = response.status().as_u16();
-        Ok(response.map(|body| LoggedBody::new(body, record)))
+        response.map(|body| LoggedBody::new(body, record))
     }
 
     async fn route(
@@ -108,7 +121,6 @@ impl Pipeline {
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
-        rates: &RateReport,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
         let base_url = self.base_url(&authority, parts, peer);
@@ -133,8 +145,8 @@ impl Pipeline {
         if let Some(key) = &key {
             body.count_for(key);
         }
-        let rates = rates.clone();
-        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, rates };
+        let report = record.report.clone();
+        let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, report };
         endpoints::respond(&self.context, request, key).await
     }
 
@@ -175,19 +187,17 @@ impl Pipeline {
         format!("{}://{host}", origin.scheme.unwrap_or(peer.scheme))
     }
 
-    /// Adds what every response carries, whatever became of the request.
-    fn finish(
+    /// Adds what a connection needs, whatever became of the request.
+    fn of_connection(
         &self,
         response: &mut Response<ResponseBody>,
         parts: &Parts,
         peer: &Peer,
-        id: RequestId,
         reusable: bool,
     ) {
         if parts.method == Method::HEAD {
             remove_body(response);
         }
-        identify(response, id);
         let headers = response.headers_mut();
         if !reusable {
             peer.observed.flags.linger();
@@ -203,7 +213,7 @@ impl Pipeline {
 }
 
 /// The id of the request, and what keeps a browser from guessing types.
-pub(super) fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
+fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
     let id = HeaderValue::from_str(&id.to_string()).expect("an id is ASCII letters and digits");
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 
-use super::args::plugin::PluginCommand;
+use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::OutputArgs;
 use super::args::{customer, key, price, provider, task, webhook};
 use super::cli::{Command, ConsoleCommand};
@@ -39,21 +39,16 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
 }
 
 fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
-    let read = |file: &Path| {
-        std::fs::read(file).map(Component).map_err(|error| format!("{}: {error}", file.display()))
-    };
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
-        PluginCommand::Check { file, signature, allow_removal, defaults, output } => {
-            let signature = signing::signature_of(&file, signature.as_deref())?;
+        PluginCommand::Check { component, defaults, output } => {
             let defaults = defaults.as_deref().map(read_defaults).transpose()?;
-            let component = read(&file)?;
+            let (component, signature, allow_removal) = read(component)?;
             (Operation::PluginCheck { component, signature, allow_removal, defaults }, output)
         }
-        PluginCommand::Install { file, sha256, signature, allow_removal, defaults, yes: _, output } => {
-            let signature = signing::signature_of(&file, signature.as_deref())?;
+        PluginCommand::Install { component, sha256, defaults, yes: _, output } => {
             let defaults = defaults.as_deref().map(read_defaults).transpose()?;
-            let component = read(&file)?;
+            let (component, signature, allow_removal) = read(component)?;
             (Operation::PluginInstall { component, sha256, signature, allow_removal, defaults }, output)
         }
         PluginCommand::Activate { version, allow_removal, output } => {
@@ -69,6 +64,14 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
             return Err(NO_OPERATION.to_owned());
         }
     })
+}
+
+/// The component, its signature, and whether it may take names away.
+fn read(component: ComponentArgs) -> Result<(Component, Option<String>, bool), String> {
+    let ComponentArgs { file, signature, allow_removal } = component;
+    let signature = signing::signature_of(&file, signature.as_deref())?;
+    let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok((Component(bytes), signature, allow_removal))
 }
 
 pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {

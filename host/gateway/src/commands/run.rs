@@ -9,7 +9,7 @@ use clap::Parser as _;
 use gatehouse_admin::{Operation, OperationError, OperationResult};
 
 use super::args::author::AuthorCommand;
-use super::args::plugin::PluginCommand;
+use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::{OutputArgs, SandboxArgs};
 use super::author;
 use super::cli::{Cli, Command, ServeArgs};
@@ -50,11 +50,9 @@ pub(crate) fn run() -> ExitCode {
 fn author(command: AuthorCommand, location: &Location) -> Exit {
     let install = |component: PathBuf, defaults: Option<PathBuf>| {
         let install = PluginCommand::Install {
-            file: component,
-            sha256: None,
-            signature: None,
             // An author takes names away as often as not.
-            allow_removal: true,
+            component: ComponentArgs { file: component, signature: None, allow_removal: true },
+            sha256: None,
             // Who names the file while the family is written wants its defaults.
             yes: defaults.is_some(),
             defaults,

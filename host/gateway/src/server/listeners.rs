@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gatehouse_admin::{AdminEndpoint, AdminServer, AdminService, Probes, Role, Tokens};
@@ -76,6 +77,7 @@ pub(super) async fn listen_for_operators(
     probes: Probes,
 ) -> Result<(AdminServer, EndpointFile), ServeError> {
     let (address, tokens) = (config.admin.listen, Tokens::mint(services.seed.as_ref()));
+    let announced = Announced::default();
     let (limits, handshakes) = (config.server.limits.of_connections(), config.server.limits.of_handshakes());
     let server = AdminServer::start(
         &config.admin,
@@ -83,7 +85,7 @@ pub(super) async fn listen_for_operators(
         handshakes,
         tokens.clone(),
         service,
-        probes,
+        announced.before(probes),
         services.clock.clone(),
     )
     .await
@@ -94,16 +96,39 @@ pub(super) async fn listen_for_operators(
         viewer: AdminEndpoint { address, token: tokens.viewer, tls },
     };
     let data = services.folder.root().to_owned();
-    match write(&endpoint, &data).await? {
-        Ok(()) => Ok((server, EndpointFile { endpoint, data, late: None })),
+    Ok((server, announce(endpoint, data, &services.clock, &announced).await?))
+}
+
+/// Whether commands find this gateway, as far as its disk has room to tell them. A gateway is ready after that.
+#[derive(Clone, Default)]
+struct Announced(Arc<AtomicBool>);
+
+impl Announced {
+    /// The probes of a gateway that is not ready before.
+    fn before(&self, probes: Probes) -> Probes {
+        let (announced, is_ready) = (Arc::clone(&self.0), probes.is_ready);
+        Probes { is_ready: Box::new(move || announced.load(Ordering::Acquire) && is_ready()), ..probes }
+    }
+}
+
+/// Writes the endpoint files, and then says that they are there.
+async fn announce(
+    endpoint: Endpoints,
+    data: PathBuf,
+    clock: &Arc<dyn Clock>,
+    announced: &Announced,
+) -> Result<EndpointFile, ServeError> {
+    let late = match write(&endpoint, &data).await? {
+        Ok(()) => None,
         // Clients are served all the same; only commands on this machine have to wait.
         Err(error) if is_disk_full(&error) => {
             tracing::error!(%error, "the disk is full: admin.json is written once it has room, until then commands do not find this gateway");
-            let late = tokio::spawn(write_late(endpoint.clone(), data.clone(), services.clock.clone()));
-            Ok((server, EndpointFile { endpoint, data, late: Some(late) }))
+            Some(tokio::spawn(write_late(endpoint.clone(), data.clone(), Arc::clone(clock))))
         }
-        Err(error) => Err(ServeError::EndpointFile(error)),
-    }
+        Err(error) => return Err(ServeError::EndpointFile(error)),
+    };
+    announced.0.store(true, Ordering::Release);
+    Ok(EndpointFile { endpoint, data, late })
 }
 
 /// The same listener, once with the token of each role.
@@ -159,5 +184,48 @@ async fn write_late(endpoint: Endpoints, data: PathBuf, clock: Arc<dyn Clock>) {
             Ok(Ok(())) => return tracing::info!("admin.json is written"),
             Err(_) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_admin::Token;
+    use gatehouse_harness::{TestClock, TestSeed};
+
+    use super::*;
+
+    fn endpoints() -> Endpoints {
+        let of = |seed| AdminEndpoint {
+            address: SocketAddr::from(([127, 0, 0, 1], 9)),
+            token: Token::mint(&TestSeed::constant(seed)),
+            tls: false,
+        };
+        Endpoints { operator: of(1), viewer: of(2) }
+    }
+
+    #[tokio::test]
+    async fn a_gateway_is_ready_once_commands_find_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_owned();
+        let clock: Arc<dyn Clock> = TestClock::at(1);
+        let announced = Announced::default();
+        let serves = Arc::new(AtomicBool::new(true));
+        let driver = Arc::clone(&serves);
+        let probes = announced.before(Probes {
+            metrics: Box::new(String::new),
+            is_ready: Box::new(move || driver.load(Ordering::Relaxed)),
+        });
+        assert!(!(probes.is_ready)(), "no file is written");
+        let nowhere = announce(endpoints(), data.join("none"), &clock, &announced).await;
+        assert!(matches!(nowhere, Err(ServeError::EndpointFile(_))));
+        assert!(!(probes.is_ready)(), "no file could be written");
+        let written = announce(endpoints(), data.clone(), &clock, &announced).await.unwrap();
+        assert!((probes.is_ready)());
+        assert!(AdminEndpoint::read(&data).unwrap().is_some());
+        assert!(AdminEndpoint::path_of(&data, Role::Viewer).exists());
+        serves.store(false, Ordering::Relaxed);
+        assert!(!(probes.is_ready)(), "it takes no new work");
+        written.remove();
+        assert!(AdminEndpoint::read(&data).unwrap().is_none());
     }
 }

@@ -1,4 +1,6 @@
-//! Operators' requests: the memory of their idempotency keys, and the pages that operators read.
+//! Operators' requests: the memory of their idempotency keys, the pages that operators read, and the list of customers
+//! without credit.
 
 pub(crate) mod idempotency;
 pub(crate) mod pages;
+pub(crate) mod without_credit;

@@ -7,7 +7,7 @@ use std::ops::{Bound, Range};
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
 use crate::layout;
@@ -107,6 +107,40 @@ impl Store {
             Ok(page)
         };
         self.off_worker(move || store.read(read)).await
+    }
+
+    /// A page of the customers that have no credit, by id, after the one of id `after`. Reads these alone.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn customers_without_credit(
+        &self,
+        after: Option<CustomerId>,
+        limit: usize,
+    ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
+            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
+            let mut page = RowPage { rows: Vec::new(), next: None };
+            for listed in list.range::<&str>((from, Bound::Unbounded))? {
+                if page.rows.len() == limit {
+                    page.next = page.rows.last().map(|last: &Customer| last.id.clone());
+                    break;
+                }
+                page.rows.extend(find("accounts", &rows, listed?.0.value())?);
+            }
+            Ok(page)
+        };
+        self.off_worker(move || store.read(read)).await
+    }
+
+    /// How many customers have no credit. Reads no row.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn count_without_credit(&self) -> Result<u64, StoreError> {
+        self.read(|txn| Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?))
     }
 
     /// A page of keys by id, after the one of id `after`.

@@ -9,12 +9,14 @@ use std::path::Path;
 use redb::{Database, ReadableTable, TableHandle, WriteTransaction};
 
 use crate::administration::idempotency::AdminIdempotencyTables;
+use crate::administration::without_credit;
 use crate::error::{OpenError, StoreError};
 use crate::layout::{self, ADDED, META, SCHEMA, SCHEMA_KEY};
 use crate::listing::task_index;
 use crate::open::derived;
 use crate::records::write::RecordTables;
 use crate::responses::ResponseTables;
+use crate::statement::deposits;
 use crate::transaction::batch::Batch;
 use crate::webhooks::write::WebhookTables;
 
@@ -36,8 +38,13 @@ fn update(database: &Database) -> Result<u64, StoreError> {
         Some(1) => {
             drop_owners(&txn)?;
             index(&txn)?;
+            list(&txn)?;
         }
-        Some(2) => index(&txn)?,
+        Some(2) => {
+            index(&txn)?;
+            list(&txn)?;
+        }
+        Some(3) => list(&txn)?,
         Some(found) if found > SCHEMA || has_added_tables(&txn)? => return Ok(found),
         None | Some(_) => {}
     }
@@ -46,6 +53,8 @@ fn update(database: &Database) -> Result<u64, StoreError> {
     ResponseTables::make(&txn)?;
     txn.open_table(layout::USAGE_DAYS)?;
     txn.open_table(layout::LEDGER_INDEX)?;
+    txn.open_table(layout::WITHOUT_CREDIT)?;
+    txn.open_table(layout::DEPOSIT_DAYS)?;
     AdminIdempotencyTables::make(&txn)?;
     WebhookTables::make(&txn)?;
     RecordTables::make(&txn)?;
@@ -78,4 +87,11 @@ fn index(txn: &WriteTransaction) -> Result<(), StoreError> {
         "the store was made by an earlier release; its tasks and its ledger now have an index"
     );
     Ok(())
+}
+
+/// Schema 4: the lists of what needs a person, and deposits by day. Kept from then on with each row that is written.
+fn list(txn: &WriteTransaction) -> Result<(), StoreError> {
+    WebhookTables::list_troubled(txn)?;
+    without_credit::fill(txn)?;
+    deposits::fill(txn)
 }

@@ -115,6 +115,19 @@ fn page(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, 
     Ok(page)
 }
 
+/// The balance after the last row of a statement: none of all customers together, zero before any row.
+pub(super) fn last_balance(
+    txn: &ReadTransaction,
+    query: &StatementQuery,
+) -> Result<Option<Credits>, StoreError> {
+    if query.of == StatementOf::All {
+        return Ok(None);
+    }
+    let ledger = txn.open_table(layout::LEDGER)?;
+    let last = shown(txn, &ledger, query, &mut StatementPage::default())?.into_iter().next();
+    Ok(Some(last.and_then(|(_, after)| after).unwrap_or_default()))
+}
+
 /// Numbers of the rows to show, one more than the limit where there are more.
 fn shown(
     txn: &ReadTransaction,

@@ -71,13 +71,13 @@ fn a_newer_file_is_refused() {
     Store::open(&path, &Config::default()).unwrap().close();
     let database = Database::create(&path).unwrap();
     let txn = database.begin_write().unwrap();
-    txn.open_table(crate::layout::META).unwrap().insert("schema", 4).unwrap();
+    txn.open_table(crate::layout::META).unwrap().insert("schema", 5).unwrap();
     txn.commit().unwrap();
     drop(database);
     let error = Store::open(&path, &Config::default()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the store has schema 4, this release reads up to 3; use the newer release"
+        "the store has schema 5, this release reads up to 4; use the newer release"
     );
 }
 

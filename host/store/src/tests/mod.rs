@@ -24,12 +24,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Phase, Task, TaskId};
 use gatehouse_tasks::sample::{START, beginning};
 use gatehouse_tasks::{
-    Applied, AuditRecord, Command, Hold, HoldId, IdempotencyRecord, JournalEntry, MemoryLedgerStorage,
-    NameRecord, Rejection, UsageKey, UsageSums, apply,
+    Applied, AuditRecord, Command, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
+    MemoryLedgerStorage, NameRecord, Rejection, UsageKey, UsageSums, apply,
 };
 use redb::{ReadableDatabase, ReadableTable, TableHandle};
 
+use crate::administration::pages::AuditQuery;
 use crate::config::Config;
+use crate::error::StoreError;
 use crate::layout::{self, Day, UsageHours};
 use crate::row::decode;
 use crate::store::Store;
@@ -39,6 +41,7 @@ use crate::tables::rows;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dump {
     customers: Vec<Customer>,
+    without_credit: BTreeSet<String>,
     keys: Vec<Key>,
     key_digests: BTreeSet<([u8; 32], String)>,
     live: Vec<Task>,
@@ -47,6 +50,7 @@ struct Dump {
     usage_days: BTreeMap<UsageRowKey, UsageSums>,
     usage_hours: BTreeMap<UsageRowKey, UsageSums>,
     statements: BTreeMap<(String, String), Vec<(u64, Credits)>>,
+    deposit_days: BTreeMap<(String, u32), (i64, i64)>,
     holds: Vec<Hold>,
     hold_expiry: BTreeSet<(u64, [u8; 17])>,
     ledger: Vec<JournalEntry>,
@@ -63,6 +67,11 @@ impl Dump {
         let requests = storage.holds().filter(|hold| matches!(hold.id, HoldId::Request(_)));
         Self {
             customers: storage.customers().cloned().collect(),
+            without_credit: storage
+                .customers()
+                .filter(|customer| customer.available <= Credits::ZERO)
+                .map(|customer| customer.id.0.clone())
+                .collect(),
             keys: storage.keys().cloned().collect(),
             key_digests: storage.keys().map(|key| (key.digest.0.0, key.id.0.clone())).collect(),
             live: storage.live_tasks().cloned().collect(),
@@ -71,6 +80,7 @@ impl Dump {
             usage_days: usage(storage, UsageKey::day),
             usage_hours: usage(storage, |key| key.hour),
             statements: statements(storage),
+            deposit_days: deposit_days(storage),
             holds: storage.holds().cloned().collect(),
             hold_expiry: requests.map(|hold| (hold.expires.0, layout::hold_key(hold.id))).collect(),
             ledger: storage.ledger().to_vec(),
@@ -116,11 +126,19 @@ impl Dump {
             let listed: Vec<(u64, Credits)> = decode("ledger-index", row.value()).unwrap();
             statements.entry((kind.to_owned(), owner.to_owned())).or_default().extend(listed);
         }
+        let deposits = txn.open_table(layout::DEPOSIT_DAYS).unwrap();
+        let paid = |(key, sums): Guards<'_, (&str, u32), (i64, i64)>| {
+            let (customer, day) = key.value();
+            ((customer.to_owned(), day), sums.value())
+        };
         let digests = txn.open_table(layout::KEY_DIGESTS).unwrap();
         let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
         let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
         Self {
             customers: store.customers().unwrap(),
+            without_credit: each(&txn.open_table(layout::WITHOUT_CREDIT).unwrap(), |row| {
+                row.0.value().to_owned()
+            }),
             keys: store.keys().unwrap(),
             key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
             live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
@@ -129,6 +147,7 @@ impl Dump {
             usage_days: usage_rows(&txn.open_table(layout::USAGE_DAYS).unwrap()),
             usage_hours,
             statements,
+            deposit_days: deposits.iter().unwrap().map(|row| paid(row.unwrap())).collect(),
             holds: rows(&txn, layout::HOLDS).unwrap(),
             hold_expiry: each(&hold_expiry, |row| row.0.value()),
             ledger: rows(&txn, layout::LEDGER).unwrap(),
@@ -207,6 +226,20 @@ fn statements(storage: &MemoryLedgerStorage) -> BTreeMap<(String, String), Vec<(
     found
 }
 
+/// What was paid in and taken back, by customer and day.
+fn deposit_days(storage: &MemoryLedgerStorage) -> BTreeMap<(String, u32), (i64, i64)> {
+    let mut found: BTreeMap<(String, u32), (i64, i64)> = BTreeMap::new();
+    for entry in storage.ledger().iter().filter(|entry| entry.kind == EntryKind::Deposit) {
+        for customer in ["", &entry.customer.0] {
+            let (paid, taken) = found.entry((customer.to_owned(), entry.at.day())).or_default();
+            let amount = entry.movement.available.0;
+            *paid += amount.max(0);
+            *taken -= amount.min(0);
+        }
+    }
+    found
+}
+
 type Guards<'a, K, V> = (redb::AccessGuard<'a, K>, redb::AccessGuard<'a, V>);
 
 fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
@@ -234,6 +267,13 @@ async fn begin(store: &Store) {
         let command = template.command(&MemoryLedgerStorage::default(), START);
         store.execute(command).await.unwrap().unwrap();
     }
+}
+
+/// The last lines of the audit record, newest first; with `task`, those about it alone.
+async fn audited(store: &Store, task: Option<TaskId>, limit: usize) -> Result<Vec<AuditRecord>, StoreError> {
+    let query = AuditQuery { task, ..AuditQuery::default() };
+    let page = store.list_audit(query, None, limit).await?;
+    Ok(page.rows.into_iter().map(|(_, record)| record).collect())
 }
 
 fn customer(name: &str) -> CustomerId {

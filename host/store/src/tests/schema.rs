@@ -46,7 +46,12 @@ fn schema_1(checkpoint: &Checkpoint, commands: Vec<Command>) -> Vec<u8> {
     disk.bytes()
 }
 
+/// And what schema 4 added.
 fn drop_what_schema_3_added(txn: &WriteTransaction) {
+    assert!(txn.delete_table(layout::DEPOSIT_DAYS).unwrap());
+    for list in [txn.delete_table(layout::TROUBLED_WEBHOOKS), txn.delete_table(layout::WITHOUT_CREDIT)] {
+        assert!(list.unwrap());
+    }
     assert!(txn.delete_table(layout::LEDGER_INDEX).unwrap() && txn.delete_table(layout::USAGE_DAYS).unwrap());
     let days: Vec<u32> =
         txn.list_tables().unwrap().filter_map(|table| layout::usage_hours_day(&table)).collect();

@@ -23,6 +23,7 @@ use crate::listing::task_index::TaskIndex;
 use crate::records::write::RecordTables;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
+use crate::statement::deposits::Deposits;
 use crate::statement::write::NewEntries;
 use crate::tables::find;
 use crate::transaction::write_back::{HoldTables, WriteBack};
@@ -54,6 +55,7 @@ pub(crate) struct Batch<'txn> {
     webhooks: WebhookTables<'txn>,
     records: RecordTables<'txn>,
     entries: NewEntries,
+    deposits: Deposits,
     usage: NewUsage,
     write_back: WriteBack,
 }
@@ -89,6 +91,7 @@ impl<'txn> Batch<'txn> {
             webhooks: WebhookTables::new(txn),
             records: RecordTables::new(txn),
             entries: NewEntries::default(),
+            deposits: Deposits::default(),
             usage: NewUsage::default(),
             write_back: WriteBack::default(),
         })
@@ -97,9 +100,21 @@ impl<'txn> Batch<'txn> {
     /// Writes what is collected until the end of the transaction: one row for what many commands add to. The webhooks
     /// whose rows it wrote.
     pub(crate) fn close(self) -> Result<BTreeSet<WebhookId>, StoreError> {
-        let Self { txn, entries, usage, write_back, mut customers, mut keys, mut holds, webhooks, .. } = self;
-        write_back.write(&mut customers, &mut keys, &mut holds)?;
+        let Self {
+            txn,
+            entries,
+            deposits,
+            usage,
+            write_back,
+            mut customers,
+            mut keys,
+            mut holds,
+            webhooks,
+            ..
+        } = self;
+        write_back.write(txn, &mut customers, &mut keys, &mut holds)?;
         entries.write(txn)?;
+        deposits.write(txn)?;
         usage.write(txn)?;
         Ok(webhooks.written())
     }
@@ -334,6 +349,7 @@ impl LedgerStorage for Batch<'_> {
     fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), StoreError> {
         keep(&mut self.ledger, entry.seq, entry)?;
         self.entries.add(entry, after);
+        self.deposits.add(entry);
         self.head = LedgerHead::after(entry);
         Ok(())
     }

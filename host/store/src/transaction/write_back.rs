@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Customer, CustomerId, Key, KeyId, UnixMs};
 use gatehouse_tasks::{Hold, HoldId};
-use redb::{ReadableTable, Table};
+use redb::{ReadableTable, Table, WriteTransaction};
 
+use crate::administration::without_credit;
 use crate::error::StoreError;
 use crate::layout::{self, HoldKey, Row};
 use crate::row::encode;
@@ -125,13 +126,12 @@ impl WriteBack {
     /// Writes them all.
     pub(crate) fn write(
         self,
+        txn: &WriteTransaction,
         customers: &mut Table<'_, &'static str, Row>,
         keys: &mut Table<'_, &'static str, Row>,
         holds: &mut HoldTables<'_>,
     ) -> Result<(), StoreError> {
-        for (id, customer) in &self.customers {
-            customers.insert(id.0.as_str(), encode("accounts", customer)?.as_slice())?;
-        }
+        without_credit::write(txn, customers, self.customers.values())?;
         for (id, key) in &self.keys {
             keys.insert(id.0.as_str(), encode("keys", key)?.as_slice())?;
         }

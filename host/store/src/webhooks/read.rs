@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
-use redb::{ReadTransaction, ReadableTable as _};
+use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
@@ -142,6 +142,14 @@ impl Store {
             Ok(found)
         };
         self.off_worker(move || store.read(read)).await
+    }
+
+    /// How many webhooks do not reach their receiver. Reads no row.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
+        self.read(|txn| Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?))
     }
 
     /// A page of deliveries, newest first, before the one of id `before`.

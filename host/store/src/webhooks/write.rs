@@ -36,11 +36,13 @@ impl<'txn> WebhookTables<'txn> {
         txn.open_table(DELIVERIES)?;
         txn.open_table(DELIVERY_INDEX)?;
         txn.open_table(DELIVERY_DUE)?;
-        Self::list_troubled(txn)
+        txn.open_table(TROUBLED_WEBHOOKS)?;
+        Ok(())
     }
 
-    /// Files of earlier releases have webhooks in trouble and no list of them.
-    fn list_troubled(txn: &WriteTransaction) -> Result<(), StoreError> {
+    /// Lists all that are in trouble: files of earlier releases have no list, or one that may be behind.
+    pub(crate) fn list_troubled(txn: &WriteTransaction) -> Result<(), StoreError> {
+        txn.delete_table(TROUBLED_WEBHOOKS)?;
         let mut troubled = txn.open_table(TROUBLED_WEBHOOKS)?;
         for row in txn.open_table(WEBHOOKS)?.iter()? {
             let webhook: WebhookEndpoint = decode(ROWS, row?.1.value())?;

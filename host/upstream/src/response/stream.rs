@@ -101,7 +101,7 @@ fn is_stream(response: &Response<Incoming>) -> bool {
         && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// While the connection is not read, the socket gathers bytes.
+/// While the connection is not read, the socket gathers bytes: a pause of the network's, which no task waits for.
 async fn rest(until: Instant) {
     sleep_until(until).await;
 }

@@ -10,6 +10,7 @@ use crate::http::error::{ApiError, Kind};
 use crate::http::reply::Reply;
 use crate::http::request::merge_patch::created;
 use crate::http::request::precondition::etag_of;
+use crate::http::request::query::{Form, filter};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 use crate::service::{check_amount, check_customer_id};
@@ -17,6 +18,11 @@ use crate::service::{check_amount, check_customer_id};
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/customers", "listCustomers", "Lists customers by id.", list)
+            .query(&[filter(
+                "without_credit",
+                Form::Flag,
+                "True: only customers whose every request is refused.",
+            )])
             .paged()
             .returns::<List<CustomerView>>(),
         Route::post("/customers", "createCustomer", "Opens a customer without credit.", create)
@@ -152,7 +158,11 @@ impl From<JournalEntry> for MoneyEntry {
 
 async fn list(call: Call) -> Outcome {
     let after = call.position()?.map(CustomerId);
-    let page = call.service.customers_page(after, call.query.limit()).await?;
+    let limit = call.query.limit();
+    let page = match call.query.flag("without_credit") {
+        true => call.service.customers_without_credit(after, limit).await?,
+        false => call.service.customers_page(after, limit).await?,
+    };
     let customers = page.rows.into_iter().map(CustomerView::from).collect();
     Ok(call.list(customers, page.next.as_ref().map(|id| id.0.as_str())))
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
-use gatehouse_store::{StatementOf, StatementPage, StatementQuery};
+use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementTotals};
 use gatehouse_tasks::{EntryKind, JournalEntry};
 
 use super::super::admin_service::{AdminService, store_failed};
@@ -24,22 +24,24 @@ pub struct StatementRequest {
     pub limit: usize,
 }
 
-/// Rows that sums are made of, at most.
+/// Rows that are added up one by one, at most.
 const MAX_SUMMED: u64 = 10_000;
+/// Sums of days, by model, that are added up, at most.
+const MAX_DAY_ROWS: usize = 100_000;
 /// Rows that one step of a sum reads.
 const PIECE: usize = 1_000;
 
 /// What the rows of a statement come to, its limit left out. Balances are those of the statement; the ledger of all has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatementSums {
-    /// How many rows.
-    pub rows: u64,
+    /// How many rows; `None` for more than ten thousand.
+    pub rows: Option<u64>,
     /// Paid in.
     pub deposited: Credits,
     /// Taken back, as a positive amount.
     pub withdrawn: Credits,
-    /// Change of what is held.
-    pub held: Credits,
+    /// Change of what is held; `None` for more than ten thousand rows of all customers together.
+    pub held: Option<Credits>,
     /// Spent.
     pub spent: Credits,
     /// Before the first row.
@@ -52,8 +54,7 @@ impl StatementSums {
     /// Adds a row; `None` for sums that cannot be counted.
     fn add(&mut self, entry: &JournalEntry) -> Option<()> {
         let moved = &entry.movement;
-        self.rows += 1;
-        self.held = self.held.checked_add(moved.reserved)?;
+        self.held = Some(self.held?.checked_add(moved.reserved)?);
         self.spent = self.spent.checked_add(moved.spent)?;
         if entry.kind == EntryKind::Deposit {
             match moved.available {
@@ -85,7 +86,8 @@ impl AdminService {
         Ok(self.store.count_statement(query, max).await.map_err(store_failed)? as u64)
     }
 
-    /// What a statement comes to; `None` where it has more than ten thousand rows.
+    /// What a statement comes to. Up to ten thousand rows are added up; more are summed up by the days that they are of.
+    /// `None` where these are not whole days, or more than a hundred thousand days and models.
     ///
     /// # Errors
     /// As for a page.
@@ -93,19 +95,27 @@ impl AdminService {
         &self,
         request: StatementRequest,
     ) -> Result<Option<StatementSums>, OperationError> {
+        match self.statement_rows(request.clone(), MAX_SUMMED).await? {
+            0..=MAX_SUMMED => self.sums_of_rows(request).await.map(Some),
+            _ => self.sums_of_days(request).await,
+        }
+    }
+
+    pub(crate) async fn sums_of_rows(
+        &self,
+        request: StatementRequest,
+    ) -> Result<StatementSums, OperationError> {
         let has_balances = request.customer.is_some() || request.key.is_some();
-        let (mut sums, mut before, start) = (StatementSums::default(), None, request.created.start);
+        let (mut rows, mut before, start) = (0, None, request.created.start);
+        let mut sums = StatementSums { held: Some(Credits::ZERO), ..StatementSums::default() };
         loop {
             let page = self.statement(StatementRequest { before, limit: PIECE, ..request.clone() }).await?;
-            if let (0, Some(last)) = (sums.rows, page.rows.first()) {
+            if let (0, Some(last)) = (rows, page.rows.first()) {
                 sums.closing = last.after;
             }
+            rows += page.rows.len() as u64;
             for row in &page.rows {
-                let too_much = || OperationError::Failed("the sum of a statement is too large".to_owned());
                 sums.add(&row.entry).ok_or_else(too_much)?;
-            }
-            if sums.rows > MAX_SUMMED {
-                return Ok(None);
             }
             before = page.next;
             if before.is_none() {
@@ -118,7 +128,37 @@ impl AdminService {
             sums.opening = Some(last.and_then(|row| row.after).unwrap_or_default());
             sums.closing = sums.closing.or(sums.opening);
         }
-        Ok(Some(sums))
+        Ok(StatementSums { rows: Some(rows), ..sums })
+    }
+
+    pub(crate) async fn sums_of_days(
+        &self,
+        request: StatementRequest,
+    ) -> Result<Option<StatementSums>, OperationError> {
+        let Range { start, end } = request.created;
+        let days = start.day()..end.day();
+        if [start, end] != [UnixMs::of_day(days.start), UnixMs::of_day(days.end)] {
+            return Ok(None);
+        }
+        let is_key = request.key.is_some();
+        let of = self.statement_query(request)?.of;
+        let found = self.store.statement_totals(of, days, MAX_DAY_ROWS).await.map_err(store_failed)?;
+        let Some(StatementTotals { deposited, withdrawn, spent, opening, closing }) = found else {
+            return Ok(None);
+        };
+        // What a balance changed by, and neither money that was moved nor money that was spent explains, is held.
+        let held = |opening: Credits, closing: Credits| {
+            let change = closing.checked_sub(opening)?;
+            match is_key {
+                true => change.checked_sub(spent),
+                false => deposited.checked_sub(withdrawn)?.checked_sub(spent)?.checked_sub(change),
+            }
+        };
+        let held = match opening.zip(closing) {
+            Some((opening, closing)) => Some(held(opening, closing).ok_or_else(too_much)?),
+            None => None,
+        };
+        Ok(Some(StatementSums { rows: None, deposited, withdrawn, held, spent, opening, closing }))
     }
 
     fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
@@ -140,4 +180,8 @@ impl AdminService {
         };
         Ok(StatementQuery { of, created, before, limit })
     }
+}
+
+fn too_much() -> OperationError {
+    OperationError::Failed("the sum of a statement is too large".to_owned())
 }

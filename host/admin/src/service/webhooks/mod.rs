@@ -87,6 +87,14 @@ impl AdminService {
         self.store.troubled_webhooks(limit).await.map_err(store_failed)
     }
 
+    /// How many webhooks do not reach their receiver.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
+        self.store.count_troubled_webhooks().map_err(store_failed)
+    }
+
     /// One webhook.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ pub(crate) fn address(id: &CustomerId) -> String {
 /// Whether its requests can be paid for.
 pub(super) fn state(customer: &Customer) -> Markup {
     html! {
-        @if customer.available.0 <= 0 { (chip(Tone::Warn, "402 for all its keys")) }
+        @if !customer.has_credit() { (chip(Tone::Warn, "402 for all its keys")) }
         @else { (chip(Tone::Ok, "active")) }
     }
 }

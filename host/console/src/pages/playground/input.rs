@@ -14,7 +14,7 @@ use crate::form::Form;
 use crate::multipart::FormFile;
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
-use crate::schema_form::{Medium, control_of, place};
+use crate::schema_form::{InputField, Medium, control_of, input_fields};
 
 /// Files of one form, at most.
 const MAX_FILES: usize = 16;
@@ -54,19 +54,33 @@ fn result_of(pages: &PageContext, wanted: &str) -> Result<ResultInput, PageError
     Ok(pages.service.result_input(task, at, &pages.facts.public_url)?)
 }
 
-/// Puts a result into the first field of the surface that takes it.
+/// Puts a result into the field of the surface that `into` names, into the best one where it names none.
 pub(super) fn put(
     pages: &PageContext,
     offer: &Offer,
     wanted: &str,
+    into: &str,
     body: &mut Map<String, Value>,
 ) -> Result<(), PageError> {
     let result = result_of(pages, wanted)?;
-    if place(&offer.fields, Medium::of_type(&result.mime), &result.link, body) {
+    let takes = input_fields(&offer.fields, Medium::of_type(&result.mime));
+    if let Some(field) = takes.iter().find(|field| into.is_empty() || field.pointer() == into) {
+        field.put(&result.link, body);
         return Ok(());
     }
-    let message = format!("{} takes no {}", offer.endpoint.surface, result.mime);
+    let of = if into.is_empty() { String::new() } else { format!(" in {into}") };
+    let message = format!("{} takes no {}{of}", offer.endpoint.surface, result.mime);
     Err(PageError::new(StatusCode::UNPROCESSABLE_ENTITY, message))
+}
+
+/// A surface that takes a result.
+struct Taker {
+    family: String,
+    surface: &'static str,
+    /// The form with the result in its best field.
+    address: String,
+    /// The fields that it may go into, where there are several, each with its form.
+    fields: Vec<(String, String)>,
 }
 
 /// The surfaces that take a result, for the key of its task.
@@ -82,13 +96,21 @@ pub(super) fn choose(
     for family in offer::every_family(pages) {
         for surface in &family.surfaces {
             let Some(endpoint) = rows.iter().find(|row| row.surface == surface.name) else { continue };
-            if place(&offer::fields(surface, *endpoint), medium, "", &mut Map::new()) {
+            let takes = input_fields(&offer::fields(surface, *endpoint), medium);
+            if takes.is_empty() {
+                continue;
+            }
+            let address = |into: Option<String>| {
                 let mut query = Serializer::new(String::new());
                 query.append_pair("surface", endpoint.surface).append_pair("key", &result.key.0);
                 query.append_pair("input", wanted);
-                let address = format!("/playground/{}?{}", family.family, query.finish());
-                found.push((family.family.clone(), endpoint.surface, address));
-            }
+                query.extend_pairs(into.map(|into| ("into", into)));
+                format!("/playground/{}?{}", family.family, query.finish())
+            };
+            let field = |one: &InputField| (one.name(), address(Some(one.pointer())));
+            let fields = if takes.len() > 1 { takes.iter().map(field).collect() } else { Vec::new() };
+            let (family, surface) = (family.family.clone(), endpoint.surface);
+            found.push(Taker { family, surface, address: address(None), fields });
         }
     }
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Use as input");
@@ -99,8 +121,16 @@ pub(super) fn choose(
             h1 { "Use as input" }
             p.muted { "The result " code { (wanted) } " (" (result.mime) ") goes into the form of what you choose, as its link." }
             @if found.is_empty() { p.empty { "Nothing that is loaded takes it." } }
-            ul.cards { @for (family, surface, address) in &found {
-                li.card { h2 { a href=(address) { (family) } } p.muted { code { (surface) } } }
+            ul.cards { @for taker in &found {
+                li.card {
+                    h2 { a href=(taker.address) { (taker.family) } }
+                    p.muted { code { (taker.surface) } }
+                    @if !taker.fields.is_empty() {
+                        ul.plain aria-label={ "Fields of " (taker.surface) } { @for (field, address) in &taker.fields {
+                            li { a href=(address) { "Into " code { (field) } } }
+                        } }
+                    }
+                }
             } }
         },
     ))

@@ -54,7 +54,7 @@ pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Result<Respons
 }
 
 /// `GET /playground/<family>`, with `surface`, `key` (`find` and `after` in the list of keys), `run`, and `input`, a task's
-/// result.
+/// result, which goes `into` a field.
 pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
@@ -70,7 +70,7 @@ pub(crate) async fn show(
     let mut body = run.as_ref().map_or(&offer.example, |run| &run.wanted.body).clone();
     let wanted = query.text("input");
     if run.is_none() && !wanted.is_empty() {
-        input::put(pages, &offer, wanted, &mut body)?;
+        input::put(pages, &offer, wanted, query.text("into"), &mut body)?;
     }
     let mut sent = page::Sent::new(fill(&offer.fields, &body));
     sent.body = Some(body);

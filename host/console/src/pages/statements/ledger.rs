@@ -42,7 +42,7 @@ pub(super) async fn show(
 
 fn totals(sums: Option<&StatementSums>, wanted: &Wanted<'_>) -> Markup {
     let Some(sums) = sums else {
-        return html! { p.muted { "There are too many rows to add up: choose a shorter time, or one customer or key. The file has all of them." } };
+        return html! { p.muted { "There are too many days and models to add up: choose a shorter time. The file has all rows." } };
     };
     let balance = |name: &str, amount: Option<Credits>| {
         html! { @if let Some(amount) = amount { div { dt { (name) } dd { (credits(amount)) } } } }
@@ -60,10 +60,16 @@ fn totals(sums: Option<&StatementSums>, wanted: &Wanted<'_>) -> Markup {
                 div { dt { "Taken back" } dd { (credits(sums.withdrawn)) } }
             }
             div { dt { "Spent" } dd { (credits(sums.spent)) } }
-            div { dt { "Change of held" } dd.muted { (credits(sums.held)) } }
+            @if let Some(held) = sums.held { div { dt { "Change of held" } dd.muted { (credits(held)) } } }
             (balance(words[1], sums.closing))
         }
-        p.muted { (count(sums.rows)) " rows, days in UTC, amounts in credits." }
+        p.muted {
+            @match sums.rows {
+                Some(rows) => (count(rows)),
+                None => "More than 10,000",
+            }
+            " rows, days in UTC, amounts in credits."
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, DryRun, RateReport, SubmitRequest, parent_kind,
+    CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport, SubmitRequest, parent_kind,
 };
 use gatehouse_model::{Key, RequestId, TaskId};
 
@@ -23,7 +23,7 @@ pub(super) async fn price(
     (id, payer): (RequestId, Key),
     body: Bytes,
 ) -> Result<DryRun, Refusal> {
-    let (key, surface, rates) = (Arc::new(payer), route.surface, RateReport::default());
+    let (key, surface, report) = (Arc::new(payer), route.surface, RequestReport::default());
     let checked = |body, model| async move {
         let body = CheckedBody::check(body, model).await;
         body.map(CheckedBody::for_price).map_err(|error| jobs::submit_refusal(error, None))
@@ -39,13 +39,13 @@ pub(super) async fn price(
                 }
             };
             let body = checked(body, model).await?;
-            let request = SubmitRequest { key, surface, parent, body, idempotency: None, rates };
+            let request = SubmitRequest { key, surface, parent, body, idempotency: None, report };
             let implied = model.map(|_| route.pattern);
             context.backend.dry_run(request).await.map_err(|error| jobs::submit_refusal(error, implied))
         }
         Endpoint::Text => {
             let body = checked(body, None).await?;
-            let request = CompletionRequest { id, key, surface, body, headers: Vec::new(), rates };
+            let request = CompletionRequest { id, key, surface, body, headers: Vec::new(), report };
             match context.backend.complete(request).await.map_err(text::text_refusal)? {
                 CompletionResponse::DryRun(found) => Ok(found),
                 CompletionResponse::Whole(_) | CompletionResponse::Stream(_) => {

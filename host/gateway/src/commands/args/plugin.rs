@@ -2,11 +2,24 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use gatehouse_model::Digest;
 
 use super::author::AuthorCommand;
 use super::values::OutputArgs;
+
+/// A component to deploy or to check.
+#[derive(Debug, Args)]
+pub(crate) struct ComponentArgs {
+    /// The component
+    pub(crate) file: PathBuf,
+    /// Its signature [default: FILE.sig if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signature: Option<PathBuf>,
+    /// Let it leave out models, aliases and surfaces that the version before serves
+    #[arg(long)]
+    pub(crate) allow_removal: bool,
+}
 
 /// Commands about plugins.
 #[derive(Debug, Subcommand)]
@@ -18,17 +31,11 @@ pub(crate) enum PluginCommand {
   gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
   gatehouse plugin install motion.wasm --defaults family.toml")]
     Install {
-        /// The component
-        file: PathBuf,
+        #[command(flatten)]
+        component: ComponentArgs,
         /// Refuse any other bytes
         #[arg(long, value_name = "DIGEST")]
         sha256: Option<Digest>,
-        /// Its signature [default: FILE.sig if it exists]
-        #[arg(long, value_name = "FILE")]
-        signature: Option<PathBuf>,
-        /// Let it leave out models, aliases and surfaces that the version before serves
-        #[arg(long)]
-        allow_removal: bool,
         /// Prices, providers and models that come with it; shown, and installed once you confirm
         #[arg(long, value_name = "FILE")]
         defaults: Option<PathBuf>,
@@ -82,14 +89,8 @@ pub(crate) enum PluginCommand {
     },
     /// Take a component through every stage of deployment but the switch
     Check {
-        /// The component
-        file: PathBuf,
-        /// Its signature [default: FILE.sig if it exists]
-        #[arg(long, value_name = "FILE")]
-        signature: Option<PathBuf>,
-        /// Let it leave out models, aliases and surfaces that the version before serves
-        #[arg(long)]
-        allow_removal: bool,
+        #[command(flatten)]
+        component: ComponentArgs,
         /// Show what the defaults that come with it would change
         #[arg(long, value_name = "FILE")]
         defaults: Option<PathBuf>,

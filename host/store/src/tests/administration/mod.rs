@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Digest, RequestId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Digest, RequestId, UnixMs};
 use gatehouse_tasks::sample::{START, customer_id, task_id};
 use gatehouse_tasks::{AdminIdempotency, Applied, AuditRecord, AuditedRequest, Command};
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
@@ -14,6 +14,7 @@ use crate::fault_injection::Disk;
 use crate::layout;
 use crate::row::{decode, encode};
 use crate::store::Store;
+use crate::writer::commit;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -176,4 +177,68 @@ async fn keys_and_customers_are_listed_in_pages() {
     assert_eq!((first.rows[0].id.clone(), first.next.clone()), (customer_id(0), Some(customer_id(0))));
     let second = store.list_customers(first.next, 1).await.unwrap();
     assert_eq!((second.rows[0].id.clone(), second.next), (customer_id(1), None));
+}
+
+async fn without_credit(store: &Store, after: Option<&str>, limit: usize) -> (Vec<String>, Option<String>) {
+    let page = store.customers_without_credit(after.map(Into::into), limit).await.unwrap();
+    (page.rows.into_iter().map(|row| row.id.0).collect(), page.next.map(|id| id.0))
+}
+
+/// Two thousand customers with money before two without.
+fn with_two_that_have_nothing(disk: &Disk) -> Store {
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    let (at, amount) = (START, Credits(5));
+    let with_money = (0..2_000).flat_map(|number| {
+        let id = CustomerId(format!("a-{number:04}"));
+        let deposit = Command::Deposit { customer: id.clone(), amount, memo: String::new(), at };
+        [Command::AddCustomer { id, at }, deposit]
+    });
+    let without = ["z-1", "z-2"].map(|id| Command::AddCustomer { id: id.into(), at });
+    drop(commit(&store.database().unwrap(), with_money.chain(without).collect()).unwrap());
+    store
+}
+
+#[tokio::test]
+async fn customers_without_credit_are_found_wherever_they_stand() {
+    let disk = Disk::default();
+    let store = with_two_that_have_nothing(&disk);
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(without_credit(&store, None, 1).await, (names(&["z-1"]), Some("z-1".to_owned())));
+    assert_eq!(without_credit(&store, Some("z-1"), 1).await, (names(&["z-2"]), None));
+    let (at, memo) = (START, String::new());
+    for (customer, amount) in [("z-1", 3), ("a-0007", -5), ("a-0008", -4)] {
+        let (customer, amount) = (customer.into(), Credits(amount));
+        let deposit = Command::Deposit { customer, amount, memo: memo.clone(), at };
+        store.execute(deposit).await.unwrap().unwrap();
+    }
+    assert_eq!(without_credit(&store, None, 9).await, (names(&["a-0007", "z-2"]), None));
+    assert_eq!(store.count_without_credit(), Ok(2));
+    assert!(store.examine().unwrap().is_clean());
+
+    // A file of the release before has no list and gets it; the doctor finds a list that is wrong.
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    assert!(txn.delete_table(layout::WITHOUT_CREDIT).unwrap());
+    txn.open_table(layout::META).unwrap().insert(layout::SCHEMA_KEY, 3).unwrap();
+    txn.commit().unwrap();
+    drop(database);
+    store.close();
+    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
+    assert_eq!(without_credit(&store, None, 9).await, (names(&["a-0007", "z-2"]), None));
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    {
+        let mut list = txn.open_table(layout::WITHOUT_CREDIT).unwrap();
+        list.remove("z-2").unwrap();
+        list.insert("a-0001", ()).unwrap();
+        list.insert("nobody", ()).unwrap();
+    }
+    txn.commit().unwrap();
+    drop(database);
+    let found = store.examine().unwrap().findings;
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (id, what) in [("z-2", "misses it"), ("a-0001", "has some"), ("nobody", "has no row")] {
+        let told = |finding: &String| finding.contains(id) && finding.ends_with(what);
+        assert!(found.iter().any(told), "{id}: {found:?}");
+    }
 }

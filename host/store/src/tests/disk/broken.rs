@@ -13,6 +13,7 @@ use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::fault_injection::{Access, Disk, DiskFault, each_cut};
 use crate::store::Store;
+use crate::tests::audited;
 use crate::tests::crash::{Checkpoint, recover};
 
 const COMMANDS: usize = 10;
@@ -157,14 +158,14 @@ async fn a_read_that_fails_stops_the_store() {
     let store = Store::with_backend(disk.clone(), &Config { cache_mib: 0, ..Config::default() }).unwrap();
     store.execute(audit("early")).await.unwrap().unwrap();
     disk.break_by(DiskFault::Read(0));
-    let error = store.audit(None, 1).unwrap_err();
+    let error = audited(&store, None, 1).await.unwrap_err();
     assert_eq!(disk.tripped(), Some(Access::Read));
     assert!(error.to_string().contains("on fire"), "{error}");
     assert!(matches!(error, StoreError::Failed { .. }));
     assert_eq!(store.failed().await, error);
-    assert_eq!(store.audit(None, 1), Err(error.clone()));
+    assert_eq!(audited(&store, None, 1).await, Err(error.clone()));
     store.execute(audit("late")).await.unwrap_err();
     store.close();
     let restarted = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    assert_eq!(restarted.audit(None, 9).unwrap().len(), 1);
+    assert_eq!(audited(&restarted, None, 9).await.unwrap().len(), 1);
 }

@@ -13,7 +13,7 @@ use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::fault_injection::{Disk, DiskFault};
 use crate::store::Store;
-use crate::tests::{Dump, begin};
+use crate::tests::{Dump, audited, begin};
 
 fn audit(text: &str) -> Command {
     Command::Audit { task: None, text: text.into(), at: START }
@@ -55,14 +55,14 @@ async fn wait_and_go_on(full: (DiskFault, Command)) {
     assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.flush().await, Err(StoreError::NoRoom));
     assert_eq!(store.customers().unwrap().len(), 2);
-    assert_eq!(store.audit(None, 9).unwrap().len(), 0, "nothing of the waiting commit is seen");
+    assert_eq!(audited(&store, None, 9).await.unwrap().len(), 0, "nothing of the waiting commit is seen");
     assert!(!store.has_failed() && !writing.is_finished());
 
     disk.break_by(DiskFault::None);
     writing.await.unwrap().unwrap();
     assert!(!store.waits_for_room());
     store.execute(audit("c")).await.unwrap().unwrap();
-    assert_eq!(store.audit(None, 9).unwrap().len(), 2);
+    assert_eq!(audited(&store, None, 9).await.unwrap().len(), 2);
     assert!(store.examine().unwrap().is_clean());
 
     // Not only the store's memory has it: a process that is killed now leaves it to the next one.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, UnixMs};
-use gatehouse_tasks::sample::{START, customer_id, key_id, task};
-use gatehouse_tasks::{Command, JournalEntry};
+use gatehouse_model::{Credits, UnixMs, Usage};
+use gatehouse_tasks::sample::{START, customer_id, key_id, request_id, task};
+use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 use redb::ReadableTable as _;
 
 use crate::layout;
@@ -13,7 +13,7 @@ use crate::statement::write::Listed;
 use crate::store::Store;
 use crate::tests::{begin, memory_store, minute};
 use crate::writer::commit;
-use crate::{StatementOf, StatementPage, StatementQuery, StatementRow};
+use crate::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
 
 const TASKS: u64 = 700;
 
@@ -38,6 +38,103 @@ async fn filled() -> Store {
         (first, length) = (first + length, (length * 3) % 290 + 1);
     }
     store
+}
+
+/// Money in, money back, texts that were charged or given back and texts that are open, of two customers on six days.
+async fn busy_days() -> Store {
+    let store = memory_store();
+    begin(&store).await;
+    for number in 0..70_u8 {
+        let at = START.plus(Duration::from_secs(u64::from(number) * 7_200));
+        let (id, key, amount) = (request_id(number), key_id(number % 3), Credits(3));
+        let expires = at.plus(Duration::from_secs(3_600 * 24 * 30));
+        let model = format!("model-{}", number % 4);
+        let mut commands =
+            vec![Command::Hold { id, key, amount, unit_price: Credits(1), model, expires, at }];
+        match number % 5 {
+            0 => {}
+            1 => commands.push(Command::Release { id, at }),
+            charged => commands.push(Command::Settle {
+                id,
+                amount: Credits(i64::from(charged) - 1),
+                memo: String::new(),
+                tokens: Usage::default(),
+                at,
+            }),
+        }
+        if number % 9 < 2 {
+            let (customer, amount) = (customer_id(number % 2), Credits(5 - 9 * i64::from(number % 9)));
+            commands.push(Command::Deposit { customer, amount, memo: String::new(), at });
+        }
+        assert!(commit(&store.database().unwrap(), commands).unwrap().iter().all(Result::is_ok), "{number}");
+    }
+    store
+}
+
+#[tokio::test]
+async fn sums_of_days_are_those_of_their_rows() {
+    let store = busy_days().await;
+    let (first, mut with_money) = (START.day(), 0);
+    for of in [
+        StatementOf::All,
+        StatementOf::Customer(customer_id(0)),
+        StatementOf::Customer(customer_id(1)),
+        StatementOf::Key(key_id(0)),
+        StatementOf::Key(key_id(1)),
+        StatementOf::Key(key_id(2)),
+        StatementOf::Customer("nobody".into()),
+        StatementOf::Key("nokey".into()),
+    ] {
+        let is_key = matches!(of, StatementOf::Key(_));
+        for (start, end) in
+            (first - 1..first + 8).flat_map(|start| (start..first + 8).map(move |end| (start, end)))
+        {
+            let whole = |created| StatementQuery { created, ..query(of.clone()) };
+            let rows = pages(&store, whole(UnixMs::of_day(start)..UnixMs::of_day(end))).await;
+            let mut expected = StatementTotals::default();
+            for StatementRow { entry, .. } in &rows {
+                expected.spent = Credits(expected.spent.0 + entry.movement.spent.0);
+                if entry.kind == EntryKind::Deposit && !is_key {
+                    expected.deposited = Credits(expected.deposited.0 + entry.movement.available.0.max(0));
+                    expected.withdrawn = Credits(expected.withdrawn.0 - entry.movement.available.0.min(0));
+                }
+            }
+            for (balance, day) in [(&mut expected.opening, start), (&mut expected.closing, end)] {
+                let last = pages(&store, whole(UnixMs(0)..UnixMs::of_day(day))).await.into_iter().next();
+                let after = last.map_or(Some(Credits::ZERO), |row| row.after);
+                *balance = after
+                    .filter(|_| !matches!(of, StatementOf::All) && of != StatementOf::Key("nokey".into()));
+            }
+            let found = store.statement_totals(of.clone(), start..end, 1_000).await.unwrap();
+            assert_eq!(found, Some(expected), "{of:?} {start}..{end}");
+            with_money += usize::from(expected.withdrawn.0 > 0 && expected.spent.0 > 0);
+        }
+    }
+    assert!(with_money > 20, "{with_money}");
+    // No more than so many rows are read.
+    let (of, days) = (StatementOf::All, first..first + 7);
+    assert_eq!(store.statement_totals(of.clone(), days.clone(), 10).await, Ok(None));
+    assert!(store.examine().unwrap().is_clean());
+
+    // The doctor compares the sums with the ledger.
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    {
+        let mut table = txn.open_table(layout::DEPOSIT_DAYS).unwrap();
+        table.insert(("", first), (1, 1)).unwrap();
+        table.insert(("nobody", first), (1, 0)).unwrap();
+        assert!(table.remove((customer_id(0).0.as_str(), first)).unwrap().is_some());
+    }
+    txn.commit().unwrap();
+    drop(database);
+    let found = store.examine().unwrap().findings;
+    assert_eq!(found.len(), 3, "{found:?}");
+    for whose in ["all customers", "customer nobody", &format!("customer {}", customer_id(0))] {
+        assert!(
+            found.iter().any(|finding| finding.starts_with(&format!("deposits of {whose} on day"))),
+            "{found:?}"
+        );
+    }
 }
 
 fn query(of: StatementOf) -> StatementQuery {

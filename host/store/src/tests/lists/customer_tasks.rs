@@ -6,7 +6,7 @@ use gatehouse_tasks::{Applied, Command};
 
 use crate::TaskQuery;
 use crate::store::Store;
-use crate::tests::{begin, customer, key, memory_store, minute};
+use crate::tests::{audited, begin, customer, key, memory_store, minute};
 use crate::writer::commit;
 
 /// More than is read in one piece, over several days.
@@ -218,7 +218,7 @@ async fn ledger_and_audit_are_read_backwards() {
         (some, 1, &["four"]),
         (Some(task_id(3)), 9, &[]),
     ] {
-        let audit_records = store.audit(task, limit).unwrap();
+        let audit_records = audited(&store, task, limit).await.unwrap();
         let texts: Vec<_> = audit_records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, expected);
     }

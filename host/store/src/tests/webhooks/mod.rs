@@ -278,15 +278,33 @@ async fn webhooks_in_trouble_are_found_wherever_they_stand() {
     store.execute(change(gone, START)).await.unwrap().unwrap();
     assert_eq!(troubled(&store, 9).await, [100]);
 
-    // A file of the release before has no list, and gets it.
+    // A file of the release before has no list, or one that is behind, and gets it.
+    let mut store = store;
+    for behind in [None, Some(7)] {
+        let list = behind.into_iter().collect();
+        store = opened_with(store, &disk, 3, list);
+        assert_eq!(troubled(&store, 9).await, [100]);
+        assert!(store.examine().unwrap().is_clean());
+    }
+    // No start after that reads all webhooks: what a file of this schema lists, it lists.
+    let store = opened_with(store, &disk, layout::SCHEMA, vec![7]);
+    assert_eq!(troubled(&store, 9).await, [7]);
+    assert_eq!(store.examine().unwrap().findings.len(), 2);
+}
+
+/// The file again, as one of that schema, with this list of webhooks in trouble; with none, if it is empty.
+fn opened_with(store: Store, disk: &Disk, schema: u64, list: Vec<u128>) -> Store {
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
     assert!(txn.delete_table(layout::TROUBLED_WEBHOOKS).unwrap());
+    for id in list {
+        txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap().insert(id, ()).unwrap();
+    }
+    txn.open_table(layout::META).unwrap().insert(layout::SCHEMA_KEY, schema).unwrap();
     txn.commit().unwrap();
     drop(database);
     store.close();
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    assert_eq!(troubled(&store, 9).await, [100]);
+    Store::with_backend(disk.clone(), &Config::default()).unwrap()
 }
 
 #[tokio::test]

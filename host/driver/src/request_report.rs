@@ -1,5 +1,10 @@
+<<<<<<< HEAD:host/driver/src/rates/report.rs
 //! How the maker of a request learns what it took: what is left of its key's rates, and its money. A client may leave before
 //! the work ends: what is to be known then waits for it.
+=======
+//! How the maker of a request learns what it took: what is left of its key's rates, and its money. Never decides about
+//! either.
+>>>>>>> main:host/driver/src/request_report.rs
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,13 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gatehouse_model::{Credits, UnixMs};
 
-use crate::rates::rate_use::RateUse;
-use crate::rates::status::RateStatus;
+use crate::rates::{RateStatus, RateUse};
 
 /// Where the maker of a request finds out what is left of its rates, and what it holds and pays, whatever becomes of it.
 /// Empty until the rates that it counts against are known.
 #[derive(Clone, Debug, Default)]
-pub struct RateReport(Arc<Reported>);
+pub struct RequestReport(Arc<Reported>);
 
 #[derive(Debug, Default)]
 struct Reported {
@@ -65,6 +69,7 @@ impl Amount {
     }
 }
 
+<<<<<<< HEAD:host/driver/src/rates/report.rs
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Work(running: {}, waited for: {})", self.is_running, self.waiting.is_some())
@@ -78,6 +83,9 @@ impl Drop for WorkGuard {
 }
 
 impl RateReport {
+=======
+impl RequestReport {
+>>>>>>> main:host/driver/src/request_report.rs
     /// What is left at that moment.
     #[must_use]
     pub fn status(&self, now: UnixMs) -> RateStatus {
@@ -115,7 +123,7 @@ impl RateReport {
     }
 
     /// A request that is judged again counts against the same rates.
-    pub(crate) fn set(&self, used: &Arc<RateUse>) {
+    pub(crate) fn count(&self, used: &Arc<RateUse>) {
         let _ = self.0.rates.set(Arc::clone(used));
     }
 

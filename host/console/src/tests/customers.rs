@@ -1,0 +1,61 @@
+//! Customers without credit: named on the first page wherever they stand, and listed.
+
+use gatehouse_admin::{Operation, Role};
+use gatehouse_model::{Credits, CustomerId};
+
+use super::client::Browser;
+use super::scene::{Scene, start};
+
+async fn open(scene: &Scene, id: &str, credits: i64) {
+    let customer = CustomerId::from(id);
+    scene.service.perform(Operation::CustomerOpen { customer: customer.clone() }).await.unwrap();
+    if credits > 0 {
+        let deposit = Operation::CustomerDeposit { customer, amount: Credits(credits), memo: String::new() };
+        scene.service.perform(deposit).await.unwrap();
+    }
+}
+
+async fn text(browser: &mut Browser, path: &str) -> String {
+    let answer = browser.get(path).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.text()
+}
+
+#[tokio::test]
+async fn home_names_who_has_no_credit_and_how_many_others() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    assert!(text(&mut browser, "/").await.contains("Nothing needs a person."));
+    for number in 0..30 {
+        open(&scene, &format!("a-{number:02}"), 1).await;
+    }
+    open(&scene, "z-last", 0).await;
+    let home = text(&mut browser, "/").await;
+    assert!(
+        home.contains("z-last has no credit") && !home.contains("a-00") && !home.contains(" more"),
+        "{home}"
+    );
+    for number in 0..60 {
+        open(&scene, &format!("n-{number:02}"), 0).await;
+    }
+    let home = text(&mut browser, "/").await;
+    assert!(home.contains("n-09 has no credit") && !home.contains("n-10"), "{home}");
+    assert!(home.contains("and 51 more: <a href=\"/customers?without_credit=true\">"), "{home}");
+
+    // The list has them all, in pages, and nobody else.
+    let first = text(&mut browser, "/customers?without_credit=true").await;
+    let next = "/customers?q=&amp;after=n-49&amp;without_credit=true";
+    assert!(
+        first.contains("n-49") && !first.contains("n-50") && !first.contains("a-00") && first.contains(next),
+        "{first}"
+    );
+    let second = text(&mut browser, &next.replace("&amp;", "&")).await;
+    assert!(second.contains("n-50") && second.contains("z-last") && !second.contains("n-49"), "{second}");
+    assert!(!second.contains(">Next<") && second.contains(" checked"), "{second}");
+    for (search, is_there) in [("z-last", true), ("a-00", false), ("n-5", true)] {
+        let found = text(&mut browser, &format!("/customers?without_credit=true&q={search}")).await;
+        assert_eq!(!found.contains("No customer fits"), is_there, "{search}: {found}");
+    }
+    open(&scene, "n-paid", 1).await;
+    assert!(!text(&mut browser, "/customers?without_credit=true&q=n-paid").await.contains("<td"));
+}

@@ -1,0 +1,125 @@
+//! What a statement of whole days comes to, by the sums that are kept by day: complete however many rows it has. All of it is
+//! read in one snapshot, on a blocking thread.
+
+use std::ops::Range;
+
+use gatehouse_model::{Credits, Key, UnixMs};
+use gatehouse_tasks::UsageSums;
+use redb::ReadTransaction;
+
+use crate::error::StoreError;
+use crate::layout::{DEPOSIT_DAYS, KEYS, USAGE_DAYS};
+use crate::row::decode;
+use crate::statement::deposits::{Paid, plus};
+use crate::statement::read::{StatementOf, StatementQuery, last_balance};
+use crate::store::Store;
+use crate::tables::find;
+
+/// The sums of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatementTotals {
+    /// Paid in; by a key's statement nothing is.
+    pub deposited: Credits,
+    /// Taken back, as a positive amount.
+    pub withdrawn: Credits,
+    /// Spent.
+    pub spent: Credits,
+    /// The balance before the first day; none for all customers together.
+    pub opening: Option<Credits>,
+    /// The balance after the last day.
+    pub closing: Option<Credits>,
+}
+
+impl Store {
+    /// The sums of a statement of days (since the epoch, UTC). Reads a row for each day and model, and a row for each day
+    /// with deposits; `None` where that is more than `max_rows`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn statement_totals(
+        &self,
+        of: StatementOf,
+        days: Range<u32>,
+        max_rows: usize,
+    ) -> Result<Option<StatementTotals>, StoreError> {
+        let store = self.clone();
+        self.off_worker(move || store.read(|txn| totals(txn, of, &days, max_rows))).await
+    }
+}
+
+fn totals(
+    txn: &ReadTransaction,
+    of: StatementOf,
+    days: &Range<u32>,
+    max_rows: usize,
+) -> Result<Option<StatementTotals>, StoreError> {
+    let (customer, key) = match &of {
+        StatementOf::All => (String::new(), String::new()),
+        StatementOf::Customer(customer) => (customer.0.clone(), String::new()),
+        StatementOf::Key(key) => {
+            let found: Option<Key> = find("keys", &txn.open_table(KEYS)?, key.0.as_str())?;
+            let Some(found) = found else { return Ok(Some(StatementTotals::default())) };
+            (found.customer.0, key.0.clone())
+        }
+    };
+    let mut left = max_rows;
+    let Some(spent) = spent(txn, (&customer, &key), days, &mut left)? else { return Ok(None) };
+    let paid = match of {
+        StatementOf::Key(_) => Some(Paid::default()),
+        StatementOf::All | StatementOf::Customer(_) => paid(txn, &customer, days, &mut left)?,
+    };
+    let Some((deposited, withdrawn)) = paid else { return Ok(None) };
+    let before = |day: u32| -> Result<Option<Credits>, StoreError> {
+        let created = UnixMs(0)..UnixMs::of_day(day);
+        let query = StatementQuery { of: of.clone(), created, before: None, limit: 1 };
+        last_balance(txn, &query)
+    };
+    Ok(Some(StatementTotals {
+        deposited: Credits(deposited),
+        withdrawn: Credits(withdrawn),
+        spent,
+        opening: before(days.start)?,
+        closing: before(days.end)?,
+    }))
+}
+
+/// What these days' requests were charged.
+fn spent(
+    txn: &ReadTransaction,
+    (customer, key): (&str, &str),
+    days: &Range<u32>,
+    left: &mut usize,
+) -> Result<Option<Credits>, StoreError> {
+    let mut spent = UsageSums::default();
+    let usage = txn.open_table(USAGE_DAYS)?;
+    for row in usage.range((customer, key, days.start, "")..(customer, key, days.end, ""))? {
+        if !take(left) {
+            return Ok(None);
+        }
+        spent.add(&decode("usage", row?.1.value())?);
+    }
+    Ok(Some(spent.settled))
+}
+
+fn paid(
+    txn: &ReadTransaction,
+    customer: &str,
+    days: &Range<u32>,
+    left: &mut usize,
+) -> Result<Option<Paid>, StoreError> {
+    let mut sums = Paid::default();
+    for row in txn.open_table(DEPOSIT_DAYS)?.range((customer, days.start)..(customer, days.end))? {
+        if !take(left) {
+            return Ok(None);
+        }
+        sums = plus(sums, row?.1.value());
+    }
+    Ok(Some(sums))
+}
+
+/// Whether one row more may be read.
+fn take(left: &mut usize) -> bool {
+    let may = *left > 0;
+    *left = left.saturating_sub(1);
+    may
+}
