@@ -1,10 +1,5 @@
-<<<<<<< HEAD:host/driver/src/rates/report.rs
 //! How the maker of a request learns what it took: what is left of its key's rates, and its money. A client may leave before
 //! the work ends: what is to be known then waits for it.
-=======
-//! How the maker of a request learns what it took: what is left of its key's rates, and its money. Never decides about
-//! either.
->>>>>>> main:host/driver/src/request_report.rs
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -43,7 +38,7 @@ type Waiting = Box<dyn FnOnce(Option<Credits>, Option<Credits>) + Send>;
 
 /// The work of a request; dropped at its end, however it comes. What waits is told then, if not before.
 #[derive(Debug)]
-pub(crate) struct WorkGuard(RateReport);
+pub(crate) struct WorkGuard(RequestReport);
 
 /// No hold and no charge is less than zero.
 const UNKNOWN: i64 = -1;
@@ -69,7 +64,6 @@ impl Amount {
     }
 }
 
-<<<<<<< HEAD:host/driver/src/rates/report.rs
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Work(running: {}, waited for: {})", self.is_running, self.waiting.is_some())
@@ -82,10 +76,7 @@ impl Drop for WorkGuard {
     }
 }
 
-impl RateReport {
-=======
 impl RequestReport {
->>>>>>> main:host/driver/src/request_report.rs
     /// What is left at that moment.
     #[must_use]
     pub fn status(&self, now: UnixMs) -> RateStatus {
@@ -160,7 +151,7 @@ mod tests {
 
     type Told = (Option<Credits>, Option<Credits>);
 
-    fn ask(report: &RateReport) -> mpsc::Receiver<Told> {
+    fn ask(report: &RequestReport) -> mpsc::Receiver<Told> {
         let (sender, told) = mpsc::channel();
         report.when_known(move |held, charged| sender.send((held, charged)).expect("a test that waits"));
         told
@@ -168,7 +159,7 @@ mod tests {
 
     #[test]
     fn without_work_it_is_known_at_once() {
-        let report = RateReport::default();
+        let report = RequestReport::default();
         assert_eq!(ask(&report).try_recv(), Ok((None, None)));
         drop(report.begin_work());
         report.hold(Credits(7));
@@ -177,7 +168,7 @@ mod tests {
 
     #[test]
     fn who_asks_before_the_bill_is_told_with_it() {
-        let report = RateReport::default();
+        let report = RequestReport::default();
         let work = report.begin_work();
         let told = ask(&report);
         report.hold(Credits(7));
@@ -193,7 +184,7 @@ mod tests {
 
     #[test]
     fn work_that_ends_without_a_bill_says_so() {
-        let report = RateReport::default();
+        let report = RequestReport::default();
         let work = report.begin_work();
         let told = ask(&report);
         report.hold(Credits(7));

@@ -10,9 +10,4 @@ mod status;
 
 pub(crate) use limiter::RateLimiter;
 pub(crate) use rate_use::RateUse;
-<<<<<<< HEAD
-pub use report::RateReport;
-pub(crate) use report::WorkGuard;
-=======
->>>>>>> main
 pub use status::{LimitKind, LimitStatus, RateLimited, RateStatus};

@@ -52,7 +52,7 @@ impl Driver {
 
 impl DriverState {
     async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
-        let (now, _work) = (self.now(), request.rates.begin_work());
+        let (now, _work) = (self.now(), request.report.begin_work());
         let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
         if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {

@@ -10,12 +10,8 @@ use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_tasks::Command;
 
 use crate::errors::SubmitError;
-<<<<<<< HEAD
-use crate::rates::{RateReport, RateUse, WorkGuard};
-=======
 use crate::rates::RateUse;
-use crate::request_report::RequestReport;
->>>>>>> main
+use crate::request_report::{RequestReport, WorkGuard};
 use crate::state::DriverState;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -32,14 +28,9 @@ pub(super) struct TextHold {
     amount: Credits,
     model: String,
     rates: Arc<RateUse>,
-<<<<<<< HEAD
     /// Where the maker of the request reads what it paid, until the last part of the work is done.
-    report: RateReport,
-    _work: WorkGuard,
-=======
-    /// Where the maker of the request reads what it paid.
     report: RequestReport,
->>>>>>> main
+    _work: WorkGuard,
 }
 
 impl DriverState {

@@ -15,7 +15,7 @@ use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
-use crate::rates::WorkGuard;
+use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::judge::may_use;
 use crate::submit::refusal::{fault_error, refusal_error};
@@ -42,7 +42,7 @@ impl Driver {
             }
             let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
             let in_progress = state.in_progress.begin_text();
-            let work = request.rates.begin_work();
+            let work = request.report.begin_work();
             // It has some 13 KB, and is handed on several times before it runs.
             detached(body, Box::pin(state.complete(request, (in_progress, work)))).await
         })

@@ -219,20 +219,12 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     let TextError::Refused(refused) = refused else { panic!("{refused:?}") };
     let refused = limited(refused);
     assert_eq!((refused.kind, refused.limit.get()), (LimitKind::Tokens, 10_000));
-<<<<<<< HEAD
-    assert_eq!(test.remaining(&rates), Some(10_000 - counted));
-    let of_failed = RateReport::default();
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+    let of_failed = RequestReport::default();
     let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
     assert_eq!(of_failed.charged(), Some(Credits::ZERO), "what was held is given back");
-    assert_eq!(test.remaining(&rates), Some(10_000 - counted));
-=======
     assert_eq!(test.remaining(&report), Some(10_000 - counted));
-    let failed = test.send(3, "[[400]] hello", 4_000, &report).await.expect_err("the provider refuses");
-    assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
-    assert_eq!(report.charged(), Some(Credits::ZERO), "what was held is given back");
-    assert_eq!(test.remaining(&report), Some(10_000 - counted));
->>>>>>> main
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");
     test.clock.advance(wait - std::time::Duration::from_millis(1));

@@ -89,24 +89,6 @@ impl Drop for AccessRecord {
         let status = self.status.to_string();
         metrics::counter!(metric::REQUESTS, "surface" => self.surface, "status" => status).increment(1);
         metrics::histogram!(metric::REQUEST_SECONDS, "surface" => self.surface).record(took.as_secs_f64());
-<<<<<<< HEAD
-=======
-        let (held, charged) = (self.report.held(), self.report.charged());
-        tracing::info!(
-            request = %self.id,
-            method = %self.method,
-            route = self.pattern,
-            status = self.status,
-            ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            key = self.key.as_ref().map(|key| key.0.as_str()),
-            received = self.received,
-            sent = self.sent,
-            whole = self.whole,
-            held_micro = held.map(|amount| amount.0),
-            charged_micro = charged.map(|amount| amount.0),
-            "request"
-        );
->>>>>>> main
         // The key goes along, so that nothing is copied.
         let line = RequestLine {
             id: self.id,
@@ -122,7 +104,7 @@ impl Drop for AccessRecord {
         };
         let (method, whole) = (mem::take(&mut self.method), self.whole);
         let log = Arc::clone(&self.log);
-        self.rates.when_known(move |held, charged| {
+        self.report.when_known(move |held, charged| {
             write(RequestLine { held, charged, ..line }, &method, whole, &log);
         });
     }
