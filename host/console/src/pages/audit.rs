@@ -60,7 +60,7 @@ pub(crate) async fn show(
                                     @if let Some(task) = note.task { a href={ "/audit?task=" (task) } { code { (task) } } }
                                     @else { span.muted { "none" } }
                                 }
-                                td.wide { (note.text) }
+                                td.wide.text { (note.text) }
                             }
                         }
                     }

@@ -192,7 +192,7 @@ fn of_process(lines: &[(u64, LogLine)]) -> Markup {
                     td.num { (seconds(line.at)) }
                     td { (chip(level_tone(line.level), line.level)) }
                     td.less { code { (line.target) } }
-                    td.wide { (line.text) }
+                    td.wide.text { (line.text) }
                 } } } }
             }
         }

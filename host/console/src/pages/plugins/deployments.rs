@@ -105,7 +105,7 @@ fn table(rows: &[DeploymentView], now: UnixMs) -> Markup {
                     th scope="col" { "Version" } th scope="col" { "Outcome" } th scope="col" { "Order" } th scope="col" { "By" }
                 } }
                 tbody { @for report in rows { tr {
-                    td { a href={ "/deployments/" (report.number) } { "Report " (report.number) } }
+                    td.num { a href={ "/deployments/" (report.number) } { "Report " (report.number) } }
                     td data-label="When" { (moment(report.at.0, now)) }
                     td data-label="Family" { (report.family.as_deref().unwrap_or("unknown")) }
                     td data-label="Version" { (report.version.as_deref().unwrap_or("unknown")) }

@@ -38,7 +38,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let mut live = fill::fill(&path, &wanted).await;
     live.push(first);
     line("finished tasks", wanted.finished);
-    line("live tasks", live.len());
+    line("live tasks", wanted.live + 1);
     line("written in", format!("{:.0} s", started.elapsed().as_secs_f64()));
     line("size of the store", mebibytes(std::fs::metadata(&path).expect("a file").len()));
     gateway.harness.restart().await;

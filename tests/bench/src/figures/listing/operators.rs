@@ -74,7 +74,8 @@ fn remember(path: &str, answer: &Response, firsts: &mut BTreeMap<String, String>
     if answer.header("content-type") != "application/json" {
         return;
     }
-    let first = answer.json()["data"][0].take();
+    let answer = answer.json();
+    let first = &answer["data"][0];
     let named = ["id", "number", "name", "digest"].iter().find(|name| !first[**name].is_null());
     if let (Some(name), Some(list)) = (named, path.rsplit('/').next()) {
         let id = first[*name].as_str().map_or_else(|| first[*name].to_string(), str::to_owned);
