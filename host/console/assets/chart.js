@@ -71,11 +71,13 @@ if (target) {
     chart = draw(target);
   };
   let width = target.clientWidth;
-  new ResizeObserver(() => {
+  const fit = () => {
     if (target.clientWidth !== width) {
       width = target.clientWidth;
       chart.setSize({ width, height: 240 });
     }
-  }).observe(target);
+  };
+  // In the next frame: browsers report it as an error of the page when sizes change while they are observed.
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(target);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 }
