@@ -65,7 +65,7 @@ fn send(cx: &Context, mut sending: Sending, event: Event) -> Step<State> {
             Step::new(State::Sending(sending), action).stage(stage)
         }
         Next::Answer(Task { id, polling_url }) => {
-            let mut polls = Polls::new(cx, id);
+            let polls = Polls::new(cx, id);
             let wait = polls.rest(cx);
             Job { polling_url, format: sending.request.format, seen: false, polls }.then(wait)
         }

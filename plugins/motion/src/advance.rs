@@ -63,7 +63,7 @@ fn send(cx: &Context, mut sending: Sending, event: Event) -> Step<State> {
             Step::new(State::Sending(sending), action).stage(stage)
         }
         Next::Answer(id) => {
-            let mut polls = Polls::new(cx, id);
+            let polls = Polls::new(cx, id);
             let wait = polls.rest(cx);
             Job { begun: None, cancelling: false, polls }.then(wait)
         }

@@ -66,7 +66,7 @@ pub(crate) fn step(cx: &Context, mut job: Job, event: Event) -> Step<VideoState>
 }
 
 /// The answer to the call that stops the task. Unless it is stopped, it goes on.
-pub(crate) fn stopping(cx: &Context, mut job: Job, event: Event) -> Step<VideoState> {
+pub(crate) fn stopping(cx: &Context, job: Job, event: Event) -> Step<VideoState> {
     let action = match event {
         Event::Reply(reply) if reply.is_success() => {
             Action::Fail(Failure::request("cancelled while it was queued").into())

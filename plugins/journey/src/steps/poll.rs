@@ -46,7 +46,7 @@ pub(crate) fn begin(
 
 impl Running {
     /// Polls later, at the usual pace.
-    fn rest(mut self, cx: &Context) -> Step<State> {
+    fn rest(self, cx: &Context) -> Step<State> {
         let wait = self.polls.rest(cx);
         self.then(wait)
     }

@@ -21,7 +21,7 @@ pub(crate) fn step(cx: &Context, mut sending: Sending, event: Event) -> Step<Sta
             Step::new(State::Sending(sending), action).stage(stage)
         }
         Next::Answer(operation) => {
-            let mut job = Job::new(cx, operation, sending.request);
+            let job = Job::new(cx, operation, sending.request);
             let wait = job.polls.rest(cx);
             job.then(wait)
         }

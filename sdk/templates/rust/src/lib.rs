@@ -90,7 +90,7 @@ impl Jobs for Sketch {
                         Step::new(State::Submitting { prompt, detail, attempts }, action).stage(stage)
                     }
                     Next::Answer(id) => {
-                        let mut polls = Polls::new(cx, id);
+                        let polls = Polls::new(cx, id);
                         let wait = polls.rest(cx);
                         Step::new(State::Polling(polls), wait).stage(Stage::Pending)
                     }
