@@ -94,17 +94,8 @@ impl Store {
     ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
-            let table = txn.open_table(layout::CUSTOMERS)?;
-            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            for row in table.range::<&str>((from, Bound::Unbounded))? {
-                if page.rows.len() == limit {
-                    page.next = page.rows.last().map(|last: &Customer| last.id.clone());
-                    break;
-                }
-                page.rows.push(decode("accounts", row?.1.value())?);
-            }
-            Ok(page)
+            let rows = txn.open_table(layout::CUSTOMERS)?;
+            customers(&rows, after.as_ref(), limit, |_, row| decode("accounts", row).map(Some))
         };
         self.off_worker(move || store.read(read)).await
     }
@@ -121,16 +112,7 @@ impl Store {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
-            let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
-            let mut page = RowPage { rows: Vec::new(), next: None };
-            for listed in list.range::<&str>((from, Bound::Unbounded))? {
-                if page.rows.len() == limit {
-                    page.next = page.rows.last().map(|last: &Customer| last.id.clone());
-                    break;
-                }
-                page.rows.extend(find("accounts", &rows, listed?.0.value())?);
-            }
-            Ok(page)
+            customers(&list, after.as_ref(), limit, |id, ()| find("accounts", &rows, id))
         };
         self.off_worker(move || store.read(read)).await
     }
@@ -278,4 +260,24 @@ impl AuditQuery {
                 .is_none_or(|object| request.is_some_and(|request| below(&request.object, object)))
             && self.who.as_ref().is_none_or(|who| request.is_some_and(|request| request.who == *who))
     }
+}
+
+/// A page of what `row` reads of a table by customers' ids.
+fn customers<V: redb::Value + 'static>(
+    table: &ReadOnlyTable<&'static str, V>,
+    after: Option<&CustomerId>,
+    limit: usize,
+    row: impl Fn(&str, V::SelfType<'_>) -> Result<Option<Customer>, StoreError>,
+) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+    let from = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
+    let mut page = RowPage { rows: Vec::new(), next: None };
+    for entry in table.range::<&str>((from, Bound::Unbounded))? {
+        if page.rows.len() == limit {
+            page.next = page.rows.last().map(|last: &Customer| last.id.clone());
+            break;
+        }
+        let (id, value) = entry?;
+        page.rows.extend(row(id.value(), value.value())?);
+    }
+    Ok(page)
 }

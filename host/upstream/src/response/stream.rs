@@ -101,11 +101,6 @@ fn is_stream(response: &Response<Incoming>) -> bool {
         && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
-/// While the connection is not read, the socket gathers bytes: a pause of the network's, which no task waits for.
-async fn rest(until: Instant) {
-    sleep_until(until).await;
-}
-
 /// Lets the connection's task hand over its next frame: it hands them over one by one, each after the one before was
 /// taken. Tokio's own yield would ask the system for news every time.
 async fn let_connection_run() {
@@ -184,7 +179,8 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
 
     async fn gather(&mut self, events: &mut Vec<Sse>) -> Result<(), Outage> {
         if let Some(handed) = self.handed.filter(|handed| handed.elapsed() < GATHER) {
-            rest(handed + GATHER).await;
+            // While the connection is not read, the socket gathers bytes: a pause of the network's, which no task waits for.
+            sleep_until(handed + GATHER).await;
         }
         while events.is_empty() && !self.over {
             let frame = timeout(self.idle, self.body.frame()).await;

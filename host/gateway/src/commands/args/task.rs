@@ -108,7 +108,7 @@ pub(in crate::commands) fn reconcile(args: ReconcileArgs) -> Result<(Operation, 
     let reply = match (reply, content_type) {
         (None, _) => None,
         (Some(text), None) => Some(AdoptedReply::json(status, read_json("the reply", &text)?)),
-        (Some(text), Some(kind)) => Some(AdoptedReply::of_type(status, kind, read_bytes(text)?)),
+        (Some(text), Some(kind)) => Some(AdoptedReply::of_type(status, kind, read_bytes(&text)?)),
     };
     let ruling = TaskRuling {
         ruling: match ruling {

@@ -91,17 +91,15 @@ pub(crate) fn key_id(text: &str) -> KeyId {
 
 /// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
 pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
-    let (name, text) = match text.strip_prefix('@') {
-        None => (name, text.to_owned()),
-        Some(file) => (file, std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?),
-    };
-    serde_json::from_str(&text).map_err(|error| format!("{name}: expected JSON: {error}"))
+    let bytes = read_bytes(text)?;
+    let name = text.strip_prefix('@').unwrap_or(name);
+    serde_json::from_slice(&bytes).map_err(|error| format!("{name}: expected JSON: {error}"))
 }
 
 /// A text's bytes, or those of a file behind an `@`.
-pub(in crate::commands) fn read_bytes(text: String) -> Result<Vec<u8>, String> {
+pub(in crate::commands) fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
     match text.strip_prefix('@') {
-        None => Ok(text.into_bytes()),
+        None => Ok(text.as_bytes().to_vec()),
         Some(file) => std::fs::read(file).map_err(|error| format!("{file}: {error}")),
     }
 }
