@@ -20,6 +20,7 @@ use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
 use crate::posted::Posted;
+use crate::transaction::shared::{Given, SharedTransaction};
 use crate::writer::{Claim, Failure, Job, Writer};
 
 /// Reads of many rows at the same time; others wait.
@@ -44,6 +45,9 @@ struct Open {
     database: Arc<Database>,
     queue: mpsc::Sender<Job>,
     posted: Arc<Posted>,
+    transaction: Arc<SharedTransaction>,
+    /// Commands in one commit.
+    limit: usize,
     /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
 }
@@ -119,9 +123,10 @@ impl Store {
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
         let posted = Arc::<Posted>::default();
-        let (of_writer, batch) = (Arc::clone(&posted), config.batch.max(1));
-        let writer = Writer::new(database.clone(), jobs, of_writer, batch, failure.clone(), changes.clone());
-        Ok((Open { database, queue, posted, writer: None }, failure, writer))
+        let transaction = Arc::<SharedTransaction>::default();
+        let (waiting, limit) = ((Arc::clone(&posted), Arc::clone(&transaction)), config.batch.max(1));
+        let writer = Writer::new(database.clone(), jobs, waiting, limit, failure.clone(), changes.clone());
+        Ok((Open { database, queue, posted, transaction, limit, writer: None }, failure, writer))
     }
 
     fn of(
@@ -161,7 +166,14 @@ impl Store {
     /// # Errors
     /// As [`Store::execute`].
     pub async fn execute_deferred(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
-        self.queued(Some(command), Durability::Deferred).await
+        if self.waits_for_room() {
+            return Err(StoreError::NoRoom);
+        }
+        match self.apply_now(command, Durability::Deferred)? {
+            Given::Back(command) => self.queued(Some(command), Durability::Deferred).await,
+            Given::Applied(outcome) => Ok(outcome),
+            Given::Failed(error) => Err(error),
+        }
     }
 
     /// The same for a caller that cannot give up: waits for room in the queue and on the disk, instead of
@@ -174,6 +186,11 @@ impl Store {
         command: Command,
         durability: Durability,
     ) -> Result<Result<Applied, Rejection>, StoreError> {
+        let command = match self.apply_now(command, durability)? {
+            Given::Back(command) => command,
+            Given::Applied(outcome) => return Ok(outcome),
+            Given::Failed(error) => return Err(error),
+        };
         let (answer, outcome) = oneshot::channel();
         let queue = {
             let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
@@ -198,8 +215,7 @@ impl Store {
         if !posted.add(command) {
             return Ok(());
         }
-        let wake = Job { command: None, durability: Durability::Deferred, answer: None, claim: None };
-        match queue.try_send(wake) {
+        match queue.try_send(Job::wake()) {
             // Where the queue is full, the writer comes in any case.
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(self.failure().unwrap_or(StoreError::Closed)),
@@ -212,6 +228,21 @@ impl Store {
     /// As [`Store::execute`].
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.queued(None, Durability::Immediate).await.map(drop)
+    }
+
+    /// A deferred command into the transaction that is open, if one is.
+    fn apply_now(&self, command: Command, durability: Durability) -> Result<Given, StoreError> {
+        if durability == Durability::Immediate {
+            return Ok(Given::Back(command));
+        }
+        let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
+        let Open { queue, posted, transaction, limit, .. } = open.as_ref().ok_or(StoreError::Closed)?;
+        let given = transaction.apply(command, posted, *limit);
+        if matches!(given, Given::Failed(_)) {
+            // Where the queue is full or closed, the writer comes in any case.
+            let _ = queue.try_send(Job::wake());
+        }
+        Ok(given)
     }
 
     async fn queued(

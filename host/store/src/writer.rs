@@ -1,19 +1,19 @@
 //! The writer: takes every waiting command, applies them in order, commits once, acknowledges all.
 //!
 //! While one batch is committed the next one collects in the queue. A deferred command is acknowledged as
-//! soon as it is applied. Its transaction stays open for the linger time, and the next immediate command commits it too:
-//! a crash never loses a command without every command after it. A posted command, which nobody waits for, is applied
-//! before whatever came after it, and does not wake a writer that has a transaction open. A storage error, an unreadable
-//! row or a panic ends the writer for good; the transaction is dropped, so nothing of it is kept.
+//! soon as it is applied. Its transaction stays open for the linger time, for other deferred commands too, which their callers
+//! apply themselves, and the next immediate command commits it: a crash never loses a command without every command after
+//! it. A posted command, which nobody waits for, is applied before whatever came after it, and does not wake a writer that has a
+//! transaction open. A storage error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so
+//! nothing of it is kept.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{TaskId, metric};
-use gatehouse_tasks::{Applied, Command, Rejection, apply};
-use redb::{Database, WriteTransaction};
+use gatehouse_model::metric;
+use gatehouse_tasks::{Applied, Command, Rejection};
+use redb::Database;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time as clock;
@@ -22,7 +22,8 @@ use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::posted::Posted;
-use crate::transaction::batch::Batch;
+use crate::transaction::open::{Committed, OpenTransaction};
+use crate::transaction::shared::SharedTransaction;
 
 /// What a command came to.
 pub(crate) type Outcome = Result<Applied, Rejection>;
@@ -43,6 +44,13 @@ pub(crate) struct Job {
     pub(crate) claim: Option<Claim>,
 }
 
+impl Job {
+    /// Nothing to do but to look at what was posted.
+    pub(crate) fn wake() -> Self {
+        Self { command: None, durability: Durability::Deferred, answer: None, claim: None }
+    }
+}
+
 /// The right to decide about a waiting command: the writer's, who then applies it, or its caller's, who takes it back.
 #[derive(Clone, Default)]
 pub(crate) struct Claim(Arc<AtomicBool>);
@@ -56,7 +64,7 @@ impl Claim {
 
 pub(crate) type Answering = oneshot::Sender<Result<Outcome, StoreError>>;
 
-/// Takes what waits, applies it in order, commits it once and answers. Nothing else writes.
+/// Takes what waits, applies it in order, commits it once and answers. Nothing else begins or commits a transaction.
 ///
 /// A gateway's writer has a thread to itself; one made by [`crate::Store::with_writer`] is run by
 /// its creator, between the other work of that thread.
@@ -68,10 +76,10 @@ pub struct Writer {
     failure: Failure,
     jobs: Vec<Job>,
     posted: Arc<Posted>,
+    /// Where a transaction stays while it is open.
+    shared: Arc<SharedTransaction>,
     /// Applied, and to be answered after the commit.
     applied: Vec<(Answering, Outcome)>,
-    /// Tasks that the batch may change.
-    tasks: Vec<TaskId>,
     changes: Arc<TaskChanges>,
 }
 
@@ -79,13 +87,13 @@ impl Writer {
     pub(crate) fn new(
         database: Arc<Database>,
         queue: mpsc::Receiver<Job>,
-        posted: Arc<Posted>,
+        (posted, shared): (Arc<Posted>, Arc<SharedTransaction>),
         limit: usize,
         failure: Failure,
         changes: Arc<TaskChanges>,
     ) -> Self {
-        let (jobs, applied, tasks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { database, queue, posted, limit, failure, jobs, applied, tasks, changes }
+        let (jobs, applied) = (Vec::new(), Vec::new());
+        Self { database, queue, posted, shared, limit, failure, jobs, applied, changes }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -110,38 +118,35 @@ impl Writer {
 
     /// One transaction: what came, and what comes while it may stay open.
     async fn batch(&mut self) -> Result<(), StoreError> {
-        let database = Arc::clone(&self.database);
+        // A run that was dropped half way has left its own there; nothing of it may last.
+        drop(self.shared.take()?);
         let mut started = Instant::now();
-        let txn = begin(&database)?;
-        let mut batch = Batch::open(&txn)?;
-        let (mut size, mut until) = (0, None);
+        let mut transaction = OpenTransaction::begin(&self.database)?;
+        let mut until = None;
         loop {
-            let posted = self.posted.take();
-            size += posted.len() + self.jobs.len();
-            self.apply_posted(&mut batch, posted)?;
-            let lasting = self.apply(&mut batch)?;
-            if lasting || size >= self.limit {
+            transaction.apply_posted(self.posted.take())?;
+            let lasting = self.apply(&mut transaction)?;
+            if lasting || transaction.commands() >= self.limit {
                 break;
             }
             self.answer();
             let until = *until.get_or_insert_with(|| clock::Instant::now() + LINGER);
             self.posted.open();
-            match clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await {
-                Ok(1..) => started = Instant::now(),
-                // Closed, or no command came. The wait is no part of the commit.
-                Ok(0) | Err(_) => {
-                    started = Instant::now();
-                    break;
-                }
+            self.shared.open(transaction);
+            let received = clock::timeout_at(until, self.queue.recv_many(&mut self.jobs, self.limit)).await;
+            // The wait is no part of the commit.
+            started = Instant::now();
+            transaction = self.shared.take()?.ok_or_else(|| StoreError::failed("the transaction is gone"))?;
+            // Closed, or no command came.
+            if matches!(received, Ok(0) | Err(_)) {
+                break;
             }
         }
-        let posted = self.posted.close();
-        self.apply_posted(&mut batch, posted)?;
-        let webhooks = guarded(|| batch.close())?;
-        guarded(|| Ok(txn.commit()?))?;
-        self.changes.committed(&self.tasks);
+        transaction.apply_posted(self.posted.close())?;
+        let size = transaction.commands();
+        let Committed { tasks, webhooks } = transaction.commit()?;
+        self.changes.committed(&tasks);
         self.changes.webhooks.committed(webhooks);
-        self.tasks.clear();
         self.answer();
         metrics::counter!(metric::COMMITS).increment(1);
         #[expect(clippy::cast_precision_loss, reason = "a batch is far smaller than 2^53")]
@@ -151,7 +156,7 @@ impl Writer {
     }
 
     /// Applies what has come; whether any of it must last.
-    fn apply(&mut self, batch: &mut Batch<'_>) -> Result<bool, StoreError> {
+    fn apply(&mut self, transaction: &mut OpenTransaction) -> Result<bool, StoreError> {
         #[expect(clippy::cast_precision_loss, reason = "a queue is far shorter than 2^53")]
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
@@ -161,8 +166,7 @@ impl Writer {
                 continue;
             }
             any |= durability == Durability::Immediate;
-            self.tasks.extend(command.as_ref().and_then(Command::task));
-            match command.map_or(Ok(Ok(Applied::Done)), |command| guarded(|| apply(batch, command))) {
+            match command.map_or(Ok(Ok(Applied::Done)), |command| transaction.apply(command)) {
                 Ok(verdict) => self.applied.extend(answer.map(|answer| (answer, verdict))),
                 Err(error) => {
                     // Answered with all the others, after the failure is recorded.
@@ -173,17 +177,6 @@ impl Writer {
             }
         }
         Ok(any)
-    }
-
-    /// Applies what nobody waits for: of a rejection only the log hears.
-    fn apply_posted(&mut self, batch: &mut Batch<'_>, commands: Vec<Command>) -> Result<(), StoreError> {
-        for command in commands {
-            self.tasks.extend(command.task());
-            if let Err(rejection) = guarded(|| apply(batch, command))? {
-                tracing::error!(?rejection, "a posted command was rejected; nothing of it was done");
-            }
-        }
-        Ok(())
     }
 
     fn answer(&mut self) {
@@ -204,32 +197,4 @@ impl Writer {
             let _ = answer.send(Err(error.clone()));
         });
     }
-}
-
-/// A rule that panics must not leave half a command behind: unwinding drops the transaction.
-fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(StoreError::failed(format_args!("the writer panicked: {text}")))
-    })
-}
-
-fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
-    let mut txn = database.begin_write()?;
-    // Two-phase commit with the allocator's state in it: reopening after a crash takes milliseconds.
-    txn.set_quick_repair(true);
-    Ok(txn)
-}
-
-/// Applies the commands in order and makes them durable together, as the writer does.
-#[cfg(test)]
-pub(crate) fn commit(database: &Database, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
-    let txn = begin(database)?;
-    let mut batch = Batch::open(&txn)?;
-    let verdicts =
-        commands.into_iter().map(|command| apply(&mut batch, command)).collect::<Result<Vec<_>, _>>()?;
-    batch.close()?;
-    txn.commit()?;
-    Ok(verdicts)
 }

@@ -38,10 +38,13 @@ impl DueHeap {
         self.prune();
     }
 
-    /// The same at the end of a step, unless the task was woken meanwhile: then it is due at `now`.
-    pub(crate) fn rearm(&mut self, task: TaskId, due: UnixMs, now: UnixMs) {
+    /// The same at the end of a step, unless the task was woken meanwhile: then it is due at `now`. Whether it is due before
+    /// all others.
+    #[must_use]
+    pub(crate) fn rearm(&mut self, task: TaskId, due: UnixMs, now: UnixMs) -> bool {
         let woken = self.timers.get(&task).is_some_and(|timer| timer.woken);
         self.arm(task, if woken { now } else { due });
+        self.heap.peek().is_some_and(|Reverse((_, _, first))| *first == task)
     }
 
     /// Makes a known task due at `now`; if its step is running, it is due again right after it.
@@ -136,8 +139,19 @@ mod tests {
         heap.arm(id(1), UnixMs(10));
         assert!(heap.take_due(UnixMs(10)).is_some());
         heap.wake(id(1), UnixMs(11));
-        heap.rearm(id(1), UnixMs(500), UnixMs(12));
+        assert!(heap.rearm(id(1), UnixMs(500), UnixMs(12)));
         assert_eq!(heap.take_due(UnixMs(12)), Some((id(1), UnixMs(12))));
+    }
+
+    #[test]
+    fn a_task_armed_again_says_whether_it_is_the_next() {
+        let mut heap = DueHeap::default();
+        heap.arm(id(1), UnixMs(10));
+        heap.arm(id(2), UnixMs(20));
+        assert!(heap.take_due(UnixMs(10)).is_some());
+        assert!(!heap.rearm(id(1), UnixMs(30), UnixMs(10)));
+        assert!(!heap.rearm(id(1), UnixMs(20), UnixMs(10)), "the loop already waits for that moment");
+        assert!(heap.rearm(id(1), UnixMs(19), UnixMs(10)));
     }
 
     proptest::proptest! {

@@ -237,10 +237,13 @@ impl LiveTasks {
         self.lock().due.next_due()
     }
 
-    /// A step ended without ending its task.
+    /// A step ended without ending its task. The loop that waits for the next due task hears of it only where this is that task:
+    /// thousands of polls a second would wake it for nothing.
     pub(crate) fn rearm(&self, task: TaskId, due: UnixMs, now: UnixMs) {
-        self.lock().due.rearm(task, due, now);
-        self.changed.notify_one();
+        let is_next = self.lock().due.rearm(task, due, now);
+        if is_next {
+            self.changed.notify_one();
+        }
     }
 
     /// Makes a task due now.

@@ -82,13 +82,15 @@ impl Instance {
     }
 }
 
-/// Ends the call once this thread has spent `budget` of processor time on it. Ticks count wall time; they only
-/// decide when to look.
+/// Ends the call once this thread has spent `budget` of processor time on it, to within a [tick](crate::exec::engine::TICK). Ticks count wall time; they
+/// only decide when to look. The first look comes with the next tick, and the time counts from there: asking for it before
+/// every call, of which hardly any lasts that long, is a system call.
 fn arm_deadline(store: &mut Store<Guest>, budget: Duration) {
-    let begun = processor_time();
-    store.set_epoch_deadline(ticks(budget));
+    let mut begun = None;
+    store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
-        let left = budget.saturating_sub(processor_time().saturating_sub(begun));
+        let now = processor_time();
+        let left = budget.saturating_sub(now.saturating_sub(*begun.get_or_insert(now)));
         Ok(if left.is_zero() { UpdateDeadline::Interrupt } else { UpdateDeadline::Continue(ticks(left)) })
     });
 }

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::fault_injection::{Disk, Op, each_cut};
 use crate::store::Store;
 use crate::transaction::batch::Batch;
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 const SEEDS: Range<u64> = 1..8;
 /// Together, all lives must be worth that many images.
@@ -285,6 +285,7 @@ fn commits_that_are_not_made_durable_are_noticed() {
         let mut batch = Batch::open(&txn).unwrap();
         commands.into_iter().for_each(|command| drop(apply(&mut batch, command).unwrap()));
         batch.close().unwrap();
+        drop(batch);
         txn.commit().unwrap();
         checkpoints.push(checkpoint);
         disk.acknowledge(number + 1);

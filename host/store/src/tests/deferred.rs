@@ -18,7 +18,7 @@ use crate::writer::{LINGER, Writer};
 
 /// Whether it was woken.
 #[derive(Default)]
-struct Woken(AtomicBool);
+pub(super) struct Woken(AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
@@ -26,10 +26,17 @@ impl Wake for Woken {
     }
 }
 
+impl Woken {
+    /// Whether it was, since the last call of this.
+    pub(super) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::SeqCst)
+    }
+}
+
 /// Half of the linger time.
 const HALF: Duration = Duration::from_millis(10);
 
-fn open(name: &str) -> Command {
+pub(super) fn open(name: &str) -> Command {
     Command::AddCustomer { id: customer(name), at: START }
 }
 
@@ -49,7 +56,7 @@ fn syncs(disk: &Disk) -> usize {
     disk.log().iter().filter(|op| matches!(op, Op::Sync)).count()
 }
 
-fn names(store: &Store) -> Vec<String> {
+pub(super) fn names(store: &Store) -> Vec<String> {
     store.customers().unwrap().into_iter().map(|customer| customer.id.0).collect()
 }
 
@@ -161,7 +168,7 @@ async fn a_posted_command_does_not_wake_a_writer_with_an_open_transaction() {
     for name in ["a", "b"] {
         store.post(open(name)).unwrap();
     }
-    assert!(!woken.0.load(Ordering::SeqCst));
+    assert!(!woken.take());
     assert!(batch.await);
     assert_eq!(names(&store), ["a", "b", "wakes"]);
     store.post(open("later")).unwrap();

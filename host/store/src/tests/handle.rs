@@ -14,13 +14,13 @@ use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::fault_injection::{Disk, DiskFault};
 use crate::store::Store;
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 fn add_customer(name: &str) -> Command {
     Command::AddCustomer { id: name.into(), at: START }
 }
 
-fn submit(number: u8, price: i64) -> Command {
+pub(super) fn submit(number: u8, price: i64) -> Command {
     Command::Submit { task: Box::new(task(number, 0, 0, price, START)), idempotency: None }
 }
 

@@ -11,6 +11,7 @@ mod joined;
 mod ledger;
 mod lists;
 mod old_rows;
+mod open_transaction;
 mod records;
 mod responses;
 mod same;

@@ -9,7 +9,8 @@ use super::{Dump, remember};
 use crate::config::Config;
 use crate::fault_injection::Disk;
 use crate::store::Store;
-use crate::writer::{Outcome, commit};
+use crate::transaction::open::commit;
+use crate::writer::Outcome;
 
 /// Plays the templates in batches of the given sizes, again and again.
 fn play(

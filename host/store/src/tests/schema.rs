@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::fault_injection::{Disk, each_cut};
 use crate::layout::{self, Day, UsageHours};
 use crate::store::Store;
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 const COMMANDS: usize = 60;
 

@@ -3,6 +3,7 @@
 //! Holds no rule of its own beyond keeping its look-up tables in step with the rows they point at.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use gatehouse_model::{
     Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
@@ -99,24 +100,13 @@ impl<'txn> Batch<'txn> {
 
     /// Writes what is collected until the end of the transaction: one row for what many commands add to. The webhooks
     /// whose rows it wrote.
-    pub(crate) fn close(self) -> Result<BTreeSet<WebhookId>, StoreError> {
-        let Self {
-            txn,
-            entries,
-            deposits,
-            usage,
-            write_back,
-            mut customers,
-            mut keys,
-            mut holds,
-            webhooks,
-            ..
-        } = self;
-        write_back.write(txn, &mut customers, &mut keys, &mut holds)?;
-        entries.write(txn)?;
-        deposits.write(txn)?;
-        usage.write(txn)?;
-        Ok(webhooks.written())
+    pub(crate) fn close(&mut self) -> Result<BTreeSet<WebhookId>, StoreError> {
+        let (customers, keys) = (&mut self.customers, &mut self.keys);
+        mem::take(&mut self.write_back).write(self.txn, customers, keys, &mut self.holds)?;
+        mem::take(&mut self.entries).write(self.txn)?;
+        mem::take(&mut self.deposits).write(self.txn)?;
+        mem::take(&mut self.usage).write(self.txn)?;
+        Ok(self.webhooks.take_written())
     }
 }
 
@@ -199,7 +189,7 @@ impl LedgerStorage for Batch<'_> {
     }
     fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
         let kept = self.days.split_off(&day);
-        let dropped = std::mem::replace(&mut self.days, kept);
+        let dropped = mem::replace(&mut self.days, kept);
         self.task_index.drop_before(day)?;
         self.steps.drop_before(day)?;
         for old in &dropped {

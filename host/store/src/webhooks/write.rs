@@ -2,6 +2,7 @@
 //! pays for them.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
@@ -53,9 +54,9 @@ impl<'txn> WebhookTables<'txn> {
         Ok(())
     }
 
-    /// The webhooks whose rows were written.
-    pub(crate) fn written(self) -> BTreeSet<WebhookId> {
-        self.written
+    /// The webhooks whose rows were written since the last call of this.
+    pub(crate) fn take_written(&mut self) -> BTreeSet<WebhookId> {
+        mem::take(&mut self.written)
     }
 
     pub(crate) fn find(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {

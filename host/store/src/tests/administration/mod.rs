@@ -14,7 +14,7 @@ use crate::fault_injection::Disk;
 use crate::layout;
 use crate::row::{decode, encode};
 use crate::store::Store;
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 const DAY: Duration = Duration::from_secs(86_400);
 

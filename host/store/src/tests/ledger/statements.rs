@@ -12,7 +12,7 @@ use crate::row::encode;
 use crate::statement::write::Listed;
 use crate::store::Store;
 use crate::tests::{begin, memory_store, minute};
-use crate::writer::commit;
+use crate::transaction::open::commit;
 use crate::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
 
 const TASKS: u64 = 700;

@@ -11,7 +11,7 @@ use crate::layout::{self, UsageHours};
 use crate::row::{decode, encode};
 use crate::store::Store;
 use crate::tests::{Dump, begin, memory_store};
-use crate::writer::commit;
+use crate::transaction::open::commit;
 use crate::{KEPT_DAYS_OF_HOURS, UsagePeriod, UsageQuery, UsageRow, UsageScope};
 
 /// A text request of a key of the beginning that costs one credit, hours after the start.

@@ -7,7 +7,7 @@ use gatehouse_tasks::{Applied, Change, Command};
 use crate::AllTasksQuery;
 use crate::store::Store;
 use crate::tests::{begin, memory_store, minute};
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 /// Five minutes apart, over several days.
 const MANY: u64 = 1300;

@@ -7,7 +7,7 @@ use gatehouse_tasks::{Applied, Command};
 use crate::TaskQuery;
 use crate::store::Store;
 use crate::tests::{audited, begin, customer, key, memory_store, minute};
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 /// More than is read in one piece, over several days.
 const MANY: u64 = 1300;

@@ -11,7 +11,7 @@ use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 use crate::layout;
 use crate::tables::rows;
 use crate::tests::{customer, memory_store, remember};
-use crate::writer::commit;
+use crate::transaction::open::commit;
 
 const LIMITS: ResponseLimits = ResponseLimits { count: 4, bytes: 60 };
 

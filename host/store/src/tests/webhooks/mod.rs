@@ -19,8 +19,8 @@ use crate::fault_injection::Disk;
 use crate::layout;
 use crate::store::Store;
 use crate::tables::rows;
+use crate::transaction::open::commit;
 use crate::webhooks::read::DeliveryQuery;
-use crate::writer::commit;
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
     WebhookEndpoint {

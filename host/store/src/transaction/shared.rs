@@ -1,0 +1,86 @@
+//! The transaction that the writer leaves open for a moment. Whoever has a deferred command applies it here, on the thread it
+//! is on: a hold takes a few microseconds, and waking the writer and being woken by it several times that. Only the
+//! writer begins and commits.
+
+use std::mem;
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use gatehouse_tasks::Command;
+
+use crate::error::StoreError;
+use crate::posted::Posted;
+use crate::transaction::open::OpenTransaction;
+use crate::writer::Outcome;
+
+/// Where the writer leaves its transaction, and takes it back.
+#[derive(Default)]
+pub(crate) struct SharedTransaction(Mutex<State>);
+
+#[derive(Default)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, and what is open is moved twice for each commit"
+)]
+enum State {
+    /// The writer has it, or there is none.
+    #[default]
+    Taken,
+    Open(OpenTransaction),
+    /// A command failed here. The transaction is gone, and the writer has to end.
+    Failed(StoreError),
+}
+
+/// What came of a command given to the open transaction.
+pub(crate) enum Given {
+    Applied(Outcome),
+    /// The store is of no more use: the writer has to be woken, to say so to all others.
+    Failed(StoreError),
+    /// Nothing is open, or another is at it: the writer's queue takes it.
+    Back(Command),
+}
+
+impl SharedTransaction {
+    /// Others may apply commands to it from now on.
+    pub(crate) fn open(&self, transaction: OpenTransaction) {
+        *self.lock() = State::Open(transaction);
+    }
+
+    /// The transaction, with what others did to it; none if none is open.
+    ///
+    /// # Errors
+    /// That of a command that failed here.
+    pub(crate) fn take(&self) -> Result<Option<OpenTransaction>, StoreError> {
+        match mem::take(&mut *self.lock()) {
+            State::Taken => Ok(None),
+            State::Open(transaction) => Ok(Some(transaction)),
+            State::Failed(error) => Err(error),
+        }
+    }
+
+    /// Applies `command` if a transaction is open that has fewer than `limit` commands, after what was posted before. Never
+    /// waits for another who does the same.
+    pub(crate) fn apply(&self, command: Command, posted: &Posted, limit: usize) -> Given {
+        let mut state = match self.0.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Given::Back(command),
+        };
+        let State::Open(transaction) = &mut *state else { return Given::Back(command) };
+        if transaction.commands() >= limit {
+            return Given::Back(command);
+        }
+        let outcome = transaction.apply_posted(posted.take()).and_then(|()| transaction.apply(command));
+        match outcome {
+            Ok(outcome) => Given::Applied(outcome),
+            Err(error) => {
+                *state = State::Failed(error.clone());
+                Given::Failed(error)
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // A panic inside is caught before it reaches the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
