@@ -3,7 +3,7 @@
 //! writer begins and commits.
 
 use std::mem;
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gatehouse_tasks::Command;
 
@@ -17,10 +17,6 @@ use crate::writer::Outcome;
 pub(crate) struct SharedTransaction(Mutex<State>);
 
 #[derive(Default)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, and what is open is moved twice for each commit"
-)]
 enum State {
     /// The writer has it, or there is none.
     #[default]
@@ -79,7 +75,7 @@ impl SharedTransaction {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         // A panic inside is caught before it reaches the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
