@@ -1,6 +1,6 @@
 //! The durable store: batches of commands, one writer, redb.
 //!
-//! Owns the file: its tables and their encoding, the one thread that writes, and the reads. The rules of what a
+//! Owns the file: its tables and their encoding, the one thread that begins and commits transactions, and the reads. The rules of what a
 //! command does live in `tasks`; this crate only provides rows ([`gatehouse_tasks::LedgerStorage`] over a redb
 //! transaction) and makes what they wrote durable. Never decides about tasks or money, never reads a clock.
 //! The only crate that knows redb. Called by `driver`, and by the operator's commands through it.

@@ -8,9 +8,10 @@
 //! own queue, and only its own callers get [`Fault::Busy`]: those that begin new work, and of them the customer, and the
 //! key, that fill it. Begun work waits.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
@@ -47,14 +48,14 @@ pub(crate) struct Threads {
 #[derive(Default)]
 struct Shared {
     work: Mutex<Work>,
-    job_added: Condvar,
 }
 
 #[derive(Default)]
 struct Work {
     queue: FairQueue<Job>,
-    /// Threads that wait for a job. A wake-up costs a system call, so nobody is woken where nobody waits.
-    idle: usize,
+    /// Threads that wait for a job. A wake-up costs a system call: each is woken once, and the last one to wait first, whose
+    /// caches still hold what it ran.
+    idle: Vec<Thread>,
     closed: bool,
 }
 
@@ -78,9 +79,14 @@ impl Shared {
             if work.closed {
                 return None;
             }
-            work.idle += 1;
-            work = self.job_added.wait(work).unwrap_or_else(PoisonError::into_inner);
-            work.idle -= 1;
+            let this = thread::current();
+            work.idle.push(this.clone());
+            // Whoever wakes a thread takes it out. A thread may also return from `park` without having been woken.
+            while work.idle.iter().any(|idle| idle.id() == this.id()) {
+                drop(work);
+                thread::park();
+                work = self.lock();
+            }
         }
     }
 }
@@ -151,19 +157,16 @@ impl Threads {
     }
 
     fn push(&self, family: &str, origin: &Origin, job: Job) {
-        let (added, has_idle) = {
+        let (refused, idle) = {
             let mut work = self.shared.lock();
-            (work.queue.push(family, origin, job, QUEUE_LIMIT), work.idle > 0)
-        };
-        let refused = match added {
-            Added::Waits(refused) => {
-                if has_idle {
-                    self.shared.job_added.notify_one();
-                }
-                refused
+            match work.queue.push(family, origin, job, QUEUE_LIMIT) {
+                Added::Waits(refused) => (refused, work.idle.pop()),
+                Added::Refused(job) => (vec![job], None),
             }
-            Added::Refused(job) => vec![job],
         };
+        if let Some(idle) = idle {
+            idle.unpark();
+        }
         if !refused.is_empty() {
             metrics::counter!(metric::PLUGIN_QUEUE_FULL, "family" => family.to_owned())
                 .increment(refused.len() as u64);
@@ -175,8 +178,12 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.job_added.notify_all();
+        let idle = {
+            let mut work = self.shared.lock();
+            work.closed = true;
+            mem::take(&mut work.idle)
+        };
+        idle.iter().for_each(Thread::unpark);
     }
 }
 

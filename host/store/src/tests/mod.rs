@@ -234,8 +234,9 @@ fn deposit_days(storage: &MemoryLedgerStorage) -> BTreeMap<(String, u32), (i64, 
         for customer in ["", &entry.customer.0] {
             let (paid, taken) = found.entry((customer.to_owned(), entry.at.day())).or_default();
             let amount = entry.movement.available.0;
-            *paid += amount.max(0);
-            *taken -= amount.min(0);
+            // At the end of its range a sum stays there.
+            *paid = paid.saturating_add(amount.max(0));
+            *taken = taken.saturating_sub(amount.min(0));
         }
     }
     found
