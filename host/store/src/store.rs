@@ -20,7 +20,7 @@ use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
 use crate::posted::Posted;
-use crate::transaction::shared::{Given, SharedTransaction};
+use crate::transaction::shared::{Direct, SharedTransaction};
 use crate::writer::{Claim, Failure, Job, Writer};
 
 /// Reads of many rows at the same time; others wait.
@@ -170,9 +170,9 @@ impl Store {
             return Err(StoreError::NoRoom);
         }
         match self.apply_now(command, Durability::Deferred)? {
-            Given::Back(command) => self.queued(Some(command), Durability::Deferred).await,
-            Given::Applied(outcome) => Ok(outcome),
-            Given::Failed(error) => Err(error),
+            Direct::NotOpen(command) => self.queued(Some(command), Durability::Deferred).await,
+            Direct::Applied(outcome) => Ok(outcome),
+            Direct::Failed(error) => Err(error),
         }
     }
 
@@ -187,9 +187,9 @@ impl Store {
         durability: Durability,
     ) -> Result<Result<Applied, Rejection>, StoreError> {
         let command = match self.apply_now(command, durability)? {
-            Given::Back(command) => command,
-            Given::Applied(outcome) => return Ok(outcome),
-            Given::Failed(error) => return Err(error),
+            Direct::NotOpen(command) => command,
+            Direct::Applied(outcome) => return Ok(outcome),
+            Direct::Failed(error) => return Err(error),
         };
         let (answer, outcome) = oneshot::channel();
         let queue = {
@@ -231,18 +231,18 @@ impl Store {
     }
 
     /// A deferred command into the transaction that is open, if one is.
-    fn apply_now(&self, command: Command, durability: Durability) -> Result<Given, StoreError> {
+    fn apply_now(&self, command: Command, durability: Durability) -> Result<Direct, StoreError> {
         if durability == Durability::Immediate {
-            return Ok(Given::Back(command));
+            return Ok(Direct::NotOpen(command));
         }
         let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
         let Open { queue, posted, transaction, limit, .. } = open.as_ref().ok_or(StoreError::Closed)?;
-        let given = transaction.apply(command, posted, *limit);
-        if matches!(given, Given::Failed(_)) {
+        let direct = transaction.apply(command, posted, *limit);
+        if matches!(direct, Direct::Failed(_)) {
             // Where the queue is full or closed, the writer comes in any case.
             let _ = queue.try_send(Job::wake());
         }
-        Ok(given)
+        Ok(direct)
     }
 
     async fn queued(

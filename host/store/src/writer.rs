@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_model::metric;
-use gatehouse_tasks::{Applied, Command, Rejection};
+use gatehouse_tasks::{Applied, Command};
 use redb::Database;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -22,11 +22,9 @@ use crate::changes::TaskChanges;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::posted::Posted;
-use crate::transaction::open::{Committed, OpenTransaction};
+use crate::transaction::open::{Committed, OpenTransaction, Outcome};
 use crate::transaction::shared::SharedTransaction;
 
-/// What a command came to.
-pub(crate) type Outcome = Result<Applied, Rejection>;
 /// Why the store can no longer be used, once it cannot.
 pub(crate) type Failure = watch::Sender<Option<StoreError>>;
 

@@ -81,7 +81,7 @@ impl Shared {
             }
             let this = thread::current();
             work.idle.push(this.clone());
-            // Whoever wakes a thread takes it out. A thread may also return from `park` without having been woken.
+            // Who wakes a thread takes it out. A thread may also return from `park` without having been woken.
             while work.idle.iter().any(|idle| idle.id() == this.id()) {
                 drop(work);
                 thread::park();

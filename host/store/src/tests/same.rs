@@ -9,8 +9,7 @@ use super::{Dump, remember};
 use crate::config::Config;
 use crate::fault_injection::Disk;
 use crate::store::Store;
-use crate::transaction::open::commit;
-use crate::writer::Outcome;
+use crate::transaction::open::{Outcome, commit};
 
 /// Plays the templates in batches of the given sizes, again and again.
 fn play(

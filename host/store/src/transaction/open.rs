@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gatehouse_model::{TaskId, WebhookId};
-use gatehouse_tasks::{Command, apply};
+use gatehouse_tasks::{Applied, Command, Rejection, apply};
 use redb::{Database, WriteTransaction};
 use self_cell::self_cell;
 
 use crate::error::StoreError;
 use crate::transaction::batch::Batch;
-use crate::writer::Outcome;
+
+/// What a command came to.
+pub(crate) type Outcome = Result<Applied, Rejection>;
 
 self_cell! {
     /// The tables borrow the transaction.

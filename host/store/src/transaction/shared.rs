@@ -1,4 +1,4 @@
-//! The transaction that the writer leaves open for a moment. Whoever has a deferred command applies it here, on the thread it
+//! The transaction that the writer leaves open for a moment. The caller of a deferred command applies it here, on the thread it
 //! is on: a hold takes a few microseconds, and waking the writer and being woken by it several times that. Only the
 //! writer begins and commits.
 
@@ -9,8 +9,7 @@ use gatehouse_tasks::Command;
 
 use crate::error::StoreError;
 use crate::posted::Posted;
-use crate::transaction::open::OpenTransaction;
-use crate::writer::Outcome;
+use crate::transaction::open::{OpenTransaction, Outcome};
 
 /// Where the writer leaves its transaction, and takes it back.
 #[derive(Default)]
@@ -26,13 +25,13 @@ enum State {
     Failed(StoreError),
 }
 
-/// What came of a command given to the open transaction.
-pub(crate) enum Given {
+/// What came of a command for the open transaction.
+pub(crate) enum Direct {
     Applied(Outcome),
     /// The store is of no more use: the writer has to be woken, to say so to all others.
     Failed(StoreError),
-    /// Nothing is open, or another is at it: the writer's queue takes it.
-    Back(Command),
+    /// None is open, or another caller is at it: the writer's queue takes it.
+    NotOpen(Command),
 }
 
 impl SharedTransaction {
@@ -55,22 +54,22 @@ impl SharedTransaction {
 
     /// Applies `command` if a transaction is open that has fewer than `limit` commands, after what was posted before. Never
     /// waits for another who does the same.
-    pub(crate) fn apply(&self, command: Command, posted: &Posted, limit: usize) -> Given {
+    pub(crate) fn apply(&self, command: Command, posted: &Posted, limit: usize) -> Direct {
         let mut state = match self.0.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Given::Back(command),
+            Err(TryLockError::WouldBlock) => return Direct::NotOpen(command),
         };
-        let State::Open(transaction) = &mut *state else { return Given::Back(command) };
+        let State::Open(transaction) = &mut *state else { return Direct::NotOpen(command) };
         if transaction.commands() >= limit {
-            return Given::Back(command);
+            return Direct::NotOpen(command);
         }
         let outcome = transaction.apply_posted(posted.take()).and_then(|()| transaction.apply(command));
         match outcome {
-            Ok(outcome) => Given::Applied(outcome),
+            Ok(outcome) => Direct::Applied(outcome),
             Err(error) => {
                 *state = State::Failed(error.clone());
-                Given::Failed(error)
+                Direct::Failed(error)
             }
         }
     }
