@@ -46,8 +46,6 @@ struct Open {
     queue: mpsc::Sender<Job>,
     posted: Arc<Posted>,
     transaction: Arc<SharedTransaction>,
-    /// Commands in one commit.
-    limit: usize,
     /// `None` where the caller runs the writer.
     writer: Option<JoinHandle<()>>,
 }
@@ -123,10 +121,11 @@ impl Store {
         let (queue, jobs) = mpsc::channel(config.queue.max(1));
         let (failure, _) = watch::channel(None);
         let posted = Arc::<Posted>::default();
-        let transaction = Arc::<SharedTransaction>::default();
-        let (waiting, limit) = ((Arc::clone(&posted), Arc::clone(&transaction)), config.batch.max(1));
+        let limit = config.batch.max(1);
+        let transaction = Arc::new(SharedTransaction::new(limit));
+        let waiting = (Arc::clone(&posted), Arc::clone(&transaction));
         let writer = Writer::new(database.clone(), jobs, waiting, limit, failure.clone(), changes.clone());
-        Ok((Open { database, queue, posted, transaction, limit, writer: None }, failure, writer))
+        Ok((Open { database, queue, posted, transaction, writer: None }, failure, writer))
     }
 
     fn of(
@@ -236,8 +235,8 @@ impl Store {
             return Ok(Direct::NotOpen(command));
         }
         let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
-        let Open { queue, posted, transaction, limit, .. } = open.as_ref().ok_or(StoreError::Closed)?;
-        let direct = transaction.apply(command, posted, *limit);
+        let Open { queue, posted, transaction, .. } = open.as_ref().ok_or(StoreError::Closed)?;
+        let direct = transaction.apply(command, posted);
         if matches!(direct, Direct::Failed(_)) {
             // Where the queue is full or closed, the writer comes in any case.
             let _ = queue.try_send(Job::wake());

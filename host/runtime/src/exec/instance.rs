@@ -82,9 +82,10 @@ impl Instance {
     }
 }
 
-/// Ends the call once this thread has spent `budget` of processor time on it, to within a [tick](crate::exec::engine::TICK). Ticks count wall time; they
-/// only decide when to look. The first look comes with the next tick, and the time counts from there: asking for it before
-/// every call, of which hardly any lasts that long, is a system call.
+/// Ends the call once this thread has spent `budget` of processor time on it, to within a
+/// [tick](crate::exec::engine::TICK). Ticks count wall time; they only decide when to look. The first look comes with the
+/// next tick, and the time counts from there: to ask for it before every call is a system call, and hardly any call lasts
+/// that long.
 fn arm_deadline(store: &mut Store<Guest>, budget: Duration) {
     let mut begun = None;
     store.set_epoch_deadline(1);

@@ -81,19 +81,20 @@ fn a_newer_file_is_refused() {
     );
 }
 
+/// Makes the row of the live task 1 unreadable; the error of those that need it.
+pub(super) fn spoil(store: &Store) -> StoreError {
+    const LIVE: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("live");
+    let txn = store.database().unwrap().begin_write().unwrap();
+    txn.open_table(LIVE).unwrap().insert(task_id(1).bits(), [9, 0x80].as_slice()).unwrap();
+    txn.commit().unwrap();
+    StoreError::Unreadable { table: "live".into(), problem: "expected encoding 1, not 9".into() }
+}
+
 #[tokio::test]
 async fn an_unknown_encoding_is_told_and_stops_the_writer() {
     let store = memory_store();
     begin(&store).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    const LIVE: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("live");
-    txn.open_table(LIVE).unwrap().insert(task_id(1).bits(), [9, 0x80].as_slice()).unwrap();
-    txn.commit().unwrap();
-    drop(database);
-
-    let expected =
-        StoreError::Unreadable { table: "live".into(), problem: "expected encoding 1, not 9".into() };
+    let expected = spoil(&store);
     assert_eq!(store.task(task_id(1)), Err(expected.clone()));
     assert_eq!(store.live_tasks().collect::<Result<Vec<_>, _>>(), Err(expected.clone()));
     assert_eq!(store.examine(), Err(expected.clone()));

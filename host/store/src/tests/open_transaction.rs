@@ -5,8 +5,6 @@ use std::task::{Context, Waker};
 
 use futures_util::FutureExt;
 use gatehouse_tasks::Applied;
-use gatehouse_tasks::sample::task_id;
-use redb::TableDefinition;
 
 use crate::config::Config;
 use crate::error::StoreError;
@@ -14,7 +12,7 @@ use crate::fault_injection::Disk;
 use crate::store::Store;
 use crate::tests::begin;
 use crate::tests::deferred::{Woken, names, open};
-use crate::tests::handle::submit;
+use crate::tests::handle::{spoil, submit};
 
 fn woken() -> (Arc<Woken>, Waker) {
     let woken = Arc::<Woken>::default();
@@ -65,12 +63,7 @@ async fn a_command_that_fails_ends_the_writer() {
     let disk = Disk::default();
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
     begin(&store).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    const LIVE: TableDefinition<'_, u128, &[u8]> = TableDefinition::new("live");
-    txn.open_table(LIVE).unwrap().insert(task_id(1).bits(), [9, 0x80].as_slice()).unwrap();
-    txn.commit().unwrap();
-    drop(database);
+    let expected = spoil(&store);
     let before = names(&store);
     store.close();
 
@@ -79,8 +72,6 @@ async fn a_command_that_fails_ends_the_writer() {
     store.post(open("posted")).unwrap();
     let mut batch = Box::pin(writer.run_batch());
     assert!(batch.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    let expected =
-        StoreError::Unreadable { table: "live".into(), problem: "expected encoding 1, not 9".into() };
     assert_eq!(store.execute_deferred(submit(1, 10)).now_or_never(), Some(Err(expected.clone())));
     assert!(woken.take());
     assert!(!batch.await, "the writer ends");

@@ -12,8 +12,11 @@ use crate::posted::Posted;
 use crate::transaction::open::{OpenTransaction, Outcome};
 
 /// Where the writer leaves its transaction, and takes it back.
-#[derive(Default)]
-pub(crate) struct SharedTransaction(Mutex<State>);
+pub(crate) struct SharedTransaction {
+    state: Mutex<State>,
+    /// Commands in one commit.
+    limit: usize,
+}
 
 #[derive(Default)]
 enum State {
@@ -35,6 +38,10 @@ pub(crate) enum Direct {
 }
 
 impl SharedTransaction {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { state: Mutex::default(), limit }
+    }
+
     /// Others may apply commands to it from now on.
     pub(crate) fn open(&self, transaction: OpenTransaction) {
         *self.lock() = State::Open(transaction);
@@ -52,16 +59,16 @@ impl SharedTransaction {
         }
     }
 
-    /// Applies `command` if a transaction is open that has fewer than `limit` commands, after what was posted before. Never
+    /// Applies `command` if a transaction is open that is not full, after what was posted before. Never
     /// waits for another who does the same.
-    pub(crate) fn apply(&self, command: Command, posted: &Posted, limit: usize) -> Direct {
-        let mut state = match self.0.try_lock() {
+    pub(crate) fn apply(&self, command: Command, posted: &Posted) -> Direct {
+        let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Direct::NotOpen(command),
         };
         let State::Open(transaction) = &mut *state else { return Direct::NotOpen(command) };
-        if transaction.commands() >= limit {
+        if transaction.commands() >= self.limit {
             return Direct::NotOpen(command);
         }
         let outcome = transaction.apply_posted(posted.take()).and_then(|()| transaction.apply(command));
@@ -76,6 +83,6 @@ impl SharedTransaction {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic inside is caught before it reaches the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
