@@ -7,7 +7,6 @@ use futures_util::FutureExt;
 use gatehouse_tasks::Applied;
 
 use crate::config::Config;
-use crate::error::StoreError;
 use crate::fault_injection::Disk;
 use crate::store::Store;
 use crate::tests::begin;
