@@ -22,7 +22,7 @@ const MIN_WAIT: Duration = Duration::from_millis(10);
 /// Waits of this length and more end at the same moments for all tasks, [`MOMENT`] apart: a thread that is woken for one poll
 /// takes those of the same moment along, which is cheaper the more polls there are.
 const LONG_WAIT: Duration = Duration::from_millis(500);
-const MOMENT: Duration = Duration::from_millis(10);
+const MOMENT: Duration = Duration::from_millis(30);
 
 impl DriverState {
     pub(super) async fn run_plugin(
