@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use gatehouse_build::{build_plugin, discover, ensure_target, plugins_target_dir};
+use gatehouse_build::{build_plugins, discover, ensure_target, plugins_target_dir};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -20,8 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut table = String::from("/// Every plugin built with this binary, by name.\n");
     table.push_str("pub(crate) static PLUGINS: &[BuiltInPlugin] = &[\n");
-    for plugin in discover(&root.join("plugins"))? {
-        let wasm = build_plugin(&plugin.dir, &plugins_target_dir(&out))?;
+    let plugins = discover(&root.join("plugins"))?;
+    let folders: Vec<PathBuf> = plugins.iter().map(|plugin| plugin.dir.clone()).collect();
+    let built = build_plugins(&root, &folders, &plugins_target_dir(&out))?;
+    for (plugin, wasm) in plugins.iter().zip(built) {
         let family = plugin.dir.join("family.toml");
         if !family.is_file() {
             return Err(format!("{}: every plugin has a family.toml", family.display()).into());

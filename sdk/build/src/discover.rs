@@ -49,12 +49,20 @@ pub fn plugins_target_dir(inside: &Path) -> PathBuf {
 
 /// The file name cargo gives the library: `[lib] name`, else the package's with underscores.
 pub(crate) fn lib_name(manifest: &Path) -> Result<String, BuildError> {
+    name(manifest, &["[lib]", "[package]"]).map(|name| name.replace('-', "_"))
+}
+
+/// The name of the package.
+pub(crate) fn package_name(manifest: &Path) -> Result<String, BuildError> {
+    name(manifest, &["[package]"])
+}
+
+/// The `name` in the first of `tables` that has one.
+fn name(manifest: &Path, tables: &[&str]) -> Result<String, BuildError> {
     let wrong = |why: String| BuildError::Manifest { path: manifest.to_owned(), why };
     let text = fs::read_to_string(manifest).map_err(|error| wrong(error.to_string()))?;
-    name_in(&text, "[lib]")
-        .or_else(|| name_in(&text, "[package]"))
-        .map(|name| name.replace('-', "_"))
-        .ok_or_else(|| wrong("has no `name` in [package]".to_owned()))
+    let found = tables.iter().find_map(|table| name_in(&text, table));
+    found.ok_or_else(|| wrong("has no `name` in [package]".to_owned()))
 }
 
 /// `name = "..."` of one table; enough of TOML for a manifest cargo itself has accepted.

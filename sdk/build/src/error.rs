@@ -32,7 +32,7 @@ pub enum BuildError {
     },
     /// cargo failed.
     Cargo {
-        /// The crate.
+        /// The crate, or the crates.
         plugin: String,
         /// The output of cargo and rustc.
         stderr: String,
