@@ -14,9 +14,9 @@ use crate::target::ensure_target;
 /// # Errors
 /// [`BuildError`] says which step failed; compiler errors are in it.
 pub fn build_plugin(crate_dir: &Path, target_dir: &Path) -> Result<PathBuf, BuildError> {
-    let lib = lib_name(&crate_dir.join("Cargo.toml"))?;
-    run(crate_dir, &[], target_dir, &lib)?;
-    component(target_dir, &lib)
+    let manifest = crate_dir.join("Cargo.toml");
+    run(crate_dir, &[package_name(&manifest)?], target_dir)?;
+    component(&manifest, target_dir)
 }
 
 /// As [`build_plugin`], for the crates in `crate_dirs`, members of the workspace in `workspace`: cargo links several at
@@ -32,13 +32,13 @@ pub fn build_plugins(
     let manifests: Vec<PathBuf> = crate_dirs.iter().map(|dir| dir.join("Cargo.toml")).collect();
     let packages: Vec<String> = manifests.iter().map(|path| package_name(path)).collect::<Result<_, _>>()?;
     if !packages.is_empty() {
-        run(workspace, &packages, target_dir, &packages.join(", "))?;
+        run(workspace, &packages, target_dir)?;
     }
-    manifests.iter().map(|manifest| component(target_dir, &lib_name(manifest)?)).collect()
+    manifests.iter().map(|manifest| component(manifest, target_dir)).collect()
 }
 
-/// Builds the packages of the workspace in `dir`, or the one crate there; `called` is what an error says was built.
-fn run(dir: &Path, packages: &[String], target_dir: &Path, called: &str) -> Result<(), BuildError> {
+/// Builds the packages of the workspace in `dir`, or of the crate there.
+fn run(dir: &Path, packages: &[String], target_dir: &Path) -> Result<(), BuildError> {
     ensure_target(dir)?;
     let mut cargo = Command::new(cargo());
     cargo.args(["build", "--lib", "--profile", "plugin", "--target", TARGET]);
@@ -54,13 +54,13 @@ fn run(dir: &Path, packages: &[String], target_dir: &Path, called: &str) -> Resu
     let done = output(clean(&mut cargo))?;
     if !done.status.success() {
         let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
-        return Err(BuildError::Cargo { plugin: called.to_owned(), stderr });
+        return Err(BuildError::Cargo { plugin: packages.join(", "), stderr });
     }
     Ok(())
 }
 
-/// The component of the library `lib`.
-fn component(target_dir: &Path, lib: &str) -> Result<PathBuf, BuildError> {
-    let wasm = target_dir.join(TARGET).join("plugin").join(format!("{lib}.wasm"));
+/// The component that a plugin of this manifest was built to.
+fn component(manifest: &Path, target_dir: &Path) -> Result<PathBuf, BuildError> {
+    let wasm = target_dir.join(TARGET).join("plugin").join(format!("{}.wasm", lib_name(manifest)?));
     if wasm.is_file() { Ok(wasm) } else { Err(BuildError::NoArtifact(wasm)) }
 }

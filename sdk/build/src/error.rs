@@ -32,7 +32,7 @@ pub enum BuildError {
     },
     /// cargo failed.
     Cargo {
-        /// The crate, or the crates.
+        /// The package, or the packages.
         plugin: String,
         /// The output of cargo and rustc.
         stderr: String,

@@ -33,7 +33,7 @@ pub(crate) enum Direct {
     Applied(Outcome),
     /// The store is of no more use: the writer has to be woken, to say so to all others.
     Failed(StoreError),
-    /// None is open, or another caller is at it: the writer's queue takes it.
+    /// None is open, it is full, or another caller is at it: the writer's queue takes it.
     NotOpen(Command),
 }
 
