@@ -2,22 +2,23 @@
 //! looks into a request (the listener's service does).
 
 use std::convert::Infallible;
-use std::error::Error;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::Clock;
+use bytes::Bytes;
+use gatehouse_model::{Boxed, Clock};
 use http::{Request, Response};
-use http_body::Body;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
-use hyper::service::service_fn;
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::conn::auto::{Builder, Connection};
 use hyper_util::server::graceful::GracefulConnection;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use crate::accepted_stream::AcceptedStream;
 use crate::activity::Activity;
 use crate::shutdown::{ShutdownPhase, reached};
 use crate::transport::{ConnectionFlags, Transport};
@@ -58,6 +59,35 @@ pub struct ConnectionLimits {
     pub header_list_bytes: u32,
 }
 
+/// The body of a response on its way out.
+pub type ServedBody = UnsyncBoxBody<Bytes, io::Error>;
+
+/// Answers one request of a connection. It is a pointer, like the body, so that hyper and h2 are compiled here, once for
+/// all listeners.
+pub type Responder = Box<dyn Fn(Request<Incoming>) -> Responding + Send + Sync>;
+
+/// A response on its way.
+pub type Responding = Boxed<'static, Result<Response<ServedBody>, Infallible>>;
+
+/// A [`Responder`] as hyper calls it. It has a name, and so has the connection: the compiler could not tell otherwise
+/// that its future may move between threads.
+struct Responses(Responder);
+
+impl Service<Request<Incoming>> for Responses {
+    type Response = Response<ServedBody>;
+    type Error = Infallible;
+    type Future = Responding;
+
+    fn call(&self, request: Request<Incoming>) -> Responding {
+        (self.0)(request)
+    }
+}
+
+type HttpConnection<'a> = Connection<'a, TokioIo<Transport<AcceptedStream>>, Responses, TokioExecutor>;
+
+/// How a connection ended.
+type ConnectionEnd = Result<(), <HttpConnection<'static> as GracefulConnection>::Error>;
+
 /// What a connection and its service know of each other.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
@@ -88,41 +118,48 @@ impl ConnectionServer {
     }
 
     /// Serves one connection: `respond` answers each of its requests.
-    pub async fn serve<IO, F, B>(
+    pub fn serve(
         &self,
-        io: IO,
+        stream: impl Into<AcceptedStream>,
         observed: Observed,
         protocol: Protocol,
-        respond: impl Fn(Request<Incoming>) -> F + Send + Sync + 'static,
-    ) where
-        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        F: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
-        B: Body + Send + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
+        respond: Responder,
+    ) -> Boxed<'_, ()> {
+        self.serve_stream(stream.into(), observed, protocol, respond)
+    }
+
+    fn serve_stream(
+        &self,
+        stream: AcceptedStream,
+        observed: Observed,
+        protocol: Protocol,
+        respond: Responder,
+    ) -> Boxed<'_, ()> {
         let Observed { flags, activity } = observed;
         let head = (protocol != Protocol::Http2).then_some(self.limits.head);
         let transport =
-            Transport::new(io, Arc::clone(&self.clock), Arc::clone(&flags), head, self.limits.write);
+            Transport::new(stream, Arc::clone(&self.clock), Arc::clone(&flags), head, self.limits.write);
         let http = match protocol {
             Protocol::Http1 => self.http.clone().http1_only(),
             Protocol::Http2 => self.http.clone().http2_only(),
             Protocol::Either => self.http.clone(),
         };
-        let connection = std::pin::pin!(http.serve_connection(TokioIo::new(transport), service_fn(respond)));
         let state = ConnectionState { flags, activity, has_goaway: protocol == Protocol::Http2 };
-        if let Err(error) = self.run(connection, &state).await {
-            tracing::debug!(%error, "a connection broke");
-        }
+        Box::pin(async move {
+            let connection = http.serve_connection(TokioIo::new(transport), Responses(respond));
+            let connection = std::pin::pin!(connection);
+            if let Err(error) = self.run(connection, &state).await {
+                tracing::debug!(%error, "a connection broke");
+            }
+        })
     }
 
     /// Runs a connection to its own end, or to the end set by the idle limit or a shutdown.
-    async fn run<C: GracefulConnection>(
+    async fn run(
         &self,
-        mut connection: Pin<&mut C>,
+        mut connection: Pin<&mut HttpConnection<'_>>,
         state: &ConnectionState,
-    ) -> Result<(), C::Error> {
+    ) -> ConnectionEnd {
         tokio::select! {
             result = connection.as_mut() => return result,
             () = state.idle_for(&*self.clock, self.limits.idle) => {}
@@ -147,11 +184,11 @@ impl ConnectionServer {
     /// Told to shut down between two requests, hyper closes an HTTP/1 connection at once, even if the next
     /// request is half here or on its way. So hyper is told only once nothing has come for a while. Responses
     /// sent meanwhile carry `Connection: close`.
-    async fn run_lame_duck<C: GracefulConnection>(
+    async fn run_lame_duck(
         &self,
-        mut connection: Pin<&mut C>,
+        mut connection: Pin<&mut HttpConnection<'_>>,
         state: &ConnectionState,
-    ) -> Option<Result<(), C::Error>> {
+    ) -> Option<ConnectionEnd> {
         let before = state.activity.progress();
         if state.has_goaway && before > 0 {
             connection.as_mut().graceful_shutdown();

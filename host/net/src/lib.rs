@@ -9,6 +9,7 @@
 //! accepted stream -> Handshakes (certificates, limits) -> Transport (timers, framing) -> hyper -> the listener's own service
 //! ```
 
+mod accepted_stream;
 mod activity;
 mod connection;
 mod framing;
@@ -17,8 +18,11 @@ mod shutdown;
 mod tls;
 mod transport;
 
+pub use accepted_stream::AcceptedStream;
 pub use activity::{Activity, RequestActivity};
-pub use connection::{ConnectionLimits, ConnectionServer, Observed, Protocol};
+pub use connection::{
+    ConnectionLimits, ConnectionServer, Observed, Protocol, Responder, Responding, ServedBody,
+};
 pub use reachable::reachable;
 pub use shutdown::{ShutdownPhase, reached};
 pub use tls::{

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gatehouse_model::{Boxed, Clock};
 use gatehouse_net::{
     Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
-    ShutdownPhase, reached,
+    Responding, ShutdownPhase, reached,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -174,10 +174,10 @@ impl Shared {
         };
         let (observed, entry) = (Observed::default(), Arc::new(entry));
         let (handler, of_requests) = (Arc::clone(&self.handler), observed.clone());
-        let respond = move |request| {
+        let respond = Box::new(move |request| -> Responding {
             let (handler, entry, observed) = (Arc::clone(&handler), Arc::clone(&entry), of_requests.clone());
-            async move { Ok(handler.respond(request, &entry, address, &observed).await) }
-        };
+            Box::pin(async move { Ok(handler.respond(request, &entry, address, &observed).await) })
+        });
         let serving = async {
             let Some(handshakes) = &self.handshakes else {
                 return self.server.serve(stream, observed, Protocol::Http1, respond).await;

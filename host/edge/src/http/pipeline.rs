@@ -4,7 +4,6 @@
 //! Owns the order of these steps and what every response carries (request ids, the connection's fate, the
 //! access record). Never knows an endpoint's shape (`endpoints`) or a status code of an error (`errors`).
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -73,11 +72,7 @@ impl Pipeline {
     }
 
     /// Responds to one request. Never fails: an error is a response too.
-    pub(crate) async fn respond(
-        &self,
-        request: Request<Incoming>,
-        peer: &Peer,
-    ) -> Result<Response<LoggedBody>, Infallible> {
+    pub(crate) async fn respond(&self, request: Request<Incoming>, peer: &Peer) -> Response<LoggedBody> {
         let (parts, incoming) = request.into_parts();
         let clock = &*self.context.clock;
         let id = RequestId::new(clock.now(), &*self.context.seed);
@@ -88,7 +83,7 @@ impl Pipeline {
         record.received = body.received();
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _| self.of_connection(response, &parts, peer, reusable);
-        Ok(self.complete(result, Form::of(parts.uri.path()), record, of_connection))
+        self.complete(result, Form::of(parts.uri.path()), record, of_connection)
     }
 
     /// The end of every request, wherever it came from: a refusal becomes a response, which gets what every response has,

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::metric;
-use gatehouse_net::{Certificates, ConnectionServer, Handshakes, Observed, Protocol, ShutdownPhase, reached};
-use tokio::io::{AsyncRead, AsyncWrite};
+use gatehouse_net::{
+    AcceptedStream, Certificates, ConnectionServer, Handshakes, Observed, Protocol, Responding, ServedBody,
+    ShutdownPhase, reached,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -128,17 +130,20 @@ impl Listeners {
         }
     }
 
-    async fn serve_http<IO>(&self, io: IO, ip: IpAddr, scheme: &'static str, protocol: Protocol)
-    where
-        IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    async fn serve_http(
+        &self,
+        stream: impl Into<AcceptedStream>,
+        ip: IpAddr,
+        scheme: &'static str,
+        protocol: Protocol,
+    ) {
         let observed = Observed::default();
         let (pipeline, peer) =
             (Arc::clone(&self.pipeline), Arc::new(Peer { address: ip, scheme, observed: observed.clone() }));
-        let respond = move |request| {
+        let respond = Box::new(move |request| -> Responding {
             let (pipeline, peer) = (Arc::clone(&pipeline), Arc::clone(&peer));
-            async move { pipeline.respond(request, &peer).await }
-        };
-        self.connections.serve(io, observed, protocol, respond).await;
+            Box::pin(async move { Ok(pipeline.respond(request, &peer).await.map(ServedBody::new)) })
+        });
+        self.connections.serve(stream, observed, protocol, respond).await;
     }
 }
