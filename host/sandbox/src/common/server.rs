@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 use std::net::Ipv4Addr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,12 +63,17 @@ impl Listener {
     }
 
     /// Serves until the future is dropped, which also drops every open connection.
-    pub(crate) async fn serve<H: Handler>(self, handler: Arc<H>) {
+    pub(crate) fn serve<H: Handler>(self, handler: Arc<H>) -> impl Future<Output = ()> + Send {
+        let answer: Answer = Arc::new(move |request| Box::pin(Arc::clone(&handler).handle(request)));
+        self.serve_all(answer)
+    }
+
+    async fn serve_all(self, answer: Answer) {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                    Ok((stream, _)) => { connections.spawn(serve_connection(stream, Arc::clone(&handler))); }
+                    Ok((stream, _)) => { connections.spawn(serve_connection(stream, Arc::clone(&answer))); }
                     Err(error) => {
                         tracing::warn!(origin = %self.origin, %error, "sandbox could not accept a connection");
                         clock::pause(Duration::from_millis(50)).await;
@@ -79,13 +85,17 @@ impl Listener {
     }
 }
 
+/// A handler of any kind: one server is compiled for all of them.
+type Answer = Arc<dyn Fn(Request<Incoming>) -> Answering + Send + Sync>;
+type Answering = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
+
 /// One connection, from its first request to its last.
-async fn serve_connection<H: Handler>(stream: TcpStream, handler: Arc<H>) {
+async fn serve_connection(stream: TcpStream, answer: Answer) {
     let connection = Connection::new(stream);
     let reset_switch = connection.reset_switch();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(reset_switch.clone());
-        Arc::clone(&handler).handle(request)
+        answer(request)
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
