@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use gatehouse_model::TaskId;
+use gatehouse_model::{Boxed, TaskId};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, StorageBackend};
@@ -280,13 +280,15 @@ impl Store {
 
     /// Runs a read of many rows on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
     /// [`Store::with_writer`] has no threads: there it runs in place.
-    pub(crate) async fn off_worker<T: Send + 'static>(
+    pub(crate) fn off_worker<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let Some(long_reads) = &self.shared.long_reads else { return work() };
-        let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
-        tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
+    ) -> Boxed<'_, Result<T, StoreError>> {
+        Box::pin(async move {
+            let Some(long_reads) = &self.shared.long_reads else { return work() };
+            let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
+            tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
+        })
     }
 
     /// Ends when the store has failed, with the reason. The process must then stop.

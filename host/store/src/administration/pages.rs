@@ -5,7 +5,7 @@
 
 use std::ops::{Bound, Range};
 
-use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
+use gatehouse_model::{Boxed, Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
@@ -87,34 +87,34 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_customers(
+    pub fn list_customers(
         &self,
         after: Option<CustomerId>,
         limit: usize,
-    ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<Customer, CustomerId>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(layout::CUSTOMERS)?;
             customers(&rows, after.as_ref(), limit, |_, row| decode("accounts", row).map(Some))
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// A page of the customers that have no credit, by id, after the one of id `after`. Reads these alone.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn customers_without_credit(
+    pub fn customers_without_credit(
         &self,
         after: Option<CustomerId>,
         limit: usize,
-    ) -> Result<RowPage<Customer, CustomerId>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<Customer, CustomerId>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
             customers(&list, after.as_ref(), limit, |id, ()| find("accounts", &rows, id))
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// How many customers have no credit. Reads no row.
@@ -129,12 +129,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_keys(
+    pub fn list_keys(
         &self,
         query: KeyQuery,
         after: Option<KeyId>,
         limit: usize,
-    ) -> Result<RowPage<Key, KeyId>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<Key, KeyId>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::KEYS)?;
@@ -154,19 +154,19 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_audit(
+    pub fn list_audit(
         &self,
         query: AuditQuery,
         before: Option<u64>,
         limit: usize,
-    ) -> Result<RowPage<(u64, AuditRecord), u64>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<(u64, AuditRecord), u64>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::AUDIT)?;
@@ -189,20 +189,20 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// How many lines of the audit record lie in the range of time of `query`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, StoreError> {
+    pub fn audit_span(&self, query: AuditQuery) -> Boxed<'_, Result<u64, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let span = span(&txn.open_table(layout::AUDIT)?, &query)?;
             Ok(span.end.saturating_sub(span.start))
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// The ledger row of that number.

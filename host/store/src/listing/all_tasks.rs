@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{Boxed, CustomerId, KeyId, Status, Task, TaskId, UnixMs};
 use redb::{ReadOnlyTable, ReadTransaction, TableError};
 
 use crate::error::StoreError;
@@ -75,9 +75,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_all_tasks(&self, query: AllTasksQuery) -> Result<AllTasksPage, StoreError> {
+    pub fn list_all_tasks(&self, query: AllTasksQuery) -> Boxed<'_, Result<AllTasksPage, StoreError>> {
         let store = self.clone();
-        self.off_worker(move || store.read(|txn| page(txn, &query))).await
+        self.off_worker(move || store.read(|txn| page(txn, &query)))
     }
 }
 

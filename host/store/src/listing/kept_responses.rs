@@ -1,6 +1,6 @@
 //! Reads of kept responses, for their owner alone. Rows and look-up tables are written in `responses`.
 
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_model::{Boxed, CustomerId, UnixMs};
 use gatehouse_tasks::ResponseRecord;
 use redb::ReadTransaction;
 
@@ -17,41 +17,41 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn conversation(
+    pub fn conversation(
         &self,
         customer: &CustomerId,
         id: &str,
         now: UnixMs,
         limit: usize,
-    ) -> Result<Option<Vec<ResponseRecord>>, StoreError> {
+    ) -> Boxed<'_, Result<Option<Vec<ResponseRecord>>, StoreError>> {
         let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
-        self.off_worker(move || store.read(|txn| conversation_in(txn, &customer, id, now, limit))).await
+        self.off_worker(move || store.read(|txn| conversation_in(txn, &customer, id, now, limit)))
     }
 
     /// A customer's kept response; `None` once it has expired at `now`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn response(
+    pub fn response(
         &self,
         customer: &CustomerId,
         id: &str,
         now: UnixMs,
-    ) -> Result<Option<ResponseRecord>, StoreError> {
+    ) -> Boxed<'_, Result<Option<ResponseRecord>, StoreError>> {
         let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
-        self.off_worker(move || store.read(|txn| live(txn, &customer, &id, now))).await
+        self.off_worker(move || store.read(|txn| live(txn, &customer, &id, now)))
     }
 
     /// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn responses_with_items(
+    pub fn responses_with_items(
         &self,
         customer: &CustomerId,
         items: Vec<String>,
         now: UnixMs,
-    ) -> Result<Vec<Option<ResponseRecord>>, StoreError> {
+    ) -> Boxed<'_, Result<Vec<Option<ResponseRecord>>, StoreError>> {
         let (store, customer) = (self.clone(), customer.clone());
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::RESPONSE_ITEMS)?;
@@ -65,7 +65,7 @@ impl Store {
             }
             Ok(found)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 }
 

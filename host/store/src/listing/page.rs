@@ -7,7 +7,7 @@
 use std::collections::BinaryHeap;
 use std::ops::Bound;
 
-use gatehouse_model::{CustomerId, Status, Task, TaskId};
+use gatehouse_model::{Boxed, CustomerId, Status, Task, TaskId};
 use redb::{Range, ReadOnlyTable, ReadTransaction};
 
 use crate::error::StoreError;
@@ -44,9 +44,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_tasks(&self, customer: &CustomerId, query: TaskQuery) -> Result<TaskPage, StoreError> {
+    pub fn list_tasks(
+        &self,
+        customer: &CustomerId,
+        query: TaskQuery,
+    ) -> Boxed<'_, Result<TaskPage, StoreError>> {
         let (store, customer) = (self.clone(), customer.clone());
-        self.off_worker(move || store.read(|txn| page(txn, &customer, &query))).await
+        self.off_worker(move || store.read(|txn| page(txn, &customer, &query)))
     }
 }
 

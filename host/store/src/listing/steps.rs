@@ -1,6 +1,6 @@
 //! Reads of a task's log.
 
-use gatehouse_model::TaskId;
+use gatehouse_model::{Boxed, TaskId};
 use gatehouse_tasks::StepRow;
 use redb::TableError;
 
@@ -14,9 +14,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn steps(&self, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
+    pub fn steps(&self, task: TaskId) -> Boxed<'_, Result<Vec<StepRow>, StoreError>> {
         let store = self.clone();
-        self.off_worker(move || store.steps_now(task)).await
+        self.off_worker(move || store.steps_now(task))
     }
 
     fn steps_now(&self, task: TaskId) -> Result<Vec<StepRow>, StoreError> {

@@ -1,6 +1,6 @@
 //! What operators read of them: a row by its number, or a page, newest first.
 
-use gatehouse_model::{Digest, UnixMs};
+use gatehouse_model::{Boxed, Digest, UnixMs};
 use gatehouse_tasks::{DeploymentRecord, Examination, PriceVersion};
 use redb::{ReadTransaction, ReadableTable as _, TableDefinition, TableHandle as _};
 use serde::de::DeserializeOwned;
@@ -52,14 +52,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_price_books(
+    pub fn list_price_books(
         &self,
         before: Option<u64>,
         limit: usize,
-    ) -> Result<RowPage<PriceVersionSummary, u64>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<PriceVersionSummary, u64>, StoreError>> {
         let store = self.clone();
         let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
-        self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take))).await
+        self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take)))
     }
 
     /// The report of a deployment.
@@ -74,16 +74,16 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_deployments(
+    pub fn list_deployments(
         &self,
         family: Option<String>,
         before: Option<u64>,
         limit: usize,
-    ) -> Result<RowPage<DeploymentRecord, u64>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<DeploymentRecord, u64>, StoreError>> {
         let store = self.clone();
         let take =
             move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
-        self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take))).await
+        self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take)))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Boxed, Credits, CustomerId, KeyId, UnixMs};
 use gatehouse_tasks::JournalEntry;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
@@ -63,9 +63,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn statement(&self, query: StatementQuery) -> Result<StatementPage, StoreError> {
+    pub fn statement(&self, query: StatementQuery) -> Boxed<'_, Result<StatementPage, StoreError>> {
         let store = self.clone();
-        self.off_worker(move || store.read(|txn| page(txn, &query))).await
+        self.off_worker(move || store.read(|txn| page(txn, &query)))
     }
 
     /// How many rows a statement has, its limit left out; no more than `max` are counted. Reads the index alone, on a
@@ -73,14 +73,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn count_statement(&self, query: StatementQuery, max: usize) -> Result<usize, StoreError> {
+    pub fn count_statement(&self, query: StatementQuery, max: usize) -> Boxed<'_, Result<usize, StoreError>> {
         let (store, query) = (self.clone(), StatementQuery { limit: max, ..query });
         let count = move |txn: &ReadTransaction| {
             let ledger = txn.open_table(layout::LEDGER)?;
             let mut page = StatementPage::default();
             Ok(shown(txn, &ledger, &query, &mut page)?.len().min(max))
         };
-        self.off_worker(move || store.read(count)).await
+        self.off_worker(move || store.read(count))
     }
 
     /// A customer's last ledger rows, newest first.

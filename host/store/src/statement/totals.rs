@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, Key, UnixMs};
+use gatehouse_model::{Boxed, Credits, Key, UnixMs};
 use gatehouse_tasks::UsageSums;
 use redb::ReadTransaction;
 
@@ -36,14 +36,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn statement_totals(
+    pub fn statement_totals(
         &self,
         of: StatementOf,
         days: Range<u32>,
         max_rows: usize,
-    ) -> Result<Option<StatementTotals>, StoreError> {
+    ) -> Boxed<'_, Result<Option<StatementTotals>, StoreError>> {
         let store = self.clone();
-        self.off_worker(move || store.read(|txn| totals(txn, of, &days, max_rows))).await
+        self.off_worker(move || store.read(|txn| totals(txn, of, &days, max_rows)))
     }
 }
 

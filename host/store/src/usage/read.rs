@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{CustomerId, KeyId};
+use gatehouse_model::{Boxed, CustomerId, KeyId};
 use gatehouse_tasks::UsageSums;
 use redb::{ReadOnlyTable, ReadTransaction};
 
@@ -106,9 +106,9 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::StoreError`].
-    pub async fn usage(&self, query: UsageQuery) -> Result<UsageRows, StoreError> {
+    pub fn usage(&self, query: UsageQuery) -> Boxed<'_, Result<UsageRows, StoreError>> {
         let store = self.clone();
-        self.off_worker(move || store.read(|txn| read(txn, &query))).await
+        self.off_worker(move || store.read(|txn| read(txn, &query)))
     }
 }
 

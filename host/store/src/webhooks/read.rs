@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{Boxed, CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
@@ -86,12 +86,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_webhooks(
+    pub fn list_webhooks(
         &self,
         customer: Option<CustomerId>,
         after: Option<WebhookId>,
         limit: usize,
-    ) -> Result<RowPage<WebhookEndpoint, WebhookId>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<WebhookEndpoint, WebhookId>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(WEBHOOKS)?;
@@ -124,14 +124,14 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// Webhooks that do not reach their receiver, by id; the first `limit` of them. Reads these alone.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, StoreError> {
+    pub fn troubled_webhooks(&self, limit: usize) -> Boxed<'_, Result<Vec<WebhookEndpoint>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
@@ -141,7 +141,7 @@ impl Store {
             }
             Ok(found)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 
     /// How many webhooks do not reach their receiver. Reads no row.
@@ -156,12 +156,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_deliveries(
+    pub fn list_deliveries(
         &self,
         query: DeliveryQuery,
         before: Option<DeliveryId>,
         limit: usize,
-    ) -> Result<RowPage<WebhookDelivery, DeliveryId>, StoreError> {
+    ) -> Boxed<'_, Result<RowPage<WebhookDelivery, DeliveryId>, StoreError>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
@@ -181,6 +181,6 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read)).await
+        self.off_worker(move || store.read(read))
     }
 }
