@@ -10,8 +10,8 @@ use std::io;
 use gatehouse_model::metric;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde::Deserialize;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -50,8 +50,8 @@ impl LogConfig {
     ///
     /// # Errors
     /// A `level` that is not a filter.
-    pub(crate) fn filter(&self) -> Result<EnvFilter, ParseError> {
-        EnvFilter::builder().parse(&self.level)
+    pub(crate) fn filter(&self) -> Result<Targets, ParseError> {
+        self.level.parse()
     }
 }
 
@@ -60,13 +60,14 @@ impl LogConfig {
 /// # Errors
 /// A `level` that is not a filter.
 pub(crate) fn start_logs(config: &LogConfig) -> Result<(), ParseError> {
-    let logs = tracing_subscriber::fmt().with_env_filter(config.filter()?).with_writer(io::stderr);
+    let wanted = tracing_subscriber::registry().with(config.filter()?).with(KeepLines);
+    let lines = fmt::layer().with_writer(io::stderr);
     let installed = match config.format {
         LogFormat::Text => {
             let ansi = io::IsTerminal::is_terminal(&io::stderr());
-            logs.with_ansi(ansi).finish().with(KeepLines).try_init()
+            wanted.with(lines.with_ansi(ansi)).try_init()
         }
-        LogFormat::Json => logs.json().flatten_event(true).finish().with(KeepLines).try_init(),
+        LogFormat::Json => wanted.with(lines.json().flatten_event(true)).try_init(),
     };
     drop(installed);
     Ok(())
