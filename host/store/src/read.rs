@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
+use gatehouse_model::{Boxed, Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
 use gatehouse_tasks::{IdempotencyRecord, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
@@ -12,6 +12,9 @@ use crate::layout;
 use crate::row::decode;
 use crate::store::Store;
 use crate::tables::{find, rows, task_in};
+
+/// A read of many rows, on a thread for such reads. Its code is compiled here, not in every crate that awaits it.
+pub type LongRead<'a, T> = Boxed<'a, Result<T, StoreError>>;
 
 /// Rows read under one snapshot.
 const PIECE: usize = 512;

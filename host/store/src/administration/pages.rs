@@ -5,12 +5,13 @@
 
 use std::ops::{Bound, Range};
 
-use gatehouse_model::{Boxed, Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
+use gatehouse_model::{Customer, CustomerId, Key, KeyId, TaskId, UnixMs};
 use gatehouse_tasks::{AuditRecord, JournalEntry};
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
 use crate::layout;
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::store::Store;
 use crate::tables::find;
@@ -91,7 +92,7 @@ impl Store {
         &self,
         after: Option<CustomerId>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<Customer, CustomerId>, StoreError>> {
+    ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(layout::CUSTOMERS)?;
@@ -108,7 +109,7 @@ impl Store {
         &self,
         after: Option<CustomerId>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<Customer, CustomerId>, StoreError>> {
+    ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
@@ -134,7 +135,7 @@ impl Store {
         query: KeyQuery,
         after: Option<KeyId>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<Key, KeyId>, StoreError>> {
+    ) -> LongRead<'_, RowPage<Key, KeyId>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::KEYS)?;
@@ -166,7 +167,7 @@ impl Store {
         query: AuditQuery,
         before: Option<u64>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<(u64, AuditRecord), u64>, StoreError>> {
+    ) -> LongRead<'_, RowPage<(u64, AuditRecord), u64>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::AUDIT)?;
@@ -196,7 +197,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn audit_span(&self, query: AuditQuery) -> Boxed<'_, Result<u64, StoreError>> {
+    pub fn audit_span(&self, query: AuditQuery) -> LongRead<'_, u64> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let span = span(&txn.open_table(layout::AUDIT)?, &query)?;

@@ -8,13 +8,14 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Boxed, CustomerId, KeyId, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId, UnixMs};
 use redb::{ReadOnlyTable, ReadTransaction, TableError};
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey, Row};
 use crate::listing::page::{TaskQuery, lists_of};
 use crate::listing::task_index::{ALL, AMBIGUOUS, BY_FAMILY, BY_KEY, BY_STATUS};
+use crate::read::LongRead;
 use crate::store::Store;
 use crate::tables::task_in;
 
@@ -75,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn list_all_tasks(&self, query: AllTasksQuery) -> Boxed<'_, Result<AllTasksPage, StoreError>> {
+    pub fn list_all_tasks(&self, query: AllTasksQuery) -> LongRead<'_, AllTasksPage> {
         let store = self.clone();
         self.off_worker(move || store.read(|txn| page(txn, &query)))
     }

@@ -1,11 +1,12 @@
 //! Reads of kept responses, for their owner alone. Rows and look-up tables are written in `responses`.
 
-use gatehouse_model::{Boxed, CustomerId, UnixMs};
+use gatehouse_model::{CustomerId, UnixMs};
 use gatehouse_tasks::ResponseRecord;
 use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout;
+use crate::read::LongRead;
 use crate::store::Store;
 use crate::tables::find;
 
@@ -23,7 +24,7 @@ impl Store {
         id: &str,
         now: UnixMs,
         limit: usize,
-    ) -> Boxed<'_, Result<Option<Vec<ResponseRecord>>, StoreError>> {
+    ) -> LongRead<'_, Option<Vec<ResponseRecord>>> {
         let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
         self.off_worker(move || store.read(|txn| conversation_in(txn, &customer, id, now, limit)))
     }
@@ -37,7 +38,7 @@ impl Store {
         customer: &CustomerId,
         id: &str,
         now: UnixMs,
-    ) -> Boxed<'_, Result<Option<ResponseRecord>, StoreError>> {
+    ) -> LongRead<'_, Option<ResponseRecord>> {
         let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
         self.off_worker(move || store.read(|txn| live(txn, &customer, &id, now)))
     }
@@ -51,7 +52,7 @@ impl Store {
         customer: &CustomerId,
         items: Vec<String>,
         now: UnixMs,
-    ) -> Boxed<'_, Result<Vec<Option<ResponseRecord>>, StoreError>> {
+    ) -> LongRead<'_, Vec<Option<ResponseRecord>>> {
         let (store, customer) = (self.clone(), customer.clone());
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::RESPONSE_ITEMS)?;

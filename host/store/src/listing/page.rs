@@ -7,11 +7,12 @@
 use std::collections::BinaryHeap;
 use std::ops::Bound;
 
-use gatehouse_model::{Boxed, CustomerId, Status, Task, TaskId};
+use gatehouse_model::{CustomerId, Status, Task, TaskId};
 use redb::{Range, ReadOnlyTable, ReadTransaction};
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey};
+use crate::read::LongRead;
 use crate::store::Store;
 use crate::tables::task_in;
 
@@ -44,11 +45,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn list_tasks(
-        &self,
-        customer: &CustomerId,
-        query: TaskQuery,
-    ) -> Boxed<'_, Result<TaskPage, StoreError>> {
+    pub fn list_tasks(&self, customer: &CustomerId, query: TaskQuery) -> LongRead<'_, TaskPage> {
         let (store, customer) = (self.clone(), customer.clone());
         self.off_worker(move || store.read(|txn| page(txn, &customer, &query)))
     }

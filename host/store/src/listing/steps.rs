@@ -1,11 +1,12 @@
 //! Reads of a task's log.
 
-use gatehouse_model::{Boxed, TaskId};
+use gatehouse_model::TaskId;
 use gatehouse_tasks::StepRow;
 use redb::TableError;
 
 use crate::error::StoreError;
 use crate::layout::Day;
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::store::Store;
 
@@ -14,7 +15,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn steps(&self, task: TaskId) -> Boxed<'_, Result<Vec<StepRow>, StoreError>> {
+    pub fn steps(&self, task: TaskId) -> LongRead<'_, Vec<StepRow>> {
         let store = self.clone();
         self.off_worker(move || store.steps_now(task))
     }

@@ -1,6 +1,6 @@
 //! What operators read of them: a row by its number, or a page, newest first.
 
-use gatehouse_model::{Boxed, Digest, UnixMs};
+use gatehouse_model::{Digest, UnixMs};
 use gatehouse_tasks::{DeploymentRecord, Examination, PriceVersion};
 use redb::{ReadTransaction, ReadableTable as _, TableDefinition, TableHandle as _};
 use serde::de::DeserializeOwned;
@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::administration::pages::{MAX_ROWS_READ, RowPage};
 use crate::error::StoreError;
 use crate::layout::{DEPLOYMENTS, PRICE_BOOKS, Row};
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::store::Store;
 use crate::tables::find;
@@ -56,7 +57,7 @@ impl Store {
         &self,
         before: Option<u64>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<PriceVersionSummary, u64>, StoreError>> {
+    ) -> LongRead<'_, RowPage<PriceVersionSummary, u64>> {
         let store = self.clone();
         let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
         self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take)))
@@ -79,7 +80,7 @@ impl Store {
         family: Option<String>,
         before: Option<u64>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<DeploymentRecord, u64>, StoreError>> {
+    ) -> LongRead<'_, RowPage<DeploymentRecord, u64>> {
         let store = self.clone();
         let take =
             move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);

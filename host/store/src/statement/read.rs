@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Boxed, Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
 use gatehouse_tasks::JournalEntry;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
 use crate::layout::{self, CUSTOMER_ROWS, KEY_ROWS, Row};
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::statement::write::Listed;
 use crate::store::Store;
@@ -63,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn statement(&self, query: StatementQuery) -> Boxed<'_, Result<StatementPage, StoreError>> {
+    pub fn statement(&self, query: StatementQuery) -> LongRead<'_, StatementPage> {
         let store = self.clone();
         self.off_worker(move || store.read(|txn| page(txn, &query)))
     }
@@ -73,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_statement(&self, query: StatementQuery, max: usize) -> Boxed<'_, Result<usize, StoreError>> {
+    pub fn count_statement(&self, query: StatementQuery, max: usize) -> LongRead<'_, usize> {
         let (store, query) = (self.clone(), StatementQuery { limit: max, ..query });
         let count = move |txn: &ReadTransaction| {
             let ledger = txn.open_table(layout::LEDGER)?;

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Boxed, Credits, Key, UnixMs};
+use gatehouse_model::{Credits, Key, UnixMs};
 use gatehouse_tasks::UsageSums;
 use redb::ReadTransaction;
 
 use crate::error::StoreError;
 use crate::layout::{DEPOSIT_DAYS, KEYS, USAGE_DAYS};
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::statement::deposits::{Paid, plus};
 use crate::statement::read::{StatementOf, StatementQuery, last_balance};
@@ -41,7 +42,7 @@ impl Store {
         of: StatementOf,
         days: Range<u32>,
         max_rows: usize,
-    ) -> Boxed<'_, Result<Option<StatementTotals>, StoreError>> {
+    ) -> LongRead<'_, Option<StatementTotals>> {
         let store = self.clone();
         self.off_worker(move || store.read(|txn| totals(txn, of, &days, max_rows)))
     }

@@ -5,12 +5,13 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Boxed, CustomerId, KeyId};
+use gatehouse_model::{CustomerId, KeyId};
 use gatehouse_tasks::UsageSums;
 use redb::{ReadOnlyTable, ReadTransaction};
 
 use crate::error::StoreError;
 use crate::layout::{self, Row, UsageHours, UsageRowKey};
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::store::Store;
 
@@ -106,7 +107,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::StoreError`].
-    pub fn usage(&self, query: UsageQuery) -> Boxed<'_, Result<UsageRows, StoreError>> {
+    pub fn usage(&self, query: UsageQuery) -> LongRead<'_, UsageRows> {
         let store = self.clone();
         self.off_worker(move || store.read(|txn| read(txn, &query)))
     }

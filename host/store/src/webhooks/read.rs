@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use gatehouse_model::{Boxed, CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
 
@@ -13,6 +13,7 @@ use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
     WEBHOOK_OWNERS, WEBHOOKS,
 };
+use crate::read::LongRead;
 use crate::row::decode;
 use crate::store::Store;
 use crate::tables::find;
@@ -91,7 +92,7 @@ impl Store {
         customer: Option<CustomerId>,
         after: Option<WebhookId>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<WebhookEndpoint, WebhookId>, StoreError>> {
+    ) -> LongRead<'_, RowPage<WebhookEndpoint, WebhookId>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(WEBHOOKS)?;
@@ -131,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn troubled_webhooks(&self, limit: usize) -> Boxed<'_, Result<Vec<WebhookEndpoint>, StoreError>> {
+    pub fn troubled_webhooks(&self, limit: usize) -> LongRead<'_, Vec<WebhookEndpoint>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
@@ -161,7 +162,7 @@ impl Store {
         query: DeliveryQuery,
         before: Option<DeliveryId>,
         limit: usize,
-    ) -> Boxed<'_, Result<RowPage<WebhookDelivery, DeliveryId>, StoreError>> {
+    ) -> LongRead<'_, RowPage<WebhookDelivery, DeliveryId>> {
         let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
