@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use gatehouse_media::InputError;
-use gatehouse_model::Media;
+use gatehouse_model::{Boxed, Media};
 
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -12,12 +12,14 @@ impl Driver {
     ///
     /// # Errors
     /// [`SubmitError::Invalid`] for a file that is empty, too large or of no known kind; [`SubmitError::DiskFull`].
-    pub async fn keep_input(&self, bytes: &Bytes) -> Result<Media, SubmitError> {
-        self.state.check_disks()?;
-        self.state.media.keep_input(bytes).await.map_err(|error| match error {
-            InputError::Store(error) if error.is_disk_full() => SubmitError::DiskFull("media"),
-            InputError::Store(error) => SubmitError::Internal(error.to_string()),
-            wrong => SubmitError::Invalid { field: None, message: wrong.to_string() },
+    pub fn keep_input<'a>(&'a self, bytes: &'a Bytes) -> Boxed<'a, Result<Media, SubmitError>> {
+        Box::pin(async {
+            self.state.check_disks()?;
+            self.state.media.keep_input(bytes).await.map_err(|error| match error {
+                InputError::Store(error) if error.is_disk_full() => SubmitError::DiskFull("media"),
+                InputError::Store(error) => SubmitError::Internal(error.to_string()),
+                wrong => SubmitError::Invalid { field: None, message: wrong.to_string() },
+            })
         })
     }
 
@@ -29,13 +31,12 @@ impl Driver {
 
     /// Type and bytes of the file behind a link of this gateway; `None` for another link, one that has ended, and a file that
     /// is too large to be embedded in a request.
-    pub async fn linked_file(&self, link: &str) -> Option<(&'static str, Bytes)> {
-        match self.state.media.linked_file(link).await {
-            Ok(found) => found,
-            Err(error) => {
+    pub fn linked_file<'a>(&'a self, link: &'a str) -> Boxed<'a, Option<(&'static str, Bytes)>> {
+        Box::pin(async {
+            self.state.media.linked_file(link).await.unwrap_or_else(|error| {
                 tracing::error!(%error, "a file behind a link of this gateway cannot be read");
                 None
-            }
-        }
+            })
+        })
     }
 }

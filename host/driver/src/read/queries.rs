@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
-use gatehouse_model::{Key, KeyDigest, Media, Task, TaskId, UnixMs};
+use gatehouse_model::{Boxed, Key, KeyDigest, Media, Task, TaskId, UnixMs};
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use gatehouse_upstream::QueueEstimate;
 use tokio::runtime::Handle;
@@ -156,22 +156,26 @@ impl Driver {
     ///
     /// # Errors
     /// Why the link is not served.
-    pub async fn media(
-        &self,
-        name: &str,
-        expires: &str,
-        signature: &str,
-        range: Option<&str>,
-    ) -> Result<MediaFile, MediaRefusal> {
-        self.state.media.open_link(name, expires, signature, range).await
+    pub fn media<'a>(
+        &'a self,
+        name: &'a str,
+        expires: &'a str,
+        signature: &'a str,
+        range: Option<&'a str>,
+    ) -> Boxed<'a, Result<MediaFile, MediaRefusal>> {
+        Box::pin(self.state.media.open_link(name, expires, signature, range))
     }
 
     /// A copied result, for an operator; `range` is a `Range` header.
     ///
     /// # Errors
     /// As for a link, which ends when the result does.
-    pub async fn result_file(&self, media: &Media, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {
-        self.state.media.open_result(media, range).await
+    pub fn result_file<'a>(
+        &'a self,
+        media: &'a Media,
+        range: Option<&'a str>,
+    ) -> Boxed<'a, Result<MediaFile, MediaRefusal>> {
+        Box::pin(self.state.media.open_result(media, range))
     }
 
     /// The model's own id, of a model that this gateway serves now under that id or alias.

@@ -3,7 +3,7 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Blame, Credits, Failure, FailureKind, Json, KeyId, Task, TaskView};
+use gatehouse_model::{Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, Task, TaskView};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -28,21 +28,28 @@ impl Driver {
 }
 
 impl DriverState {
-    async fn view(&self, key: &KeyId, task: &Task, surface: &str) -> Result<Json, ViewError> {
-        let Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) =
-            self.plugins.route(&task.family, &task.digest, task.state_version).await
-        else {
-            return Err(ViewError::Plugin(task.model.clone()));
-        };
-        if !version.about().offers.views {
-            return Err(ViewError::NotFound);
-        }
-        let context = self.context(task, &version);
-        let view = self.task_view(task);
-        let plugins = self.plugins.for_key(key);
-        plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
-            tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
-            ViewError::Plugin(task.model.clone())
+    fn view<'a>(
+        &'a self,
+        key: &'a KeyId,
+        task: &'a Task,
+        surface: &'a str,
+    ) -> Boxed<'a, Result<Json, ViewError>> {
+        Box::pin(async move {
+            let Ok(StepRoute::Run(version) | StepRoute::Migrate(version)) =
+                self.plugins.route(&task.family, &task.digest, task.state_version).await
+            else {
+                return Err(ViewError::Plugin(task.model.clone()));
+            };
+            if !version.about().offers.views {
+                return Err(ViewError::NotFound);
+            }
+            let context = self.context(task, &version);
+            let view = self.task_view(task);
+            let plugins = self.plugins.for_key(key);
+            plugins.view(&version, context, surface.to_owned(), view).await.map_err(|fault| {
+                tracing::error!(task = %task.id, family = task.family, %fault, "plugin fault in a view");
+                ViewError::Plugin(task.model.clone())
+            })
         })
     }
 

@@ -3,7 +3,9 @@
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
 //! is not cancelled here; the error tells the caller that it goes on.
 
-use gatehouse_model::{Action, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure, TaskId};
+use gatehouse_model::{
+    Action, Boxed, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure, TaskId,
+};
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 
@@ -21,8 +23,8 @@ impl Driver {
     ///
     /// # Errors
     /// [`CancelError`]; the task goes on.
-    pub async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
-        self.end_early(Some(key), id, "cancelled by the client", None).await
+    pub fn cancel<'a>(&'a self, key: &'a Key, id: TaskId) -> Boxed<'a, Result<Task, CancelError>> {
+        Box::pin(self.end_early(Some(key), id, "cancelled by the client", None))
     }
 
     /// The same for an operator, for any customer's task. The reason goes into the audit record, in the commit that ends the
@@ -30,9 +32,9 @@ impl Driver {
     ///
     /// # Errors
     /// [`CancelError`]; the task goes on.
-    pub async fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Result<Task, CancelError> {
+    pub fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Boxed<'_, Result<Task, CancelError>> {
         let audit = format!("cancelled by an operator: {reason}");
-        self.end_early(None, id, "cancelled by the operator of the gateway", Some(audit)).await
+        Box::pin(self.end_early(None, id, "cancelled by the operator of the gateway", Some(audit)))
     }
 
     async fn end_early(

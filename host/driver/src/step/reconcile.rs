@@ -5,7 +5,9 @@
 //! start goes on from the task's new phase.
 
 use bytes::Bytes;
-use gatehouse_model::{BlobId, Body, Event, Header, Phase, Reply, Status, Task, TaskId, UnixMs, metric};
+use gatehouse_model::{
+    BlobId, Body, Boxed, Event, Header, Phase, Reply, Status, Task, TaskId, UnixMs, metric,
+};
 use gatehouse_tasks::{Command, ExchangeRecord, Reconciliation};
 use serde::de::IgnoredAny;
 
@@ -58,31 +60,33 @@ impl Driver {
     ///
     /// # Errors
     /// [`RulingError`]; nothing changed. What the rules of tasks refuse comes with the commit.
-    pub async fn prepare_ruling(
+    pub fn prepare_ruling(
         &self,
         (id, revision): (TaskId, Option<u64>),
         ruling: CallRuling,
         reason: String,
-    ) -> Result<PreparedRuling, RulingError> {
-        let state = &self.state;
-        let task = state.store.task(id)?.ok_or(RulingError::NotFound)?;
-        let at = state.now();
-        let mut log = StepLog::default();
-        let ruling = match ruling {
-            CallRuling::Fail => Reconciliation::Fail,
-            CallRuling::Resend => Reconciliation::Resend,
-            CallRuling::Adopt { status, content_type, body } => {
-                self.adopted(&task, (status, content_type, body), &mut log).await?
-            }
-        };
-        let word = ruling.as_str();
-        log.decision(at, &format!("ruled by an operator: {word}: {reason}"));
-        let blobs = match &ruling {
-            Reconciliation::Adopt { blobs, .. } => blobs.clone(),
-            Reconciliation::Fail | Reconciliation::Resend => Vec::new(),
-        };
-        let command = Command::Reconcile { id, revision, ruling, reason, at };
-        Ok(PreparedRuling { task: id, word, blobs, command: log.logged(command, at) })
+    ) -> Boxed<'_, Result<PreparedRuling, RulingError>> {
+        Box::pin(async move {
+            let state = &self.state;
+            let task = state.store.task(id)?.ok_or(RulingError::NotFound)?;
+            let at = state.now();
+            let mut log = StepLog::default();
+            let ruling = match ruling {
+                CallRuling::Fail => Reconciliation::Fail,
+                CallRuling::Resend => Reconciliation::Resend,
+                CallRuling::Adopt { status, content_type, body } => {
+                    self.adopted(&task, (status, content_type, body), &mut log).await?
+                }
+            };
+            let word = ruling.as_str();
+            log.decision(at, &format!("ruled by an operator: {word}: {reason}"));
+            let blobs = match &ruling {
+                Reconciliation::Adopt { blobs, .. } => blobs.clone(),
+                Reconciliation::Fail | Reconciliation::Resend => Vec::new(),
+            };
+            let command = Command::Reconcile { id, revision, ruling, reason, at };
+            Ok(PreparedRuling { task: id, word, blobs, command: log.logged(command, at) })
+        })
     }
 
     /// Has the task go on after its ruling was committed, or forgets the ruling that was not.

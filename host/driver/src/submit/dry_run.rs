@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use gatehouse_media::NewBlob;
 use gatehouse_model::{
-    Accepted, Action, BlobId, Context, Credits, Event, Finding, Key, Phase, Probe, Status, Task, TaskFailure,
-    TaskId, UnixMs,
+    Accepted, Action, BlobId, Boxed, Context, Credits, Event, Finding, Key, Phase, Probe, Status, Task,
+    TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::Resolved;
 use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Quote, Rejection, check_funds};
@@ -34,12 +34,14 @@ impl Driver {
     ///
     /// # Errors
     /// [`SubmitError`], as for the submission itself.
-    pub async fn dry_run(&self, request: SubmitRequest) -> Result<DryRun, SubmitError> {
-        if self.state.has_reached(ShutdownState::Stopped) {
-            return Err(SubmitError::Draining);
-        }
-        let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
-        detached(body, Box::pin(async move { state.dry_run(request).await })).await
+    pub fn dry_run(&self, request: SubmitRequest) -> Boxed<'_, Result<DryRun, SubmitError>> {
+        Box::pin(async move {
+            if self.state.has_reached(ShutdownState::Stopped) {
+                return Err(SubmitError::Draining);
+            }
+            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+            detached(body, Box::pin(async move { state.dry_run(request).await })).await
+        })
     }
 }
 

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::DryRun;
-use gatehouse_model::{CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine};
+use gatehouse_model::{
+    Boxed, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine,
+};
 use gatehouse_net::Activity;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -71,24 +73,33 @@ impl LocalRequests {
     ///
     /// # Errors
     /// The refusal that a client would read; `path` is the field of a target that is no paid endpoint.
-    pub async fn price(
-        &self,
-        target: &str,
+    pub fn price<'a>(
+        &'a self,
+        target: &'a str,
         body: Bytes,
         customer: Option<CustomerId>,
-    ) -> Result<DryRun, LocalError> {
+    ) -> Boxed<'a, Result<DryRun, LocalError>> {
         let context = &self.0.context;
         let now = context.clock.now();
         let id = RequestId::new(now, &*context.seed);
         let customer = customer.unwrap_or_else(|| CustomerId::from(""));
         let digest = KeyDigest(Digest::of(b""));
         let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
-        Ok(price::price(context, target_route(target)?, (id, payer), body).await?)
+        Box::pin(async move { Ok(price::price(context, target_route(target)?, (id, payer), body).await?) })
     }
 
     /// Answers a request as `key`: its quota, models, rates and limits count, and it is charged. `base_url` begins the
     /// links in the answer.
-    pub async fn respond(
+    pub fn respond(
+        &self,
+        key: Arc<Key>,
+        request: Request<Bytes>,
+        base_url: String,
+    ) -> Boxed<'_, Response<UnsyncBoxBody<Bytes, io::Error>>> {
+        Box::pin(self.answer(key, request, base_url))
+    }
+
+    async fn answer(
         &self,
         key: Arc<Key>,
         request: Request<Bytes>,

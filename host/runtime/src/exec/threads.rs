@@ -143,12 +143,27 @@ impl Threads {
         family: &str,
         call: impl FnOnce() -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
-        let (sender, receiver) = bounded(1);
+        let answer = Arc::new(Mutex::new(None));
+        let filled = Arc::clone(&answer);
+        self.push_and_wait(
+            family,
+            Box::new(move || {
+                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(catch_panic(call));
+            }),
+        );
+        let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer.unwrap_or_else(|| Err(stopped()))
+    }
+
+    /// Returns when `call` has run, or never will. Of one type, so that the channel is compiled once and not for every answer.
+    fn push_and_wait(&self, family: &str, call: Box<dyn FnOnce() + Send>) {
+        let (ended, end) = bounded::<()>(1);
         let job = move |_| {
-            let _ = sender.send(catch_panic(call));
+            call();
+            drop(ended);
         };
         self.push(family, &Origin { customer: "".into(), kind: JobKind::Begun }, Box::new(job));
-        receiver.recv().unwrap_or_else(|_| Err(stopped()))
+        let _ = end.recv();
     }
 
     /// Calls of that family's begun work that wait for a thread.

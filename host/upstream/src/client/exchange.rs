@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, timeout_at};
 
@@ -63,13 +63,18 @@ pub(crate) async fn send(
 ) -> Result<Response<Incoming>, ExchangeError> {
     let connection = capture_connection(&mut request);
     let sent = || connection.connection_metadata().is_some();
-    match timeout_at(deadline, http.request(request)).await {
+    match timeout_at(deadline, begin(http, request)).await {
         Ok(Ok(response)) => Ok(response),
         Err(_) if sent() => Err(ExchangeError::Timeout),
         Err(_) => Err(ExchangeError::NoConnection("time was over before there was one".to_owned())),
         Ok(Err(error)) if error.is_connect() || !sent() => Err(not_sent(error)),
         Ok(Err(error)) => Err(ExchangeError::Broken(chain(&error))),
     }
+}
+
+/// Apart from [`send`], so that the client is compiled in this crate and not in every one that awaits it.
+fn begin(http: &Http, request: Request<Payload>) -> ResponseFuture {
+    http.request(request)
 }
 
 fn not_sent(error: hyper_util::client::legacy::Error) -> ExchangeError {
