@@ -82,15 +82,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn owned_names(
-        &self,
-        customer: &CustomerId,
-        names: &[impl AsRef<str>],
-    ) -> Result<Vec<Claim>, StoreError> {
+    pub fn owned_names(&self, customer: &CustomerId, names: &[String]) -> Result<Vec<Claim>, StoreError> {
         self.read(|txn| {
             let table = txn.open_table(layout::NAMES)?;
             let record = |name: &str| find::<_, NameRecord>("names", &table, (customer.0.as_str(), name));
-            let owned = names.iter().filter_map(|name| record(name.as_ref()).transpose());
+            let owned = names.iter().filter_map(|name| record(name).transpose());
             owned.map(|record| Ok(record?.claim)).collect()
         })
     }

@@ -18,7 +18,9 @@ impl Oracle {
     pub(super) fn check_names(&mut self, simulation: &Simulation, store: &Store) -> Result<(), String> {
         let mut found = BTreeMap::<String, CustomerId>::new();
         for owner in (0..CUSTOMERS.len()).map(customer) {
-            for claim in store.owned_names(&owner, &NAMES).map_err(|error| error.to_string())? {
+            for claim in
+                store.owned_names(&owner, &NAMES.map(str::to_owned)).map_err(|error| error.to_string())?
+            {
                 let private: Value = serde_json::from_str(&claim.private).unwrap_or_default();
                 let task = private["task"].as_str().and_then(|id| id.parse().ok());
                 let seen = task.and_then(|task| self.seen.get(&task));
