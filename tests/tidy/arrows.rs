@@ -14,7 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-files", &[]),
     ("gatehouse-schema", &[]),
     ("gatehouse-docs", &["gatehouse-schema"]),
-    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-model", "gatehouse-schema"]),
+    ("gatehouse-guest", &["gatehouse-model"]),
+    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-guest", "gatehouse-model", "gatehouse-schema"]),
     ("gatehouse-upstream", &["gatehouse-model"]),
     ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
@@ -86,8 +87,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Libraries with one owner: nobody else may name them as a dependency.
 const OWNERS: &[(&str, &[&str])] = &[
     ("redb", &["gatehouse-store"]),
-    ("wasmtime", &["gatehouse-runtime"]),
-    ("wasmtime-wasi", &["gatehouse-runtime"]),
+    ("wasmtime", &["gatehouse-guest", "gatehouse-runtime"]),
+    ("wasmtime-wasi", &["gatehouse-guest", "gatehouse-runtime"]),
     ("wit-bindgen", &["gatehouse-sdk", "gatehouse-fixture-puppet"]),
     ("object_store", &["gatehouse-media"]),
     ("clap", &["gatehouse", "gatehouse-bench"]),

@@ -1,4 +1,4 @@
-//! The plugin runtime: the only crate that knows wasmtime.
+//! The plugin runtime; but for what an instance is given (`guest`), the only crate that knows wasmtime.
 //!
 //! Owns the engine and its limits, the deployment of versions and their canary period, the registry of active
 //! families, the versions pinned by live tasks, and every call of a plugin: a fresh instance on a plugin thread, with

@@ -1,5 +1,6 @@
 //! One loaded version of a family, and its calls for tasks. Checks the size of each input and the rules of each answer.
 
+use gatehouse_guest::{Guest, LogSource};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,6 @@ use crate::abi_v1::exports::{Family, FamilyPre};
 use crate::abi_v1::{bulk, jobs, views};
 use crate::config::{Config, FamilyConfig};
 use crate::exec::answer_rules;
-use crate::exec::guest::Guest;
-use crate::exec::guest_log::LogSource;
 use crate::exec::instance::{CallSetup, call};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;

@@ -1,6 +1,7 @@
 //! A version's calls for text, and the instance behind one stream. Checks the size of each input and the rules of each
 //! answer. Never frames an event, never counts money.
 
+use gatehouse_guest::Guest;
 use std::sync::Arc;
 
 use gatehouse_model::{
@@ -12,7 +13,6 @@ use wasmtime::component::ResourceAny;
 use crate::abi_v1::exports::Family;
 use crate::abi_v1::text;
 use crate::exec::answer_rules;
-use crate::exec::guest::Guest;
 use crate::exec::instance::Instance;
 use crate::exec::instance_permits::InstancePermit;
 use crate::fault::Fault;

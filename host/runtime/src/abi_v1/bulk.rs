@@ -1,5 +1,6 @@
 //! The calls of the `bulk` interface.
 
+use gatehouse_guest::Guest;
 use gatehouse_model::{Call, Context, Reply};
 use wasmtime::Store;
 
@@ -7,7 +8,6 @@ use super::contract::bindings::gatehouse::family::upstream;
 use super::convert::Convert as _;
 use super::exports::{BulkExports, Family, missing};
 use super::lower;
-use crate::exec::guest::Guest;
 
 /// `bulk.merge`.
 pub(crate) fn merge(

@@ -1,10 +1,9 @@
 //! The contract itself: generated bindings, its name and version, and the linker entries for its imports.
 
+use gatehouse_guest::Guest;
 use std::str::FromStr;
 
 use wasmtime::component::{HasSelf, Linker};
-
-use crate::exec::guest::Guest;
 
 #[allow(missing_docs, unreachable_pub, unsafe_code, unused_qualifications, reason = "generated")]
 #[allow(clippy::all, reason = "generated")]

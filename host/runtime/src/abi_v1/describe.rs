@@ -1,5 +1,6 @@
 //! The call of the `manifest` interface, and the manifest as the model's type.
 
+use gatehouse_guest::Guest;
 use gatehouse_model::{About, Offers, SelfTest};
 use wasmtime::Store;
 
@@ -7,7 +8,6 @@ use super::contract::bindings::exports::gatehouse::family::manifest as wit;
 use super::convert::Convert as _;
 use super::exports::Family;
 use super::types;
-use crate::exec::guest::Guest;
 
 /// `manifest.describe`; the inner error names the part of the manifest that is not well-formed. `offers` are the
 /// component's exports.

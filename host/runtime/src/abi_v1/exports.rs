@@ -3,13 +3,13 @@
 //! The generated code would look up and type-check every function of the contract in every instance, which costs as
 //! much as the call itself.
 
+use gatehouse_guest::Guest;
 use gatehouse_model::Offers;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Engine, Store};
 
 use super::contract::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
 use super::contract::{MANIFEST, PACKAGE, supported_version};
-use crate::exec::guest::Guest;
 
 /// A linked component, and the functions of the contract it exports.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! The calls of the `jobs` interface.
 
+use gatehouse_guest::Guest;
 use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission};
 use wasmtime::Store;
 
@@ -8,7 +9,6 @@ use super::contract::bindings::gatehouse::family::types;
 use super::convert::Convert as _;
 use super::exports::Family;
 use super::lower;
-use crate::exec::guest::Guest;
 
 /// `jobs.submit`.
 pub(crate) fn submit(

@@ -1,8 +1,7 @@
 //! The `log` import.
 
 use super::contract::bindings::gatehouse::family::{log, parents, types, upstream};
-use crate::exec::guest::Guest;
-use crate::exec::guest_log::Level;
+use gatehouse_guest::{Guest, Level};
 
 impl log::Host for Guest {
     fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {

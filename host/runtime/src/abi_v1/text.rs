@@ -1,5 +1,6 @@
 //! The calls of the `text` interface.
 
+use gatehouse_guest::Guest;
 use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
@@ -9,7 +10,6 @@ use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
 use super::exports::Family;
 use super::lower;
-use crate::exec::guest::Guest;
 
 /// `text.prepare`.
 pub(crate) fn prepare(

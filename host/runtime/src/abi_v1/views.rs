@@ -1,5 +1,6 @@
 //! The call of the `views` interface.
 
+use gatehouse_guest::Guest;
 use gatehouse_model::{Context, Json, TaskView};
 use wasmtime::Store;
 
@@ -7,7 +8,6 @@ use super::contract::bindings::exports::gatehouse::family::views as wit;
 use super::convert::Convert as _;
 use super::exports::{Family, missing};
 use super::lower;
-use crate::exec::guest::Guest;
 
 /// `views.view`.
 pub(crate) fn view(

@@ -3,6 +3,7 @@
 //! Has an engine, a linker and one thread of its own, so that a plugin under verification takes no thread from those
 //! that serve. Never switches anything.
 
+use gatehouse_guest::{Guest, LogSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -22,8 +23,6 @@ use crate::deploy::stages::inspect::inspect;
 use crate::deploy::stages::link::{link, linker};
 use crate::deploy::stages::self_test::{SelfTestError, run_self_tests};
 use crate::exec::engine;
-use crate::exec::guest::Guest;
-use crate::exec::guest_log::LogSource;
 use crate::exec::instance::{CallSetup, call};
 use crate::exec::limits::Limits;
 use crate::exec::threads::Threads;

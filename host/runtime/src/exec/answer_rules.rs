@@ -3,6 +3,7 @@
 //! Only rules that need the answer and the manifest alone. Whether a URL lies inside a provider's origins, or a blob
 //! belongs to the task, is decided where calls are made.
 
+use gatehouse_guest::shorten;
 use std::time::Duration;
 
 use gatehouse_model::{
@@ -11,7 +12,6 @@ use gatehouse_model::{
 };
 use serde::de::IgnoredAny;
 
-use crate::exec::guest_log::shorten;
 use crate::exec::limits::Limits;
 use crate::fault::{BRIEF, Fault, STATE};
 

@@ -2,6 +2,7 @@
 //!
 //! Runs on the caller's thread, which must be outside any async runtime.
 
+use gatehouse_guest::{BlockedWait, Guest, LogSource, OutOfMemory};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +13,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::abi_v1::exports::{Family, FamilyPre};
 use crate::exec::engine::ticks;
-use crate::exec::guest::{Guest, OutOfMemory};
-use crate::exec::guest_log::LogSource;
 use crate::exec::limits::Limits;
-use crate::exec::wasi_linker::BlockedWait;
 use crate::fault::Fault;
 
 /// The limits and log fields of a call.
@@ -43,7 +41,7 @@ pub(crate) fn call<R>(
 fn new_store(pre: &FamilyPre, setup: CallSetup) -> Store<Guest> {
     let limits = setup.limits;
     metrics::counter!(metric::PLUGIN_INSTANCES, "family" => Arc::clone(&setup.source.family)).increment(1);
-    let mut store = Store::new(pre.engine(), Guest::new(setup.source, &limits));
+    let mut store = Store::new(pre.engine(), Guest::new(setup.source, &limits.of_guest()));
     store.limiter(|guest| guest);
     store.set_max_component_handles(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
     store.set_hostcall_fuel(limits.crossing());

@@ -3,7 +3,10 @@
 
 use std::num::NonZeroU32;
 
+use gatehouse_guest::GuestLimits;
 use serde::{Deserialize, Serialize};
+
+use crate::exec::engine::TABLE_ELEMENTS;
 
 /// The limits of a family. Strict by default; an operator raises them for a family that needs more (a component
 /// made from Python has 18 MB).
@@ -76,6 +79,17 @@ impl Limits {
         }
     }
 
+    /// What an instance may hold and print.
+    pub(crate) fn of_guest(&self) -> GuestLimits {
+        GuestLimits {
+            memory: self.memory(),
+            table_elements: TABLE_ELEMENTS,
+            handles: usize::try_from(self.handles.get()).unwrap_or(usize::MAX),
+            log_lines: self.log_lines.get(),
+            log_line: kib(self.log_line_kib.get()),
+        }
+    }
+
     pub(crate) fn memory(&self) -> usize {
         mib(self.memory_mib.get().min(Self::MAX_MEMORY_MIB))
     }
@@ -98,10 +112,6 @@ impl Limits {
 
     pub(crate) fn state(&self) -> usize {
         kib(self.state_kib.get())
-    }
-
-    pub(crate) fn log_line(&self) -> usize {
-        kib(self.log_line_kib.get())
     }
 
     /// The larger of each limit.

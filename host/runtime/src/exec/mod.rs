@@ -1,17 +1,12 @@
-//! How one call runs: engine, threads and their fair queue, a fresh instance, its locked WASI, its log, and the
-//! rules for its answer.
+//! How one call runs: engine, threads and their fair queue, a fresh instance, and the rules for its answer.
 //!
 //! Knows nothing of deployment: which version runs a call is decided above.
 
 pub(crate) mod answer_rules;
 pub(crate) mod engine;
-pub(crate) mod guest;
-pub(crate) mod guest_log;
 pub(crate) mod instance;
 pub(crate) mod instance_permits;
 pub(crate) mod limits;
 pub(crate) mod queue;
 pub(crate) mod single_flight;
 pub(crate) mod threads;
-mod wasi;
-pub(crate) mod wasi_linker;

@@ -1,11 +1,10 @@
 //! Stage five: does the manifest keep its own rules?
 
+use gatehouse_guest::shorten;
 use std::collections::BTreeSet;
 
 use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, SurfaceInfo};
 use serde::de::IgnoredAny;
-
-use crate::exec::guest_log::shorten;
 
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

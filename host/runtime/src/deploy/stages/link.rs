@@ -1,18 +1,17 @@
 //! Stage four: does every import of the component exist, with the type it expects?
 
+use gatehouse_guest::Guest;
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
 use crate::abi_v1::contract;
 use crate::abi_v1::exports::FamilyPre;
 use crate::deploy::error::{StageError, causes};
-use crate::exec::guest::Guest;
-use crate::exec::wasi_linker;
 
 /// A linker with everything that a plugin may import.
 pub(crate) fn linker(engine: &Engine) -> wasmtime::Result<Linker<Guest>> {
     let mut linker = Linker::new(engine);
-    wasi_linker::link(&mut linker)?;
+    gatehouse_guest::link(&mut linker)?;
     contract::link(&mut linker)?;
     Ok(linker)
 }

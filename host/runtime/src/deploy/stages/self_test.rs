@@ -1,11 +1,11 @@
 //! Stage seven: each self-test of the manifest gives the expected verdict, and the same answer twice.
 
+use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
     Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
     UnixMs, Verdict,
 };
 
-use crate::exec::guest_log::{escape_control, shorten};
 use crate::fault::Fault;
 use crate::version::Version;
 

@@ -7,28 +7,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::TaskId;
 
-use crate::exec::limits::Limits;
+use crate::limits::GuestLimits;
 
 /// The fields of every line.
 #[derive(Clone, Debug)]
-pub(crate) struct LogSource {
-    pub(crate) family: Arc<str>,
-    pub(crate) version: Arc<str>,
-    pub(crate) task: Option<TaskId>,
+pub struct LogSource {
+    /// The plugin's family.
+    pub family: Arc<str>,
+    /// The plugin's version.
+    pub version: Arc<str>,
+    /// The task that the call is about, if it is about one.
+    pub task: Option<TaskId>,
 }
 
 /// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub enum Level {
+    /// Something failed; kept for the fault that may follow.
     Error,
+    /// Something is odd.
     Warn,
+    /// Everyday.
     Info,
+    /// For the plugin's author.
     Debug,
 }
 
 /// One call's log.
 #[derive(Debug)]
-pub(crate) struct GuestLog {
+pub struct GuestLog {
     source: LogSource,
     lines_left: u32,
     line_bytes: usize,
@@ -44,7 +51,7 @@ pub(crate) struct GuestLog {
 pub(crate) struct SharedGuestLog(Arc<Mutex<GuestLog>>);
 
 impl SharedGuestLog {
-    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+    pub(crate) fn new(source: LogSource, limits: &GuestLimits) -> Self {
         Self(Arc::new(Mutex::new(GuestLog::new(source, limits))))
     }
 
@@ -57,11 +64,11 @@ impl SharedGuestLog {
 const LAST_ERROR_BYTES: usize = 600;
 
 impl GuestLog {
-    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+    pub(crate) fn new(source: LogSource, limits: &GuestLimits) -> Self {
         Self {
             source,
-            lines_left: limits.log_lines.get(),
-            line_bytes: limits.log_line(),
+            lines_left: limits.log_lines,
+            line_bytes: limits.log_line,
             dropped: 0,
             last_error: String::new(),
             partial_line: String::new(),
@@ -69,7 +76,7 @@ impl GuestLog {
     }
 
     /// One line through the `log` import.
-    pub(crate) fn line(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
+    pub fn line(&mut self, level: Level, message: &str, fields: &[(String, String)]) {
         let message = &*escape_control(shorten(message, self.line_bytes));
         if level == Level::Error {
             self.remember(message);
@@ -103,7 +110,7 @@ impl GuestLog {
     }
 
     /// Ends the call's log; returns the last errors, for the fault.
-    pub(crate) fn close(&mut self) -> Option<String> {
+    pub fn close(&mut self) -> Option<String> {
         if !self.partial_line.is_empty() {
             let line = std::mem::take(&mut self.partial_line);
             self.line(Level::Info, &line, &[]);
@@ -145,7 +152,8 @@ impl GuestLog {
 
 /// `text` with its control characters escaped: a plugin's text must not begin a log line of its own nor control an
 /// operator's terminal.
-pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn escape_control(text: &str) -> Cow<'_, str> {
     let is_plain =
         |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
     if text.chars().all(is_plain) {
@@ -159,7 +167,8 @@ pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
 }
 
 /// The longest prefix of `text` that has at most `limit` bytes and ends between characters.
-pub(crate) fn shorten(text: &str, limit: usize) -> &str {
+#[must_use]
+pub fn shorten(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit.min(text.len()))]
 }
 
@@ -167,9 +176,12 @@ pub(crate) fn shorten(text: &str, limit: usize) -> &str {
 mod tests {
     use super::*;
 
+    const LIMITS: GuestLimits =
+        GuestLimits { memory: 0, table_elements: 0, handles: 0, log_lines: 64, log_line: 4096 };
+
     fn log() -> GuestLog {
         let source = LogSource { family: "f".into(), version: "1.0.0".into(), task: None };
-        GuestLog::new(source, &Limits::default())
+        GuestLog::new(source, &LIMITS)
     }
 
     #[test]

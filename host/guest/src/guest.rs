@@ -1,4 +1,4 @@
-//! The data of one store: WASI context, guest log, memory limit. Made new for every instance.
+//! The data of a wasmtime store: WASI context, guest log, memory limit. Made new for every instance.
 
 use std::sync::MutexGuard;
 
@@ -6,34 +6,38 @@ use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::exec::engine::TABLE_ELEMENTS;
-use crate::exec::guest_log::{GuestLog, LogSource, SharedGuestLog};
-use crate::exec::limits::Limits;
-use crate::exec::wasi;
+use crate::guest_log::{GuestLog, LogSource, SharedGuestLog};
+use crate::limits::GuestLimits;
+use crate::wasi;
 
-/// The store's data.
-pub(crate) struct Guest {
+/// The data of a wasmtime store.
+pub struct Guest {
     pub(crate) table: ResourceTable,
     /// Built at the guest's first use of WASI; most calls never use it.
     wasi: Option<WasiCtx>,
     log: SharedGuestLog,
     /// Bytes that its memories may still grow by, together.
     memory_left: usize,
+    table_elements: usize,
 }
 
 /// The memory limit was reached; the explanation of a trap looks for it.
 #[derive(Debug, thiserror::Error)]
 #[error("memory limit reached")]
-pub(crate) struct OutOfMemory;
+pub struct OutOfMemory;
 
 impl Guest {
-    pub(crate) fn new(source: LogSource, limits: &Limits) -> Self {
+    /// The data of an instance that has not begun; its log lines carry `source`.
+    #[must_use]
+    pub fn new(source: LogSource, limits: &GuestLimits) -> Self {
         let mut table = ResourceTable::new();
-        table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
-        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory_left: limits.memory() }
+        table.set_max_capacity(limits.handles);
+        let (memory_left, table_elements) = (limits.memory, limits.table_elements);
+        Self { table, wasi: None, log: SharedGuestLog::new(source, limits), memory_left, table_elements }
     }
 
-    pub(crate) fn log(&self) -> MutexGuard<'_, GuestLog> {
+    /// The log, until the guard is dropped.
+    pub fn log(&self) -> MutexGuard<'_, GuestLog> {
         self.log.lock()
     }
 }
@@ -59,6 +63,6 @@ impl ResourceLimiter for Guest {
     }
 
     fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= TABLE_ELEMENTS)
+        Ok(desired <= self.table_elements)
     }
 }

@@ -9,7 +9,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, async_trait};
 
-use crate::exec::guest_log::{Level, SharedGuestLog};
+use crate::guest_log::{Level, SharedGuestLog};
 
 /// Enough for any seed.
 const MAX_RANDOM_BYTES: u64 = 64 << 10;

@@ -15,11 +15,14 @@ use wasmtime_wasi::p2::bindings::sync::io::poll;
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 use wasmtime_wasi::{HostMonotonicClock, async_trait};
 
-use crate::exec::guest::Guest;
-use crate::exec::wasi::FrozenClock;
+use crate::guest::Guest;
+use crate::wasi::FrozenClock;
 
 /// Adds every interface of `wasi:cli/imports` to `linker`.
-pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+///
+/// # Errors
+/// An interface is there already.
+pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     fn view(guest: &mut Guest) -> TableView<'_> {
         TableView { table: &mut guest.table }
     }
@@ -92,7 +95,7 @@ impl monotonic_clock::Host for TableView<'_> {
 /// The guest tried to wait.
 #[derive(Debug, thiserror::Error)]
 #[error("it tried to wait or sleep; a plugin asks the host to wake it instead (`wait until`)")]
-pub(crate) struct BlockedWait;
+pub struct BlockedWait;
 
 /// The result of a future that is ready now. Polled twice, because some of WASI's own pollables yield once.
 fn now_or_never<T>(future: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<T> {
