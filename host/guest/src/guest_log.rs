@@ -97,6 +97,11 @@ impl GuestLog {
         self.emit(level, message, shorten(&rest, self.line_bytes));
     }
 
+    /// What follows is about that task.
+    pub fn about(&mut self, task: Option<TaskId>) {
+        self.source.task = task;
+    }
+
     /// Takes bytes of standard output or error and logs each whole line.
     pub(crate) fn print(&mut self, level: Level, bytes: &[u8]) {
         for piece in String::from_utf8_lossy(bytes).split_inclusive('\n') {

@@ -24,6 +24,7 @@ mod service;
 mod state;
 mod version;
 mod version_error;
+mod version_first_step;
 mod version_text;
 mod versions;
 
@@ -50,5 +51,6 @@ pub use registry::{ModelRow, Registry, Resolved};
 pub use service::{PluginService, StepRoute};
 pub use version::Version;
 pub use version_error::{RemoveError, VersionUnavailable};
+pub use version_first_step::{StartContext, Submitted};
 pub use version_text::{MAX_OUTPUT_TOKENS, PreparedText, RequestInstance};
 pub use versions::{VersionState, VersionSummary};

@@ -164,15 +164,30 @@ impl Version {
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
-        self.check_input(REQUEST, bytes, self.limits().input())?;
+        let record = self.check_submission(&submission)?;
+        let answer =
+            self.call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission));
+        self.judge_submitted(answer, bytes, record)
+    }
+
+    /// The bytes of the tasks and names that a request refers to.
+    pub(crate) fn check_submission(&self, submission: &Submission) -> Result<usize, Fault> {
+        self.check_input(REQUEST, submission.body.len(), self.limits().input())?;
         let parents = submission.parents.iter().map(|parent| parent.public.len() + parent.private.len());
         let names = submission.owned.iter().map(|owned| owned.private.len());
         let record = parents.chain(names).sum();
         self.check_input("the record of the tasks and names it refers to", record, self.limits().input())?;
-        let answer = self
-            .call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission))
-            .map_err(|fault| fault.for_input(REQUEST, bytes))?;
-        match answer {
+        Ok(record)
+    }
+
+    /// The verdict about a request of `bytes` with a `record` of what it refers to.
+    pub(crate) fn judge_submitted(
+        &self,
+        answer: Result<Result<Accepted, Refusal>, Fault>,
+        bytes: usize,
+        record: usize,
+    ) -> Result<Result<Accepted, Refusal>, Fault> {
+        match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(accepted) => {
                 let state = accepted.state.len();
                 answer_rules::accepted(accepted, &self.about, &self.limits())

@@ -148,7 +148,7 @@ impl Version {
 }
 
 /// A request and an answer up to this many bytes share an instance; larger ones need its memory for themselves.
-const MAX_KEPT: usize = 256 << 10;
+pub(crate) const MAX_KEPT: usize = 256 << 10;
 
 /// A prepared request.
 #[derive(Debug)]

@@ -38,6 +38,11 @@ impl DueHeap {
         self.prune();
     }
 
+    /// Knows a task whose step is running. It is not armed until [`DueHeap::rearm`].
+    pub(crate) fn begin(&mut self, task: TaskId) {
+        self.timers.insert(task, TimerEntry { generation: 0, armed: false, woken: false });
+    }
+
     /// The same at the end of a step, unless the task was woken meanwhile: then it is due at `now`. Whether it is due before
     /// all others.
     #[must_use]
@@ -152,6 +157,18 @@ mod tests {
         assert!(!heap.rearm(id(1), UnixMs(30), UnixMs(10)));
         assert!(!heap.rearm(id(1), UnixMs(20), UnixMs(10)), "the loop already waits for that moment");
         assert!(heap.rearm(id(1), UnixMs(19), UnixMs(10)));
+    }
+
+    #[test]
+    fn a_task_that_begins_with_a_running_step_is_due_after_it() {
+        let mut heap = DueHeap::default();
+        heap.begin(id(1));
+        assert_eq!((heap.next_due(), heap.take_due(UnixMs(99))), (None, None));
+        heap.wake(id(1), UnixMs(1));
+        assert!(heap.rearm(id(1), UnixMs(500), UnixMs(2)));
+        assert_eq!(heap.take_due(UnixMs(2)), Some((id(1), UnixMs(2))), "it was woken meanwhile");
+        assert!(heap.rearm(id(1), UnixMs(30), UnixMs(3)));
+        assert_eq!(heap.take_due(UnixMs(30)), Some((id(1), UnixMs(30))));
     }
 
     proptest::proptest! {

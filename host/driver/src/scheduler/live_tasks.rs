@@ -79,6 +79,20 @@ impl LiveTasks {
         self.changed.notify_one();
     }
 
+    /// Adds a task whose first step is running: it is due when that ends.
+    pub(crate) fn add_running(
+        &self,
+        task: TaskId,
+        version: Arc<Version>,
+        account_permit: Option<Arc<AccountPermit>>,
+    ) {
+        let mut state = self.lock();
+        let resources = TaskResources { version: Some(version), account_permit, ..TaskResources::default() };
+        state.resources.insert(task, resources);
+        state.due.begin(task);
+        self.publish(&state);
+    }
+
     /// Pins another version, after a migration.
     pub(crate) fn pin(&self, task: TaskId, version: Arc<Version>) {
         if let Some(resources) = self.lock().resources.get_mut(&task) {

@@ -10,3 +10,4 @@ mod housekeeping;
 pub(crate) mod live_tasks;
 mod recovery;
 mod run_loop;
+pub(crate) mod step_guard;

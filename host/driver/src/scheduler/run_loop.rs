@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use gatehouse_model::{TaskId, UnixMs, metric};
 
+use crate::scheduler::step_guard::StepGuard;
 use crate::state::{DriverState, ShutdownState};
 
 /// The loop sleeps no longer than this at a time: the wall clock may be set meanwhile, and time limits follow it.
 const MAX_SLEEP: Duration = Duration::from_secs(5);
-/// How long a task rests after a panic in its step.
-const PANIC_PAUSE: Duration = Duration::from_secs(30);
 
 impl DriverState {
     pub(crate) async fn run_loop(self: Arc<Self>) {
@@ -23,9 +22,9 @@ impl DriverState {
             tokio::spawn(async move {
                 // Dropped last, so that a shutdown finds the task scheduled again.
                 let _in_progress = in_progress;
-                let mut step = StepGuard { state: &state, task, has_ended: false };
+                let step = StepGuard::new(&state, task);
                 state.drive(task, permit).await;
-                step.has_ended = true;
+                step.end();
             });
         }
     }
@@ -44,22 +43,6 @@ impl DriverState {
                 },
                 None => self.live.changed.notified().await,
             }
-        }
-    }
-}
-
-/// Schedules the task again when its step panics.
-struct StepGuard<'a> {
-    state: &'a DriverState,
-    task: TaskId,
-    has_ended: bool,
-}
-
-impl Drop for StepGuard<'_> {
-    fn drop(&mut self) {
-        if !self.has_ended {
-            let now = self.state.now();
-            self.state.live.rearm(self.task, now.plus(PANIC_PAUSE), now);
         }
     }
 }

@@ -9,15 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_media::ExtractError;
-use gatehouse_model::{
-    AccountAssignment, BlobId, Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task,
-    UnixMs,
-};
+use gatehouse_model::{Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::asks_after_outage;
-use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Permits, retry_after};
+use gatehouse_upstream::{Claimant, NoPermit, Permits, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
+use crate::step::attempt::{OfCall, as_called};
 use crate::step::bulk::shared::SharedAnswer;
 use crate::step::run_context::{RunContext, StepOutcome};
 
@@ -55,39 +52,11 @@ impl DriverState {
             Err(NoPermit::Until(due)) => return self.queue(run, call, due).await,
             Err(NoPermit::Busy) => return self.queue(run, call, self.now().plus(QUEUED_PAUSE)).await,
         };
-        let _in_progress = is_journalled.then(|| self.in_progress.begin_call());
-        if borrowed.is_none() {
-            // A call through another account leaves the task at its own.
-            run.task.assignment = Some(AccountAssignment {
-                provider: permit.provider().to_owned(),
-                account: permit.account().to_owned(),
-            });
+        let attempt = self.begin_attempt(run, call, (permit, borrowed));
+        if is_journalled && let Some(outcome) = self.commit(run, None).await? {
+            return Ok(outcome);
         }
-        let sent_at = self.now();
-        if is_journalled {
-            run.task.phase = Phase::Sent { call: call.clone(), at: sent_at };
-            if let Some(outcome) = self.commit(run, None).await? {
-                return Ok(outcome);
-            }
-        }
-        // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
-        run.step_permit = None;
-        let began = self.now();
-        let event = self.send(&permit, &call, &mut run.task).await;
-        run.log.exchange((began, self.now()), permit.account(), &call, &event);
-        if let Event::Outage(outage) = event
-            && asks_after_outage(&call, outage, self.upstream.asks_when_ambiguous(&call.provider))
-        {
-            return self.ask(run, call, (sent_at, Some(outage))).await;
-        }
-        if let Event::Reply(reply) = &event {
-            run.not_before = self.not_before(reply);
-        }
-        run.task.phase = Phase::Run(event);
-        if is_journalled {
-            return self.commit_then(run, StepOutcome::Continue).await;
-        }
-        Ok(StepOutcome::Continue)
+        self.make(run, attempt).await
     }
 
     /// The permission to send now. The task takes its permit at the account with its first call and keeps it
@@ -184,18 +153,6 @@ impl DriverState {
         self.commit_then(run, StepOutcome::Until(due)).await
     }
 
-    async fn send(&self, permit: &CallPermit, call: &Call, task: &mut Task) -> Event {
-        let blobs = self.media.blobs_of(task.blobs.iter().copied());
-        let outcome = self.upstream.call(permit, call, &blobs, task.deadline).await;
-        match outcome {
-            Ok(reply) => {
-                task.blobs.extend(reply_blob(&reply));
-                self.as_read(reply, call, task).await
-            }
-            Err(outage) => Event::Outage(outage),
-        }
-    }
-
     /// The reply in the form that the call asks for.
     pub(super) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
         if call.reading == Reading::Cut {
@@ -238,21 +195,5 @@ impl DriverState {
         }
         task.blobs.extend(cut.blobs.iter().map(|blob| blob.id));
         Event::Reply(Reply { body: Body::Inline(cut.json.into_bytes()), ..reply })
-    }
-}
-
-/// The permit of a call, and that of an account borrowed for it.
-type OfCall = (CallPermit, Option<AccountPermit>);
-
-/// With the account's credentials, or without.
-fn as_called(permit: CallPermit, call: &Call) -> CallPermit {
-    if call.credentials { permit } else { permit.without_credentials() }
-}
-
-/// The blob of a reply's body; from now on it is the task's.
-fn reply_blob(reply: &Reply) -> Option<BlobId> {
-    match &reply.body {
-        Body::Blob(name) => name.strip_prefix("blob:")?.parse().ok(),
-        Body::Inline(_) => None,
     }
 }

@@ -1,6 +1,7 @@
 //! The step protocol: what a due task does until it has to wait or has ended.
 //!
 //! ```text
+//! submission -> Run(start); its first call may be durable with the task (first)
 //! load -> [ overdue? doomed? -> finish ]
 //!      -> Run(event)  plugin decides: call | probe | wait | done | fail
 //!      -> Call        shared? with others, if they come in time (bulk); else
@@ -17,10 +18,12 @@
 //! (a cancel, a deadline) changes nothing and starts over.
 
 mod ambiguous;
+mod attempt;
 pub(crate) mod bulk;
 mod call;
 mod cancel;
 mod commit;
+pub(crate) mod first;
 pub(crate) mod log;
 mod media;
 mod plugin;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{
-    Action, Context, Event, FailedOutcome, InterimView, Media, Phase, Status, Step, Task, UnixMs,
-};
+use gatehouse_model::{Action, Context, Event, FailedOutcome, InterimView, Media, Phase, Step, Task, UnixMs};
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
@@ -93,18 +91,21 @@ impl DriverState {
         }
     }
 
-    async fn take_step(&self, run: &mut RunContext, step: Step) -> Result<StepOutcome, StoreError> {
+    /// What the plugin said becomes part of the task, and what it wants next the task's phase.
+    pub(super) async fn take_step(
+        &self,
+        run: &mut RunContext,
+        mut step: Step,
+    ) -> Result<StepOutcome, StoreError> {
+        let (view, next) = (step.view.take(), run.take(step));
+        let Some(view) = view else { return self.act(run, next).await };
         let task = &mut run.task;
-        task.state = step.state;
-        task.status = task.status.max(Status::from(step.stage));
-        task.progress = task.progress.max(step.progress);
-        let Some(view) = step.view else { return self.act(run, step.next).await };
         if !view.products.is_empty() {
-            task.phase = Phase::Publish { view, next: Box::new(step.next) };
+            task.phase = Phase::Publish { view, next: Box::new(next) };
             return self.commit_then(run, StepOutcome::Continue).await;
         }
         show(task, view, Vec::new());
-        self.act_after_view(run, step.next).await
+        self.act_after_view(run, next).await
     }
 
     /// What a plugin wants next becomes the task's phase.

@@ -18,7 +18,26 @@ pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(100);
 impl DriverState {
     /// Runs a due task and schedules it again, or forgets it once it has ended.
     pub(crate) async fn drive(self: &Arc<Self>, id: TaskId, permit: OwnedSemaphorePermit) {
-        match self.run_task(id, permit).await {
+        let outcome = self.run_task(id, permit).await;
+        self.reschedule(id, outcome);
+    }
+
+    /// Goes on with a run that has begun otherwise: `outcome` is what follows its first phase.
+    pub(super) async fn drive_on(
+        self: &Arc<Self>,
+        run: RunContext,
+        outcome: Result<StepOutcome, StoreError>,
+    ) {
+        let id = run.task.id;
+        let outcome = match outcome {
+            Ok(outcome) => self.run_phases(run, outcome).await,
+            Err(error) => Err(error),
+        };
+        self.reschedule(id, outcome);
+    }
+
+    fn reschedule(&self, id: TaskId, outcome: Result<StepOutcome, StoreError>) {
+        match outcome {
             Ok(StepOutcome::Ended) => self.live.end(id),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
             Ok(StepOutcome::Continue) => self.live.rearm(id, self.now(), self.now()),
@@ -42,20 +61,25 @@ impl DriverState {
         run.step_permit = Some(permit);
         run.log = StepLog::after(self.live.take_quiet(id));
         self.live.note_ambiguous(id, run.task.phase.ambiguous_call().is_some());
-        loop {
-            match self.run_phase(&mut run).await? {
-                StepOutcome::Continue => {}
-                outcome => {
-                    self.live.keep_quiet(id, run.log.into_quiet());
-                    return Ok(outcome);
-                }
-            }
+        self.run_phases(run, StepOutcome::Continue).await
+    }
+
+    /// Phase after phase, after one that came to `outcome`.
+    async fn run_phases(
+        self: &Arc<Self>,
+        mut run: RunContext,
+        mut outcome: StepOutcome,
+    ) -> Result<StepOutcome, StoreError> {
+        while matches!(outcome, StepOutcome::Continue) {
+            outcome = self.run_phase(&mut run).await?;
         }
+        self.live.keep_quiet(run.task.id, run.log.into_quiet());
+        Ok(outcome)
     }
 
     /// Whether half of all steps already wait for the plugin of this task's family. The task then comes again
     /// later: a slow family may not hold the steps of all others.
-    fn is_crowded(&self, task: &Task) -> bool {
+    pub(super) fn is_crowded(&self, task: &Task) -> bool {
         let must_end = task.failure.is_some() || is_overdue(task, self.now());
         !must_end && self.plugins.waiting(&task.family) > self.config.concurrency / 2
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Task, UnixMs};
+use gatehouse_model::{Action, Status, Step, Task, UnixMs};
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -34,6 +34,15 @@ impl RunContext {
             steps: 0,
             log: StepLog::default(),
         }
+    }
+
+    /// Takes over what a step of the plugin says of the task; what it wants next. Neither status nor progress goes back.
+    pub(super) fn take(&mut self, step: Step) -> Action {
+        let task = &mut self.task;
+        task.state = step.state;
+        task.status = task.status.max(Status::from(step.stage));
+        task.progress = task.progress.max(step.progress);
+        step.next
     }
 }
 

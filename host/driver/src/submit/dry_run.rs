@@ -11,7 +11,7 @@ use gatehouse_model::{
     Accepted, Action, BlobId, Boxed, Context, Credits, Event, Finding, Key, Phase, Probe, Status, Task,
     TaskFailure, TaskId, UnixMs,
 };
-use gatehouse_runtime::Resolved;
+use gatehouse_runtime::{Resolved, Submitted};
 use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Quote, Rejection, check_funds};
 
 use crate::api::{ChargeUnit, DryRun, DryRunCharge, SubmitRequest};
@@ -76,8 +76,9 @@ impl DriverState {
                 self.check_pace(&found.model, &request.key.customer)?;
             }
             let seed = self.seed.next_u64();
-            let (resolved, accepted, blobs) =
-                self.ask_plugin(&request, found, refers, cut, seed, now).await?;
+            let context = self.context_of(&request, &found, seed, now);
+            let (resolved, Submitted { accepted, .. }, blobs) =
+                self.ask_plugin(&request, found, refers, cut, context, Arc::new(|_| None)).await?;
             if joins && has_payer {
                 check_join(&accepted, parent.as_ref())?;
             }

@@ -1,8 +1,8 @@
 //! What a request is before anything is written: its model and version, its media cut out, and what its plugin says of it.
 
 use gatehouse_media::{ExtractError, Extracted, NewBlob};
-use gatehouse_model::{Accepted, Context, Json, Key, Submission, UnixMs};
-use gatehouse_runtime::{Resolved, ServedBy};
+use gatehouse_model::{Context, Json, Key, Submission, UnixMs};
+use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
 
 use crate::api::SubmitRequest;
 use crate::errors::SubmitError;
@@ -39,17 +39,15 @@ impl DriverState {
         Ok(resolved)
     }
 
-    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
-    pub(super) async fn ask_plugin(
+    /// What the plugin that judges a request is told besides it.
+    pub(super) fn context_of(
         &self,
         request: &SubmitRequest,
-        found: Resolved,
-        refers: References,
-        cut: Extracted,
+        found: &Resolved,
         seed: u64,
         now: UnixMs,
-    ) -> Result<(Resolved, Accepted, Vec<NewBlob>), SubmitError> {
-        let context = Context {
+    ) -> Context {
+        Context {
             now,
             seed,
             task: None,
@@ -57,7 +55,19 @@ impl DriverState {
             deadline: now.plus(self.time_limit(&found.model)),
             customer: self.pseudonym(&request.key.customer),
             settings: self.plugins.settings(found.version.family()),
-        };
+        }
+    }
+
+    /// The task belongs to the version that accepted it: the standby, where the version found faulted.
+    pub(super) async fn ask_plugin(
+        &self,
+        request: &SubmitRequest,
+        found: Resolved,
+        refers: References,
+        cut: Extracted,
+        context: Context,
+        start: StartContext,
+    ) -> Result<(Resolved, Submitted, Vec<NewBlob>), SubmitError> {
         let submission = Submission {
             surface: request.surface.to_owned(),
             body: cut.json,
@@ -66,9 +76,9 @@ impl DriverState {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
         let plugins = self.plugins.for_key(&request.key.id);
-        match plugins.submit_with_fallback(&found, request.surface, context, submission).await {
-            Ok(ServedBy { by, answer: Ok(accepted) }) => {
-                Ok((Resolved { version: by, ..found }, accepted, cut.blobs))
+        match plugins.submit_with_fallback(&found, request.surface, context, submission, start).await {
+            Ok(ServedBy { by, answer: Ok(submitted) }) => {
+                Ok((Resolved { version: by, ..found }, submitted, cut.blobs))
             }
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
             Err(fault) => Err(fault_error(fault, |fault| {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Task, TaskFailure, TaskId, UnixMs,
-    metric,
+    Accepted, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure, TaskId,
+    UnixMs, metric,
 };
-use gatehouse_runtime::Resolved;
+use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, JudgedTask, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
@@ -23,6 +23,7 @@ use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};
+use crate::step::first::FirstStep;
 use crate::submit::judge::may_use;
 use crate::submit::references::References;
 use crate::submit::refusal::{rejection_error, store_error};
@@ -51,7 +52,7 @@ impl Driver {
 }
 
 impl DriverState {
-    async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
+    async fn submit(self: &Arc<Self>, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let (now, _work) = (self.now(), request.report.begin_work());
         let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
@@ -109,7 +110,7 @@ impl DriverState {
     /// What follows once the references of a request are known. `None` when the task that it joins has moved on
     /// meanwhile, so that the plugin must be asked again.
     async fn accept(
-        &self,
+        self: &Arc<Self>,
         request: &SubmitRequest,
         found: Resolved,
         refers: References,
@@ -124,8 +125,12 @@ impl DriverState {
             self.check_pace(&found.model, &request.key.customer)?;
         }
         let adopted = refers.adopted.clone();
-        let seed = self.seed.next_u64();
-        let (resolved, accepted, blobs) = self.ask_plugin(request, found, refers, cut, seed, now).await?;
+        let (seed, id) = (self.seed.next_u64(), TaskId::new(now, &*self.seed));
+        let context = self.context_of(request, &found, seed, now);
+        let start = if joins { Arc::new(|_: &Accepted| None) } else { self.start_context(id, &context) };
+        let (resolved, submitted, blobs) =
+            self.ask_plugin(request, found, refers, cut, context, start).await?;
+        let Submitted { accepted, first_step } = submitted;
         // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
@@ -145,8 +150,9 @@ impl DriverState {
                 self.join(request, parent, accepted, kept, idempotency, now).await
             } else {
                 let add = async {
-                    let task = self.new_task(request, &resolved, accepted, seed, now)?;
-                    self.add(Task { blobs: kept, ..task }, resolved, idempotency, &request.report).await
+                    let task = self.new_task(request, &resolved, accepted, (id, seed), now)?;
+                    let task = Task { blobs: kept, ..task };
+                    self.add(task, resolved.version, first_step, idempotency, &request.report).await
                 };
                 add.await.map(Some)
             };
@@ -176,19 +182,34 @@ impl DriverState {
         }
     }
 
-    /// Adds the task of an accepted request.
+    /// Adds the task of an accepted request, with its first step where that may begin.
     async fn add(
-        &self,
+        self: &Arc<Self>,
         task: Task,
-        resolved: Resolved,
+        version: Arc<Version>,
+        first_step: Option<Step>,
         idempotency: Option<Idempotency>,
         report: &RequestReport,
     ) -> Result<Receipt, SubmitError> {
         let (model, created, held) = (task.model.clone(), task.created, task.held);
-        match self.execute(Command::Submit { task: Box::new(task), idempotency }).await? {
+        let first = first_step.and_then(|step| self.begin_first_step(&task, &version, step));
+        let task = Box::new(first.as_deref().map_or(task, FirstStep::task));
+        let outcome = self.execute(Command::Submit { task, idempotency }).await;
+        let is_submitted = matches!(outcome, Ok(Ok(Applied::Submitted(_))));
+        let first = match first {
+            Some(first) if !is_submitted => {
+                first.give_up();
+                None
+            }
+            first => first,
+        };
+        match outcome? {
             Ok(Applied::Submitted(id)) => {
                 report.hold(held);
-                self.live.add(id, Some(resolved.version), None, created);
+                match first {
+                    Some(first) => self.go_on(first),
+                    None => self.live.add(id, Some(version), None, created),
+                }
                 metrics::counter!(metric::TASKS_ACCEPTED, "model" => model).increment(1);
                 Ok(Receipt { task: id, repeated: false })
             }
@@ -206,12 +227,12 @@ impl DriverState {
         request: &SubmitRequest,
         resolved: &Resolved,
         accepted: Accepted,
-        seed: u64,
+        (id, seed): (TaskId, u64),
         now: UnixMs,
     ) -> Result<Task, SubmitError> {
         let quote = self.quote(&accepted)?;
         Ok(Task {
-            id: TaskId::new(now, &*self.seed),
+            id,
             revision: 0,
             customer: request.key.customer.clone(),
             key: request.key.id.clone(),

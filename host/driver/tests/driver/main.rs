@@ -6,6 +6,7 @@ mod cancels;
 mod disks;
 mod failures;
 mod fairness;
+mod first_step;
 mod rates;
 mod submissions;
 mod support;

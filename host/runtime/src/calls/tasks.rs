@@ -14,6 +14,7 @@ use crate::exec::queue::family_queue::{JobKind, Origin};
 use crate::fault::Fault;
 use crate::service::PluginService;
 use crate::version::Version;
+use crate::version_first_step::{StartContext, Submitted};
 
 /// What a customer is already served with.
 pub(crate) fn begun_by(customer: &str) -> Origin {
@@ -37,6 +38,19 @@ impl PluginService {
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let origin = self.new_work(&cx, submission.body.len());
         self.call(version, "submit", &origin, move |version| version.submit(&cx, submission)).await
+    }
+
+    /// Judges a request, and takes the first step of its task if `start` gives a context for it.
+    pub(crate) async fn submit_and_start(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        submission: Submission,
+        start: StartContext,
+    ) -> Result<Result<Submitted, Refusal>, Fault> {
+        let origin = self.new_work(&cx, submission.body.len());
+        let submit = move |version: &Version| version.submit_and_start(&cx, submission, &start);
+        self.call(version, "submit", &origin, submit).await
     }
 
     /// Takes one step.
@@ -172,10 +186,13 @@ impl PluginService {
             })
             .await;
         let outcome = answer.as_ref().map_or_else(Fault::label, |_| "ok");
-        metrics::counter!(
-            metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome
-        )
-        .increment(1);
+        count_call(family, function, outcome);
         answer
     }
+}
+
+/// Counts an answer of a plugin.
+pub(crate) fn count_call(family: String, function: &'static str, outcome: &'static str) {
+    metrics::counter!(metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome)
+        .increment(1);
 }

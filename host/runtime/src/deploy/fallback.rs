@@ -6,13 +6,15 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission, metric};
+use gatehouse_model::{Context, Event, Refusal, Step, Submission, metric};
 
+use crate::calls::tasks::count_call;
 use crate::fault::Fault;
 use crate::registry::Resolved;
 use crate::service::PluginService;
 use crate::state::ServiceState;
 use crate::version::Version;
+use crate::version_first_step::{StartContext, Submitted};
 
 /// An answer, and the version that gave it.
 #[derive(Clone, Debug)]
@@ -44,7 +46,8 @@ impl ServiceState {
 }
 
 impl PluginService {
-    /// Judges a request. If the version faults and its standby serves the model, the standby judges it.
+    /// Judges a request, and takes the first step of its task if `start` gives a context for it. If the version faults and
+    /// its standby serves the model, the standby judges it.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
@@ -54,14 +57,31 @@ impl PluginService {
         surface: &str,
         cx: Context,
         submission: Submission,
-    ) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
+        start: StartContext,
+    ) -> Result<ServedBy<Result<Submitted, Refusal>>, Fault> {
+        let served = self.submit_to_either(found, surface, cx, submission, start).await?;
+        if let Ok(Submitted { first_step: Some(_), .. }) = &served.answer {
+            count_call(served.by.family().to_owned(), "advance", "ok");
+        }
+        Ok(served)
+    }
+
+    async fn submit_to_either(
+        &self,
+        found: &Resolved,
+        surface: &str,
+        cx: Context,
+        submission: Submission,
+        start: StartContext,
+    ) -> Result<ServedBy<Result<Submitted, Refusal>>, Fault> {
         let version = &found.version;
         let standby = self.standby(version).filter(|standby| standby.serves(surface, &found.model));
         let Some(standby) = standby else {
-            return self.without_fallback(version, self.submit(version, cx, submission).await);
+            let answer = self.submit_and_start(version, cx, submission, start).await;
+            return self.without_fallback(version, answer);
         };
         let origin = self.new_work(&cx, submission.body.len());
-        let first = async |cx: Context, submission| {
+        let first = async |cx: Context, submission, start: StartContext| {
             if version.is_rolled_back() {
                 return Err(Fault::RolledBack);
             }
@@ -70,13 +90,13 @@ impl PluginService {
                 if version.is_rolled_back() {
                     Err(Fault::RolledBack)
                 } else {
-                    version.submit(&cx, submission)
+                    version.submit_and_start(&cx, submission, &start)
                 }
             };
             self.call(version, "submit", &origin, submit).await
         };
-        let answer = first(cx.clone(), submission.clone()).await;
-        let second = || self.submit(&standby, cx, submission);
+        let answer = first(cx.clone(), submission.clone(), start.clone()).await;
+        let second = || self.submit_and_start(&standby, cx, submission, start);
         self.fall_back(version, &standby, "submit", answer, second).await
     }
 

@@ -6,7 +6,7 @@ use gatehouse_guest::{BlockedWait, Guest, LogSource, OutOfMemory};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::metric;
+use gatehouse_model::{TaskId, metric};
 use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
@@ -65,6 +65,11 @@ impl Instance {
             Ok(family) => Ok(Self { store, family, limits, budget_ms }),
             Err(error) => Err(explain(&error, &limits, budget_ms, store.data().log().close())),
         }
+    }
+
+    /// Lines of the guest's log are about that task from now on.
+    pub(crate) fn log_about(&self, task: Option<TaskId>) {
+        self.store.data().log().about(task);
     }
 
     /// One call, with the processor time, data and log of one call.

@@ -68,7 +68,7 @@ pub(crate) const BY_FAMILY: &str = "family";
 pub(crate) const AMBIGUOUS: &str = "ambiguous";
 
 impl IndexedTask {
-    fn of(task: &Task) -> Self {
+    pub(crate) fn of(task: &Task) -> Self {
         Self {
             customer: task.customer.clone(),
             key: task.key.clone(),
@@ -79,21 +79,38 @@ impl IndexedTask {
         }
     }
 
-    /// Rows that move when the status changes, then the others; the last one only while an operator is asked.
-    fn rows(&self, id: TaskId) -> [Option<RowKey<'_>>; ROWS] {
-        let (status, id) = (self.status.as_str(), id.bits());
-        [
-            Some((self.customer.0.as_str(), status, self.model.as_str(), id)),
-            Some((ALL, BY_STATUS, status, id)),
-            Some((ALL, BY_KEY, self.key.0.as_str(), id)),
-            Some((ALL, BY_FAMILY, self.family.as_str(), id)),
-            self.ambiguous.then_some((ALL, AMBIGUOUS, "", id)),
-        ]
+    fn rows(&self, id: TaskId) -> RowKeys<'_> {
+        let Self { customer, key, family, status, model, ambiguous } = self;
+        rows(id, [&customer.0, &key.0, family, model], *status, *ambiguous)
     }
+}
+
+fn rows_of(task: &Task) -> RowKeys<'_> {
+    let Task { id, customer, key, family, status, model, phase, .. } = task;
+    rows(*id, [&customer.0, &key.0, family, model], *status, phase.ambiguous_call().is_some())
+}
+
+/// Rows that move when the status changes, then the others; the last one only while an operator is asked.
+fn rows<'a>(
+    id: TaskId,
+    [customer, key, family, model]: [&'a str; 4],
+    status: Status,
+    ambiguous: bool,
+) -> RowKeys<'a> {
+    let (status, id) = (status.as_str(), id.bits());
+    [
+        Some((customer, status, model, id)),
+        Some((ALL, BY_STATUS, status, id)),
+        Some((ALL, BY_KEY, key, id)),
+        Some((ALL, BY_FAMILY, family, id)),
+        ambiguous.then_some((ALL, AMBIGUOUS, "", id)),
+    ]
 }
 
 /// Rows of one task, at most.
 const ROWS: usize = 5;
+
+type RowKeys<'a> = [Option<RowKey<'a>>; ROWS];
 
 /// The tables of the days a transaction writes to. Each is opened once.
 pub(crate) struct TaskIndex<'txn> {
@@ -108,13 +125,12 @@ impl<'txn> TaskIndex<'txn> {
 
     /// Lists a task as it is now instead of as it was `before`.
     pub(crate) fn put(&mut self, task: &Task, before: Option<IndexedTask>) -> Result<(), StoreError> {
-        let now = IndexedTask::of(task);
-        if before.as_ref() == Some(&now) {
+        let (now, old) = (rows_of(task), before.as_ref().map(|before| before.rows(task.id)));
+        if old == Some(now) {
             return Ok(());
         }
-        let (table, rows) = (self.day(task.id)?, now.rows(task.id));
-        let old = before.as_ref().map(|before| before.rows(task.id));
-        for (at, row) in rows.into_iter().enumerate() {
+        let table = self.day(task.id)?;
+        for (at, row) in now.into_iter().enumerate() {
             let old = old.and_then(|old| old[at]);
             if old == row {
                 continue;
@@ -192,8 +208,7 @@ impl<'txn> IndexCheck<'txn> {
 
     /// The next task.
     pub(crate) fn task(&mut self, task: &Task, examination: &mut Examination) -> Result<(), StoreError> {
-        let indexed = IndexedTask::of(task);
-        let rows = indexed.rows(task.id).into_iter().flatten();
+        let rows = rows_of(task).into_iter().flatten();
         let (mut listed, mut expected) = (0, 0);
         if let Some((table, found)) = self.days.get_mut(&task.id.timestamp().day()) {
             for row in rows {
@@ -218,8 +233,8 @@ impl<'txn> IndexCheck<'txn> {
                 let row = row?.0;
                 let (customer, status, model, id) = row.value();
                 let id = TaskId::from_bits(id);
-                let task = task_in(self.txn, id)?.map(|task| IndexedTask::of(&task));
-                if task.is_some_and(|task| task.rows(id).contains(&Some(row.value()))) {
+                let task = task_in(self.txn, id)?;
+                if task.is_some_and(|task| rows_of(&task).contains(&Some(row.value()))) {
                     continue;
                 }
                 examination.look_up(if customer == ALL {

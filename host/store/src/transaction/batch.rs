@@ -2,6 +2,7 @@
 //!
 //! Holds no rule of its own beyond keeping its look-up tables in step with the rows they point at.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::mem;
 
@@ -13,14 +14,14 @@ use gatehouse_tasks::{
     JournalEntry, LedgerHead, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals,
     StepRow, UsageKey, UsageSums, WebhookDelivery, WebhookEndpoint,
 };
-use redb::{Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
+use redb::{AccessGuard, Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
 
 use crate::administration::idempotency::AdminIdempotencyTables;
 use crate::error::StoreError;
 use crate::layout::{self, Day, DigestKey, Row};
 use crate::listing::step_tables::StepTables;
-use crate::listing::task_index::TaskIndex;
+use crate::listing::task_index::{IndexedTask, TaskIndex};
 use crate::records::write::RecordTables;
 use crate::responses::ResponseTables;
 use crate::row::{decode, encode};
@@ -41,6 +42,8 @@ pub(crate) struct Batch<'txn> {
     keys: Rows<'txn, &'static str>,
     key_digests: Table<'txn, DigestKey, &'static str>,
     live: Rows<'txn, u128>,
+    /// The live task that a command has read last: it is decoded once, not again for the index when the command changes it.
+    last_read: RefCell<Option<(TaskId, IndexedTask)>>,
     task_index: TaskIndex<'txn>,
     steps: StepTables<'txn>,
     holds: HoldTables<'txn>,
@@ -74,6 +77,7 @@ impl<'txn> Batch<'txn> {
             keys: txn.open_table(layout::KEYS)?,
             key_digests: txn.open_table(layout::KEY_DIGESTS)?,
             live: txn.open_table(layout::LIVE)?,
+            last_read: RefCell::default(),
             task_index: TaskIndex::new(txn),
             steps: StepTables::new(txn),
             holds: HoldTables {
@@ -108,6 +112,16 @@ impl<'txn> Batch<'txn> {
         mem::take(&mut self.usage).write(self.txn)?;
         Ok(self.webhooks.take_written())
     }
+
+    /// What the row said that the command has read last, if it is that task's.
+    fn take_read(&mut self, task: TaskId) -> Option<IndexedTask> {
+        self.last_read.take().filter(|(id, _)| *id == task).map(|(_, read)| read)
+    }
+}
+
+/// What the index holds of a live task before its change: as the command has read it, or as its row says.
+fn indexed(read: Option<IndexedTask>, row: &AccessGuard<'_, Row>) -> Result<IndexedTask, StoreError> {
+    read.map_or_else(|| decode("live", row.value()), Ok)
 }
 
 fn keep<'key, K: RedbKey + 'static, T: Serialize>(
@@ -152,7 +166,9 @@ impl LedgerStorage for Batch<'_> {
     }
 
     fn live(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        find("live", &self.live, id.bits())
+        let task: Option<Task> = find("live", &self.live, id.bits())?;
+        self.last_read.replace(task.as_ref().map(|task| (id, IndexedTask::of(task))));
+        Ok(task)
     }
     fn finished(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
         let day = id.timestamp().day();
@@ -169,13 +185,15 @@ impl LedgerStorage for Batch<'_> {
     }
     fn put_live(&mut self, task: &Task) -> Result<(), StoreError> {
         let bytes = encode("live", task)?;
+        let read = self.take_read(task.id);
         let before = self.live.insert(task.id.bits(), bytes.as_slice())?;
-        let before = before.map(|row| decode("live", row.value())).transpose()?;
+        let before = before.map(|row| indexed(read, &row)).transpose()?;
         self.task_index.put(task, before)
     }
     fn put_finished(&mut self, task: &Task) -> Result<(), StoreError> {
+        let read = self.take_read(task.id);
         let before = self.live.remove(task.id.bits())?;
-        let before = before.map(|row| decode("live", row.value())).transpose()?;
+        let before = before.map(|row| indexed(read, &row)).transpose()?;
         self.task_index.put(task, before)?;
         let day = task.id.timestamp().day();
         self.days.insert(day);

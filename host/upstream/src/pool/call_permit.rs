@@ -99,6 +99,18 @@ impl CallPermit {
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
+    /// The call is not made: it does not count against the account's rate.
+    pub fn give_back(self) {
+        let now = self.pool.clock.now();
+        let mut state = self.pool.lock();
+        let of_account = self.pool.state(&mut state, self.index);
+        if let Some(token_bucket) = self.pool.accounts()[self.index].token_bucket(of_account, now) {
+            token_bucket.give_back(now);
+        }
+        drop(state);
+        self.pool.serve_waiting();
+    }
+
     /// Keeps an error for operators; without secrets.
     pub(crate) fn note_error(&self, text: String) {
         self.pool.note_error(self.index, text);

@@ -41,6 +41,12 @@ impl TokenBucket {
         self.tokens = (self.tokens - 1.0).max(0.0);
     }
 
+    /// Returns a token that was not used.
+    pub(crate) fn give_back(&mut self, now: UnixMs) {
+        self.refill(now);
+        self.tokens = (self.tokens + 1.0).min(self.rate.max(1.0));
+    }
+
     fn refill(&mut self, now: UnixMs) {
         let brought = now.since(self.at).as_secs_f64() * self.rate;
         self.tokens = (self.tokens + brought).min(self.rate.max(1.0));
@@ -80,6 +86,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_token_given_back_is_there_and_none_beyond_the_bucket() {
+        let mut token_bucket = TokenBucket::new(1.0, UnixMs(0));
+        token_bucket.take(UnixMs(0));
+        assert!(token_bucket.next_token(UnixMs(0)).is_some());
+        token_bucket.give_back(UnixMs(0));
+        token_bucket.give_back(UnixMs(0));
+        assert_eq!(token_bucket.next_token(UnixMs(0)), None);
+        token_bucket.take(UnixMs(0));
+        assert!(token_bucket.next_token(UnixMs(0)).is_some(), "a bucket of one holds one");
     }
 
     #[test]

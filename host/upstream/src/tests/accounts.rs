@@ -115,6 +115,17 @@ fn a_rate_names_the_moment_of_the_next_call() {
 }
 
 #[test]
+fn a_call_that_is_not_made_does_not_count_against_the_rate() {
+    let upstream = pool(&TestClock::skipping_pauses_at(1000), &[("a", "rate_per_second = 1.0")]);
+    let (account, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
+    assert!(matches!(name(&upstream), Err(NoPermit::Until(_))));
+    permit.give_back();
+    drop(account);
+    assert!(name(&upstream).is_ok());
+    assert!(matches!(name(&upstream), Err(NoPermit::Until(_))));
+}
+
+#[test]
 fn too_many_calls_pause_the_account() {
     for (asked, pause) in [(Some(7), 7000), (Some(0), 1000), (Some(86_400), 600_000)] {
         let clock = TestClock::skipping_pauses_at(1000);
