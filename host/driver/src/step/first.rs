@@ -14,7 +14,7 @@ use gatehouse_runtime::{StartContext, Version};
 use crate::in_progress::InProgressGuard;
 use crate::scheduler::step_guard::StepGuard;
 use crate::state::{DriverState, ShutdownState};
-use crate::step::attempt::{Attempt, as_called};
+use crate::step::call::attempt::{Attempt, as_called};
 use crate::step::log::step_log::event_word;
 use crate::step::run_context::RunContext;
 

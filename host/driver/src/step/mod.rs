@@ -17,8 +17,6 @@
 //! safe call, a probe, a wait) is not. Every commit names the revision it is based on, so a run that lost a race
 //! (a cancel, a deadline) changes nothing and starts over.
 
-mod ambiguous;
-mod attempt;
 pub(crate) mod bulk;
 mod call;
 mod cancel;

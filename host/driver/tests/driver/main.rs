@@ -1,12 +1,10 @@
 //! The driver with its real parts: store, runtime, upstream, media, a real plugin and a simulated provider.
 
-mod accounts;
-mod bulk_calls;
+mod calls;
 mod cancels;
 mod disks;
 mod failures;
 mod fairness;
-mod first_step;
 mod rates;
 mod submissions;
 mod support;

@@ -10,10 +10,10 @@ use crate::state::DriverState;
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// The permit of a call, and that of an account borrowed for it.
-pub(super) type OfCall = (CallPermit, Option<AccountPermit>);
+pub(in crate::step) type OfCall = (CallPermit, Option<AccountPermit>);
 
 /// A call that is about to leave, and what it holds until its reply is kept.
-pub(super) struct Attempt {
+pub(in crate::step) struct Attempt {
     call: Call,
     permit: CallPermit,
     at: UnixMs,
@@ -24,20 +24,20 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// The call does not leave after all: its account may take another one instead.
-    pub(super) fn give_up(self) {
+    pub(in crate::step) fn give_up(self) {
         self.permit.give_back();
     }
 }
 
 /// With the account's credentials, or without.
-pub(super) fn as_called(permit: CallPermit, call: &Call) -> CallPermit {
+pub(in crate::step) fn as_called(permit: CallPermit, call: &Call) -> CallPermit {
     if call.credentials { permit } else { permit.without_credentials() }
 }
 
 impl DriverState {
     /// The run's next call, about to leave through that account. One that is journalled becomes the task's phase, and may leave
     /// once that is durable.
-    pub(super) fn begin_attempt(
+    pub(in crate::step) fn begin_attempt(
         &self,
         run: &mut RunContext,
         call: Call,
@@ -60,7 +60,7 @@ impl DriverState {
     }
 
     /// Makes the call of an attempt; its reply is durable before a plugin sees it, if the attempt is.
-    pub(super) async fn make(
+    pub(in crate::step) async fn make(
         &self,
         run: &mut RunContext,
         attempt: Attempt,

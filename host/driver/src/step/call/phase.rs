@@ -14,8 +14,8 @@ use gatehouse_store::StoreError;
 use gatehouse_upstream::{Claimant, NoPermit, Permits, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
-use crate::step::attempt::{OfCall, as_called};
 use crate::step::bulk::shared::SharedAnswer;
+use crate::step::call::attempt::{OfCall, as_called};
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
@@ -24,7 +24,7 @@ const QUEUED_PAUSE: Duration = Duration::from_secs(30);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 impl DriverState {
-    pub(super) async fn call(
+    pub(in crate::step) async fn call(
         self: &Arc<Self>,
         run: &mut RunContext,
         call: Call,
@@ -154,7 +154,7 @@ impl DriverState {
     }
 
     /// The reply in the form that the call asks for.
-    pub(super) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
+    pub(in crate::step) async fn as_read(&self, reply: Reply, call: &Call, task: &mut Task) -> Event {
         if call.reading == Reading::Cut {
             self.cut_reply(reply, call, task).await
         } else {
@@ -163,7 +163,7 @@ impl DriverState {
     }
 
     /// Before when the provider wants no further call.
-    pub(super) fn not_before(&self, reply: &Reply) -> Option<UnixMs> {
+    pub(in crate::step) fn not_before(&self, reply: &Reply) -> Option<UnixMs> {
         let pause = retry_after(reply, self.now())?;
         Some(self.now().plus(pause.min(MAX_RETRY_AFTER)))
     }

@@ -14,7 +14,7 @@ use crate::step::run_context::{RunContext, StepOutcome};
 
 impl DriverState {
     /// Resolves a `Sent` record without a reply: the process stopped in between.
-    pub(super) async fn resolve_ambiguous(
+    pub(in crate::step) async fn resolve_ambiguous(
         &self,
         run: &mut RunContext,
         call: Call,
@@ -36,7 +36,7 @@ impl DriverState {
     }
 
     /// Keeps the task until an operator says what became of the call, or its time is over.
-    pub(super) async fn ask(
+    pub(in crate::step) async fn ask(
         &self,
         run: &mut RunContext,
         call: Call,
@@ -51,7 +51,7 @@ impl DriverState {
     }
 
     /// The task is due again when its time is over, or after a ruling.
-    pub(super) fn await_ruling(&self, run: &RunContext) -> StepOutcome {
+    pub(in crate::step) fn await_ruling(&self, run: &RunContext) -> StepOutcome {
         self.live.note_ambiguous(run.task.id, true);
         StepOutcome::Until(run.task.deadline)
     }
