@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_harness::{Caller, Gateway, Setup};
-use http_body_util::Full;
-use hyper::Request;
 
 use crate::arguments::Arguments;
+use crate::http1;
 use crate::image_provider::{Jobs, Provider};
 use crate::load::{Load, Make};
 use crate::metrics::Metrics;
@@ -36,7 +35,7 @@ impl BenchGateway {
         pace: Duration,
         more: &str,
     ) -> Self {
-        let provider = Provider::start(jobs).await;
+        let provider = Provider::start(jobs);
         let binary = arguments.gateway();
         let pace = pace.as_millis();
         // No limit at the provider account, so that the figure is the gateway's.
@@ -62,27 +61,16 @@ impl BenchGateway {
 
     /// Posts `body` to the image surface `count` times.
     pub(crate) async fn submit(&self, count: usize, body: impl Into<Bytes>) -> Load {
-        let (body, bearer, host) = (body.into(), self.caller.bearer(), self.harness.public.to_string());
-        let make = move |_| {
-            Request::post("/v1/images/generations")
-                .header("host", &host)
-                .header("authorization", &bearer)
-                .header("content-type", "application/json")
-                .body(Full::new(body.clone()))
-                .expect("sound headers")
-        };
-        self.load(count, Arc::new(make)).await
+        let (bearer, host) = (self.caller.bearer(), self.harness.public.to_string());
+        let request = http1::post("/v1/images/generations", &host, &bearer, &body.into());
+        self.load(count, Arc::new(move |_| request.clone())).await
     }
 
     /// Reads one of `tasks` after the other, `count` times.
     pub(crate) async fn read(&self, count: usize, tasks: Vec<String>) -> Load {
         let (bearer, host) = (self.caller.bearer(), self.harness.public.to_string());
         let make = move |number: usize| {
-            Request::get(format!("/v1/tasks/{}", tasks[number % tasks.len()]))
-                .header("host", &host)
-                .header("authorization", &bearer)
-                .body(Full::default())
-                .expect("sound headers")
+            http1::get(&format!("/v1/tasks/{}", tasks[number % tasks.len()]), &host, &bearer)
         };
         self.load(count, Arc::new(make)).await
     }

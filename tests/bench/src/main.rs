@@ -8,11 +8,13 @@ mod arguments;
 mod disk;
 mod figures;
 mod gateway;
+mod http1;
 mod image_provider;
 mod load;
 mod metrics;
 mod process;
 mod report;
+mod server;
 mod text_provider;
 
 use arguments::{Arguments, Figure};

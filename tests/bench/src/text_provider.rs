@@ -2,89 +2,113 @@
 //! it was told, each written on its own. It speaks only as much of the
 //! wire format as the text service reads, and shares no code with anything.
 
-use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _, stream};
-use gatehouse_harness::serve_http;
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::{Frame, Incoming};
-use hyper::{Request, Response};
+use memchr::memmem;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use crate::arguments::Protocol;
+use crate::http1;
+use crate::server::{self, Received, Service};
 
 /// Events of text in a stream, beside those that frame it.
 pub(crate) const EVENTS: usize = 50;
+/// The piece before which a closed gate stops a stream: its frame, the beginning of a text and its first word are out.
+const GATE: usize = 3;
 
 /// A running provider; it ends with the process.
 pub(crate) struct TextProvider {
     pub(crate) address: SocketAddr,
+    answers: Arc<Answers>,
+}
+
+/// What it answers, written beforehand.
+struct Answers {
+    chat: Answer,
+    messages: Answer,
     gate: watch::Sender<bool>,
     waiting: watch::Sender<usize>,
 }
 
+/// One protocol's answers: whole, and each write of a stream.
+struct Answer {
+    whole: Vec<u8>,
+    writes: Vec<Vec<u8>>,
+}
+
 impl TextProvider {
     /// Listens on a free port. Streams stop after their first text until [`TextProvider::open`], if `closed`.
-    pub(crate) async fn start(closed: bool) -> Self {
-        let gate = watch::Sender::new(!closed);
-        let waiting = watch::Sender::new(0);
-        let (opened, counted) = (gate.clone(), waiting.clone());
-        let address = serve_http(move |request| answer(opened.clone(), counted.clone(), request)).await;
-        Self { address, gate, waiting }
+    pub(crate) fn start(closed: bool) -> Self {
+        let answers = Answers {
+            chat: Answer::of(Protocol::Chat),
+            messages: Answer::of(Protocol::Messages),
+            gate: watch::Sender::new(!closed),
+            waiting: watch::Sender::new(0),
+        };
+        let (address, answers) = server::start(|_| answers);
+        Self { address, answers }
     }
 
     /// Releases all streams.
     pub(crate) fn open(&self) {
-        self.gate.send_replace(true);
+        self.answers.gate.send_replace(true);
     }
 
     /// Returns once `count` streams wait for that.
     pub(crate) async fn wait_for(&self, count: usize) {
         let enough = |waiting: &usize| *waiting >= count;
-        self.waiting.subscribe().wait_for(enough).await.expect("the provider lives");
+        self.answers.waiting.subscribe().wait_for(enough).await.expect("the provider lives");
     }
 }
 
-async fn answer(
-    gate: watch::Sender<bool>,
-    waiting: watch::Sender<usize>,
-    request: Request<Incoming>,
-) -> Response<BoxBody<Bytes, Infallible>> {
-    let protocol = Protocol::of_path(request.uri().path());
-    let body = request.into_body().collect().await.expect("a whole request").to_bytes();
-    let streamed = body.windows(13).any(|window| window == br#""stream":true"#);
-    let (kind, body) = if streamed {
-        ("text/event-stream; charset=utf-8", BoxBody::new(StreamBody::new(frames(protocol, gate, waiting))))
-    } else {
-        ("application/json", BoxBody::new(Full::new(whole(protocol).into())))
-    };
-    Response::builder().header("content-type", kind).body(body).expect("literal headers")
+impl Answer {
+    fn of(protocol: Protocol) -> Self {
+        Self {
+            whole: http1::answer("application/json", whole(protocol).as_bytes()),
+            writes: http1::chunked("text/event-stream; charset=utf-8", &pieces(protocol)),
+        }
+    }
 }
 
-/// A stream's frames. It yields before each but the first, so that each is a write of its own, and stops behind the
-/// frame, the beginning of a text and its first word until the gate opens.
-fn frames(
-    protocol: Protocol,
-    gate: watch::Sender<bool>,
-    waiting: watch::Sender<usize>,
-) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
-    stream::iter(pieces(protocol)).enumerate().then(move |(at, piece)| {
-        let (mut opened, waiting) = (gate.subscribe(), waiting.clone());
-        async move {
-            if at == 3 && !*opened.borrow() {
-                waiting.send_modify(|waiting| *waiting += 1);
-                // The provider outlives its streams.
-                let _ = opened.wait_for(|open| *open).await;
+impl Service for Answers {
+    const READS_BODIES: bool = true;
+
+    async fn answer(&self, request: &Received, stream: &mut TcpStream) -> io::Result<()> {
+        let answer = match Protocol::of_path(&request.path) {
+            Protocol::Chat => &self.chat,
+            Protocol::Messages => &self.messages,
+        };
+        if memmem::find(&request.body, br#""stream":true"#).is_none() {
+            return stream.write_all(&answer.whole).await;
+        }
+        for (at, write) in answer.writes.iter().enumerate() {
+            if at == GATE {
+                self.pass_gate().await;
             }
+            // Another stream's turn: what is written next is read on its own.
             if at > 0 {
                 tokio::task::yield_now().await;
             }
-            Ok(Frame::data(piece))
+            stream.write_all(write).await?;
         }
-    })
+        Ok(())
+    }
+}
+
+impl Answers {
+    /// Waits until the gate is open, and is counted meanwhile.
+    async fn pass_gate(&self) {
+        let is_open = *self.gate.borrow();
+        if !is_open {
+            self.waiting.send_modify(|waiting| *waiting += 1);
+            // The provider outlives its streams.
+            let _ = self.gate.subscribe().wait_for(|open| *open).await;
+        }
+    }
 }
 
 fn whole(protocol: Protocol) -> &'static str {
@@ -99,12 +123,12 @@ fn whole(protocol: Protocol) -> &'static str {
 }
 
 /// A stream's events as they are on the wire.
-fn pieces(protocol: Protocol) -> Vec<Bytes> {
+fn pieces(protocol: Protocol) -> Vec<Vec<u8>> {
     let mut pieces = Vec::with_capacity(EVENTS + 5);
     match protocol {
         Protocol::Messages => {
             let mut event = |name: &str, data: &str| {
-                pieces.push(Bytes::from(format!("event: {name}\ndata: {data}\n\n")));
+                pieces.push(format!("event: {name}\ndata: {data}\n\n").into_bytes());
             };
             event(
                 "message_start",
@@ -129,10 +153,11 @@ fn pieces(protocol: Protocol) -> Vec<Bytes> {
         }
         Protocol::Chat => {
             let chunk = |choices: &str, usage: &str| {
-                Bytes::from(format!(
+                format!(
                     "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1767225600,\"model\":\"bench\",\
                      \"choices\":[{choices}],\"usage\":{usage}}}\n\n"
-                ))
+                )
+                .into_bytes()
             };
             let choice = |delta: &str, reason: &str| {
                 format!(r#"{{"index":0,"delta":{delta},"logprobs":null,"finish_reason":{reason}}}"#)
@@ -143,7 +168,7 @@ fn pieces(protocol: Protocol) -> Vec<Bytes> {
             }
             pieces.push(chunk(&choice("{}", r#""stop""#), "null"));
             pieces.push(chunk("", r#"{"prompt_tokens":40,"completion_tokens":100,"total_tokens":140}"#));
-            pieces.push(Bytes::from_static(b"data: [DONE]\n\n"));
+            pieces.push(b"data: [DONE]\n\n".to_vec());
         }
     }
     pieces

@@ -19,12 +19,12 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let body = json!({ "model": "ctx-pro", "prompt": "the same at night", "image_urls": [png_uri(PICTURE)] });
     let body = body.to_string();
     gateway.submit(10, request()).await;
-    gateway.provider.wait_until(|counts| counts.submissions >= 10).await;
+    gateway.provider.counts().submissions.reach(10).await;
     let idle = gateway.process().resident();
 
     let (before, started) = (gateway.process().cpu(), Instant::now());
     let load = gateway.submit(count, body).await;
-    gateway.provider.wait_until(|counts| counts.submissions >= 10 + count).await;
+    gateway.provider.counts().submissions.reach(10 + count).await;
     let took = started.elapsed();
     let cpu = gateway.process().cpu().since(&before);
     report::load("requests accepted", "receipt", &load);

@@ -14,12 +14,12 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let gateway = BenchGateway::start(arguments, 64, Jobs::Instant, Duration::from_millis(10)).await;
     let warm = 200;
     gateway.submit(warm, request()).await;
-    gateway.provider.wait_until(|counts| counts.pictures >= warm).await;
+    gateway.provider.counts().pictures.reach(warm).await;
     pause(Duration::from_millis(500)).await;
 
     let (before, started) = (gateway.process().cpu(), Instant::now());
     let load = gateway.submit(count, request()).await;
-    gateway.provider.wait_until(|counts| counts.pictures >= warm + count).await;
+    gateway.provider.counts().pictures.reach(warm + count).await;
     let took = started.elapsed();
     // The last pictures are on their way to the store.
     pause(Duration::from_millis(500)).await;

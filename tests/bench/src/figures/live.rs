@@ -23,16 +23,16 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let load = gateway.submit(count, request()).await;
     line("submissions accepted", load.rate());
     line("receipt p99", millis(load.quantile(0.99)));
-    gateway.provider.wait_until(|counts| counts.submissions >= count).await;
+    gateway.provider.counts().submissions.reach(count).await;
     // By then each task was polled once (a wait is stretched by up to a quarter) and the polls have spread. With a
     // longer pace no poll is due, and the figure is that of idle tasks.
     pause(arguments.pace().mul_f64(1.25).min(SETTLED)).await;
 
-    let (metrics, counts, before) =
-        (gateway.metrics().await, gateway.provider.counts(), gateway.process().cpu());
+    let polls = &gateway.provider.counts().polls;
+    let (metrics, polled, before) = (gateway.metrics().await, polls.get(), gateway.process().cpu());
     pause(arguments.window()).await;
     let cpu = gateway.process().cpu().since(&before);
-    let polls = gateway.provider.counts().polls - counts.polls;
+    let polls = polls.get() - polled;
     let after = gateway.metrics().await;
     line("live tasks", format!("{:.0}", after.sum(metric::TASKS_LIVE)));
     line("memory when idle", mebibytes(idle));

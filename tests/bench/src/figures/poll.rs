@@ -16,7 +16,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     for _ in 0..200 {
         tasks.push(gateway.caller.post("/v1/images/generations", &body).await.task_id());
     }
-    gateway.provider.wait_until(|counts| counts.submissions >= tasks.len()).await;
+    gateway.provider.counts().submissions.reach(tasks.len()).await;
     gateway.read(1000, tasks.clone()).await;
     pause(Duration::from_millis(500)).await;
 

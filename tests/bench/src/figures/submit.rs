@@ -21,12 +21,12 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let sync = disk::measure();
     let gateway = BenchGateway::start(arguments, 64, Jobs::Endless, NEVER).await;
     gateway.submit(WARM, request()).await;
-    gateway.provider.wait_until(|counts| counts.submissions >= WARM).await;
+    gateway.provider.counts().submissions.reach(WARM).await;
     pause(Duration::from_millis(500)).await;
 
     let (metrics, before, started) = (gateway.metrics().await, gateway.process().cpu(), Instant::now());
     let load = gateway.submit(count, request()).await;
-    gateway.provider.wait_until(|counts| counts.submissions >= WARM + count).await;
+    gateway.provider.counts().submissions.reach(WARM + count).await;
     let handed = started.elapsed();
     // The last replies are on their way to the store.
     pause(Duration::from_millis(500)).await;

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Request;
 use serde_json::json;
 
 use crate::arguments::{Arguments, Protocol};
 use crate::gateway::{BenchGateway, pause};
+use crate::http1;
 use crate::image_provider::Jobs;
 use crate::load::Load;
 use crate::report::{self, line, mebibytes, micros};
@@ -30,7 +29,7 @@ pub(super) struct TextSetup {
 
 impl TextSetup {
     pub(super) async fn start(arguments: &Arguments, closed: bool) -> Self {
-        let provider = TextProvider::start(closed).await;
+        let provider = TextProvider::start(closed);
         let (protocol, origin) = (arguments.provider.word(), provider.address);
         let more = format!(
             "[server.limits]\nrequests_per_key = 20000\nconnections_per_ip = 20000\nconnections = 20000\n\n\
@@ -55,16 +54,8 @@ impl TextSetup {
     }
 
     async fn load(&self, address: SocketAddr, connections: usize, count: usize, body: &Bytes) -> Load {
-        let (body, bearer, path) = (body.clone(), self.gateway.caller.bearer(), self.client.path());
-        let make = move |_| {
-            Request::post(path)
-                .header("host", "gate.test")
-                .header("authorization", &bearer)
-                .header("content-type", "application/json")
-                .body(Full::new(body.clone()))
-                .expect("sound headers")
-        };
-        Load::run(address, connections, count, Arc::new(make)).await
+        let request = http1::post(self.client.path(), "gate.test", &self.gateway.caller.bearer(), body);
+        Load::run(address, connections, count, Arc::new(move |_| request.clone())).await
     }
 }
 
