@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use gatehouse_model::{
     About, Accepted, Body, Call, Context, Digest, Event, Json, Reading, Refusal, Replay, Reply, Step,
-    Submission, SurfaceInfo, TaskId, TaskView,
+    Submission, SurfaceInfo, TaskId, TaskView, metric,
 };
 use wasmtime::Store;
 
@@ -102,6 +102,13 @@ impl Version {
     /// Whether its text half serves `surface`.
     pub(crate) fn serves_text(&self, surface: &str) -> bool {
         self.about.offers.text && self.about.surfaces.iter().any(|own| own.name == surface)
+    }
+
+    /// Counts an answer of a call.
+    pub(crate) fn count_call(&self, function: &'static str, outcome: &'static str) {
+        let family = self.family().to_owned();
+        metrics::counter!(metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome)
+            .increment(1);
     }
 
     /// Whether both write the same state version.

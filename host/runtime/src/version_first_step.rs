@@ -55,6 +55,8 @@ impl Version {
         // Whose fault it is shows when the task asks again.
         let step =
             instance.call(|family, store| jobs::advance(family, store, cx, &accepted.state, start)).ok()?;
-        answer_rules::step(step, cx.now, &self.about, &self.limits()).ok()
+        let step = answer_rules::step(step, cx.now, &self.about, &self.limits()).ok()?;
+        self.count_call("advance", "ok");
+        Some(step)
     }
 }

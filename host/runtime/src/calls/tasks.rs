@@ -172,27 +172,20 @@ impl PluginService {
         origin: &Origin,
         body: impl FnOnce(&Version) -> Result<R, Fault> + Send + 'static,
     ) -> Result<R, Fault> {
-        let family = version.family().to_owned();
-        let version = Arc::clone(version);
+        let called = Arc::clone(version);
         let answer = self
             .state
             .threads
-            .run(&family, origin, move || {
+            .run(version.family(), origin, move || {
                 let begun = Instant::now();
-                let answer = body(&version);
-                metrics::histogram!(metric::PLUGIN_SECONDS, "family" => version.family().to_owned())
+                let answer = body(&called);
+                metrics::histogram!(metric::PLUGIN_SECONDS, "family" => called.family().to_owned())
                     .record(begun.elapsed());
                 answer
             })
             .await;
         let outcome = answer.as_ref().map_or_else(Fault::label, |_| "ok");
-        count_call(family, function, outcome);
+        version.count_call(function, outcome);
         answer
     }
-}
-
-/// Counts an answer of a plugin.
-pub(crate) fn count_call(family: String, function: &'static str, outcome: &'static str) {
-    metrics::counter!(metric::PLUGIN_CALLS, "family" => family, "function" => function, "outcome" => outcome)
-        .increment(1);
 }

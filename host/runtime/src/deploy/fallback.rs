@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use gatehouse_model::{Context, Event, Refusal, Step, Submission, metric};
 
-use crate::calls::tasks::count_call;
 use crate::fault::Fault;
 use crate::registry::Resolved;
 use crate::service::PluginService;
@@ -52,21 +51,6 @@ impl PluginService {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub async fn submit_with_fallback(
-        &self,
-        found: &Resolved,
-        surface: &str,
-        cx: Context,
-        submission: Submission,
-        start: StartContext,
-    ) -> Result<ServedBy<Result<Submitted, Refusal>>, Fault> {
-        let served = self.submit_to_either(found, surface, cx, submission, start).await?;
-        if let Ok(Submitted { first_step: Some(_), .. }) = &served.answer {
-            count_call(served.by.family().to_owned(), "advance", "ok");
-        }
-        Ok(served)
-    }
-
-    async fn submit_to_either(
         &self,
         found: &Resolved,
         surface: &str,

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::common::{self, advance, context, ready, submit};
+use crate::common::{self, advance, context, ready, step_context, submit};
 use gatehouse_model::{
     Action, Cause, Event, Facts, Finding, MediaKind, Outage, Parent, Refusal, Status, Submission, TaskId,
 };
-use gatehouse_runtime::{Config, Fault, Limits};
+use gatehouse_runtime::{Config, Fault, Limits, StartContext};
 
 fn fault_text(fault: &Fault) -> String {
     format!("{}: {fault}", fault.label())
@@ -156,6 +156,36 @@ async fn every_event_arrives() {
         assert!(parts.iter().all(|part| seen.contains(part)), "{event:?}: {seen}");
         assert!(matches!(step.next, Action::Call(_)));
     }
+}
+
+#[tokio::test]
+async fn a_request_is_judged_together_with_the_first_step_of_its_task() {
+    let (_dir, service, version) = ready();
+    let found = service.registry().resolve("images.generate", "unruly").unwrap();
+    let submit = async |request: Submission, starts: bool| {
+        let step_context = step_context(&version);
+        let start: StartContext = Arc::new(move |_| starts.then(|| step_context.clone()));
+        let (surface, context) = ("images.generate", context(&version));
+        let served = service.submit_with_fallback(&found, surface, context, request, start).await;
+        served.unwrap().answer
+    };
+    for what in ["ok", "echo", "wait", "done", "view", "brief"] {
+        let together = submit(common::request(what), true).await.unwrap();
+        let brief = together.accepted.brief.clone();
+        assert_eq!(brief.is_empty(), what != "brief");
+        let apart = advance(&service, &version, what, Event::Start(brief)).await.unwrap();
+        assert_eq!(together.first_step, Some(apart), "{what}");
+        assert_eq!(submit(common::request(what), false).await.unwrap().first_step, None);
+    }
+    assert!(submit(common::request("refuse"), true).await.is_err());
+    // A step that no plugin may take is none, and the request is judged all the same.
+    for what in ["progress", "wait too long", "wait backwards", "view beside an end"] {
+        let judged = submit(common::request(what), true).await.unwrap();
+        assert_eq!((judged.accepted.state, judged.first_step), (what.as_bytes().to_vec(), None));
+    }
+    let body = format!("\"ok\"{}", " ".repeat(300 << 10)).into();
+    let large = Submission { body, ..common::request("ok") };
+    assert_eq!(submit(large, true).await.unwrap().first_step, None, "it has an instance for itself");
 }
 
 #[tokio::test]

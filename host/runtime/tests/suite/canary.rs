@@ -32,7 +32,10 @@ async fn submit(
     found: &Resolved,
     what: &str,
 ) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
-    service.submit_with_fallback(found, SURFACE, context(&found.version), request(what)).await
+    let (context, start) = (context(&found.version), Arc::new(|_: &Accepted| None));
+    let ServedBy { by, answer } =
+        service.submit_with_fallback(found, SURFACE, context, request(what), start).await?;
+    Ok(ServedBy { by, answer: answer.map(|submitted| submitted.accepted) })
 }
 
 fn state_of(service: &PluginService, digest: Digest) -> VersionState {
