@@ -77,25 +77,22 @@ impl DriverState {
         run.steps = 1;
         let word = event_word(&Event::Start(Bytes::new()));
         run.log.plugin((task.created, self.now()), version.digest(), word, &step);
-        let next = match self.first_attempt(&mut run, version, step) {
-            Ok(attempt) => Next::Call(attempt),
-            Err(step) => Next::Step(step),
-        };
+        let next = self.next_of(&mut run, version, step);
         Some(Box::new(FirstStep { run, version: Arc::clone(version), next, in_progress }))
     }
 
-    /// Puts the call that a step wants into the task, if it has to be durable before it leaves, and may leave now.
-    fn first_attempt(&self, run: &mut RunContext, by: &Version, step: Step) -> Result<Attempt, Step> {
-        let Action::Call(call) = &step.next else { return Err(step) };
+    /// The call that a step wants becomes part of the task, if it has to be durable before it leaves, and may leave now.
+    fn next_of(&self, run: &mut RunContext, by: &Version, step: Step) -> Next {
+        let Action::Call(call) = &step.next else { return Next::Step(step) };
         let may_leave = call.replay != Replay::Safe
             && call.affinity.is_none()
             && step.view.is_none()
             && by.about().providers.contains(&call.provider);
         if !may_leave {
-            return Err(step);
+            return Next::Step(step);
         }
         let permits = self.upstream.acquire_account(&call.provider, &run.task.customer, None);
-        let Ok((account, permit)) = permits else { return Err(step) };
+        let Ok((account, permit)) = permits else { return Next::Step(step) };
         let (permit, call) = (as_called(permit, call), call.clone());
         run.account_permit = Some(Arc::new(account));
         run.take(step);
@@ -103,7 +100,7 @@ impl DriverState {
         // It was handed over.
         run.task.brief = Bytes::new();
         run.durable.clone_from(&run.task);
-        Ok(attempt)
+        Next::Call(attempt)
     }
 
     /// Goes on with the step: its task is durable.
