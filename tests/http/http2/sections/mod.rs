@@ -33,13 +33,16 @@ enum Outcome {
     Answered(u32),
     /// Nothing.
     Ignored,
+    /// Nothing, or this stream is reset with this code: the RFC allows both, and the gateway does the first as long as it
+    /// has not forgotten the stream.
+    IgnoredOrReset(u32, u32),
     /// This stream is reset, or the connection ends, with one of these codes.
     Refused(u32, &'static [u32]),
     /// The connection ends with one of these codes.
     Ended(&'static [u32]),
 }
 
-use Outcome::{Answered, Ended, Ignored, Refused};
+use Outcome::{Answered, Ended, Ignored, IgnoredOrReset, Refused};
 
 /// A section of the RFC, what is sent, the bytes after the preface, and what becomes of them.
 struct Row(&'static str, &'static str, Vec<u8>, Outcome);
@@ -59,6 +62,14 @@ impl Row {
                 let frames = link.until_pong().await.ok_or("the connection ended")?;
                 if let Some(frame) = frames.iter().find(|frame| matches!(frame.kind, RST_STREAM | GOAWAY)) {
                     return Err(format!("answered by {frame:?}"));
+                }
+            }
+            IgnoredOrReset(stream, code) => {
+                let frames = link.until_pong().await.ok_or("the connection ended")?;
+                for frame in frames.iter().filter(|frame| matches!(frame.kind, RST_STREAM | GOAWAY)) {
+                    if (frame.kind, frame.stream, frame.reason()) != (RST_STREAM, stream, code) {
+                        return Err(format!("answered by {frame:?}"));
+                    }
                 }
             }
             Refused(stream, codes) => {

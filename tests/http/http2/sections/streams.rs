@@ -58,7 +58,12 @@ pub(super) fn rows() -> Vec<Row> {
             [live(&[]), frame(CONTINUATION, HEAD, 1, b"")].concat(),
             Ended(closed),
         ),
-        Row("5.1", "a body after a reset", [open(1), reset(1), frame(DATA, END, 1, b"x")].concat(), Ignored),
+        Row(
+            "5.1",
+            "a body after a reset",
+            [open(1), reset(1), frame(DATA, END, 1, b"x")].concat(),
+            IgnoredOrReset(1, STREAM_CLOSED),
+        ),
         Row("5.1", "a head after a reset", [open(1), reset(1), live(&[])].concat(), Refused(1, closed)),
         Row("5.1", "a window after the end", [live(&[]), update(1, 1)].concat(), Answered(1)),
         Row("5.1", "a reset after the end", [request(3, LIVE), reset(3)].concat(), Ignored),
