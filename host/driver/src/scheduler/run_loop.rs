@@ -19,13 +19,14 @@ impl DriverState {
             metrics::histogram!(metric::LATENESS_SECONDS).record(self.now().since(due).as_secs_f64());
             let in_progress = self.in_progress.begin_step();
             let state = Arc::clone(&self);
-            tokio::spawn(async move {
+            // Boxed: tokio moves a task's future several times.
+            tokio::spawn(Box::pin(async move {
                 // Dropped last, so that a shutdown finds the task scheduled again.
                 let _in_progress = in_progress;
                 let step = StepGuard::new(&state, task);
                 state.drive(task, permit).await;
                 step.end();
-            });
+            }));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::step::run_context::RunContext;
 
 /// A first step whose task is not durable yet.
 pub(crate) struct FirstStep {
-    run: RunContext,
+    run: Box<RunContext>,
     version: Arc<Version>,
     next: Next,
     in_progress: InProgressGuard,
@@ -108,7 +108,8 @@ impl DriverState {
         let task = first.run.task.id;
         self.live.add_running(task, Arc::clone(&first.version), first.run.account_permit.clone());
         let state = Arc::clone(self);
-        tokio::spawn(async move {
+        // Boxed: tokio moves a task's future several times.
+        tokio::spawn(Box::pin(async move {
             let FirstStep { mut run, version: _, next, in_progress } = *first;
             // Dropped last, so that a shutdown finds the task scheduled again.
             let _in_progress = in_progress;
@@ -120,6 +121,6 @@ impl DriverState {
             };
             state.drive_on(run, outcome).await;
             guard.end();
-        });
+        }));
     }
 }

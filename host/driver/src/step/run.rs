@@ -25,7 +25,7 @@ impl DriverState {
     /// Goes on with a run that has begun otherwise: `outcome` is what follows its first phase.
     pub(super) async fn drive_on(
         self: &Arc<Self>,
-        run: RunContext,
+        run: Box<RunContext>,
         outcome: Result<StepOutcome, StoreError>,
     ) {
         let id = run.task.id;
@@ -67,7 +67,7 @@ impl DriverState {
     /// Phase after phase, after one that came to `outcome`.
     async fn run_phases(
         self: &Arc<Self>,
-        mut run: RunContext,
+        mut run: Box<RunContext>,
         mut outcome: StepOutcome,
     ) -> Result<StepOutcome, StoreError> {
         while matches!(outcome, StepOutcome::Continue) {

@@ -24,8 +24,9 @@ pub(super) struct RunContext {
 }
 
 impl RunContext {
-    pub(super) fn new(task: Task, account_permit: Option<Arc<AccountPermit>>) -> Self {
-        Self {
+    /// Boxed: it is handed on by value, and every future on the way would have room for it twice.
+    pub(super) fn new(task: Task, account_permit: Option<Arc<AccountPermit>>) -> Box<Self> {
+        Box::new(Self {
             durable: task.clone(),
             task,
             account_permit,
@@ -33,7 +34,7 @@ impl RunContext {
             step_permit: None,
             steps: 0,
             log: StepLog::default(),
-        }
+        })
     }
 
     /// Takes over what a step of the plugin says of the task; what it wants next. Neither status nor progress goes back.

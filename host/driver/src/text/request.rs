@@ -1,6 +1,7 @@
 //! One text request from its body to its answer: prepared, paid for in advance, served, settled.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -88,13 +89,13 @@ impl DriverState {
         let blobs = RequestBlobs(cut.blobs);
         let run = TextRun { claimant, version, cx, prepared, instance, blobs, model, tables, is_response };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
-        let answer = async move {
+        let answer = pin!(async move {
             if streaming {
                 state.stream(in_progress, of_run, run, kept).await
             } else {
                 state.whole(&of_run, run, kept).await
             }
-        };
+        });
         self.release_on_panic(&held, answer).await?
     }
 
