@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::ark::faults::Marker;
 use crate::ark::provider::Provider;
-use crate::common::picture::Picture;
 use crate::common::sample_media::SampleMedia;
 use crate::common::server::{Body, Handler, HandlerResult, reply, with};
+use gatehouse_sandbox_files::Picture;
 
 /// The listener of files.
 pub(crate) struct FilesEndpoint(pub(crate) Arc<Provider>);

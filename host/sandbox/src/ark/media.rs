@@ -4,9 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::common::film::Film;
 use crate::common::sample_media::SampleMedia;
 use crate::common::samples::named_size;
+use gatehouse_sandbox_files::Film;
 
 /// Limits of the public documentation (Seedance 2.0, "media limits").
 const SIDES: std::ops::RangeInclusive<u32> = 300..=6000;

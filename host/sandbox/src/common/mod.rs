@@ -1,10 +1,9 @@
-//! What every simulated provider shares: the HTTP server, its clock, settings, pictures, films and sample files.
+//! What every simulated provider shares: the HTTP server, its clock, settings, a cache of pictures and sample files.
 //!
 //! Knows no provider and no wire format.
 
 pub(crate) mod clock;
 pub(crate) mod connection;
-pub(crate) mod film;
 pub(crate) mod markers;
 pub(crate) mod picture;
 pub(crate) mod records;

@@ -15,8 +15,8 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use sha2::{Digest, Sha256};
 
-use crate::common::film::{Film, Sound, SoundFormat};
 use crate::common::server::{Body, reply, with};
+use gatehouse_sandbox_files::{Film, Sound, SoundFormat};
 
 const MAX_SIDE: u32 = 8192;
 /// What H.264 holds at most.

@@ -24,9 +24,10 @@ use image::ImageFormat as Format;
 use sha2::{Digest, Sha256};
 
 use crate::common::clock;
-use crate::common::picture::{Picture, PictureCache, format_named};
+use crate::common::picture::PictureCache;
 use crate::common::sample_media::SampleMedia;
 use crate::common::server::{Body, Handler, HandlerResult, parameter, reply, with};
+use gatehouse_sandbox_files::{Picture, format_named};
 
 /// More would take the memory of a small machine.
 const MAX_PIXELS: u64 = 36_000_000;

@@ -9,11 +9,11 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use serde_json::{Number, Value, json};
 
 use crate::common::markers::Counts;
-use crate::common::picture::Picture;
 use crate::common::settings::Settings;
 use crate::context::faults::{Faults, Marker, Target};
 use crate::context::record::{ContextRecord, Declined, Submit};
 use crate::context::refusal::Refusal;
+use gatehouse_sandbox_files::Picture;
 
 /// Jobs kept.
 const MAX_JOBS: usize = 100_000;

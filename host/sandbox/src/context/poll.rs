@@ -6,12 +6,12 @@ use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::common::picture::format_name;
 use crate::common::server::{self, Body, Handler, HandlerResult, parameter, with};
 use crate::context::faults::{Marker, Target};
 use crate::context::jobs::Job;
 use crate::context::provider::Provider;
 use crate::context::refusal::{Refusal, not_allowed};
+use gatehouse_sandbox_files::format_name;
 
 /// The polls a minute that the headers announce. The real provider does not enforce it, nor does this one.
 const POLLS_A_MINUTE: u32 = 1200;

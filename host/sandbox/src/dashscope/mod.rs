@@ -8,7 +8,7 @@
 //! POST /api/v1/services/aigc/video-generation/video-synthesis -> create/ (model, fields, media) -> faults -> tasks
 //! GET  /api/v1/tasks/{id}          -> poll -> tasks -> a freshly signed link
 //! POST /api/v1/tasks/{id}/cancel   -> tasks, while PENDING
-//! GET  /{id}.mp4?Expires=..        -> files/ (signature) -> common::film
+//! GET  /{id}.mp4?Expires=..        -> files/ (signature) -> gatehouse_sandbox_files
 //! ```
 
 mod create;

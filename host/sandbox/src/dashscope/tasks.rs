@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::common::film::Film;
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::dashscope::faults::{Faults, Marker, Target, error};
 use crate::dashscope::record::{CreatedVideo, DashscopeRecord, DeclinedVideo};
 use crate::dashscope::refusal::{Refusal, fresh_id};
+use gatehouse_sandbox_files::Film;
 
 /// Tasks kept.
 const MAX_TASKS: usize = 100_000;

@@ -12,7 +12,7 @@ use super::reference::Reference;
 use super::refusal::Refusal;
 use super::schema::{ImageOrder, pixels};
 use super::table::StoredImage;
-use crate::common::picture::Picture;
+use gatehouse_sandbox_files::Picture;
 
 const FORMAT: ImageFormat = ImageFormat::Jpeg;
 

@@ -63,7 +63,7 @@ const BROKEN: &str = "The image could not be decoded.";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::picture::Picture;
+    use gatehouse_sandbox_files::Picture;
 
     fn file(format: ImageFormat) -> Vec<u8> {
         Picture { width: 120, height: 80, format, digest: [3; 32] }.encode().expect("encodes")

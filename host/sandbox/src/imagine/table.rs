@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use super::faults::{Faults, Marker};
 use super::record::{ImageCall, ImagineRecord};
 use crate::common::markers::Counts;
-use crate::common::picture::Picture;
+use gatehouse_sandbox_files::Picture;
 
 /// Calls kept.
 const MAX_CALLS: usize = 10_000;

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use image::ImageFormat as Format;
 
-    use crate::common::picture::Picture;
+    use gatehouse_sandbox_files::Picture;
 
     #[test]
     fn formats_and_sizes() {

@@ -8,9 +8,9 @@
 //! POST /token                        -> tokens (RS256 JWT of a service account)           -> a token for an hour
 //! POST .../{m}:predictLongRunning    -> check/ (fields, media) -> faults -> operations    vertex, gemini
 //! POST .../{m}:fetchPredictOperation -> answer -> bytes inside, or `gs://`                vertex
-//! GET  /storage/v1/b/{b}/o/{o}       -> files -> common::film                             storage, with a token
+//! GET  /storage/v1/b/{b}/o/{o}       -> files -> gatehouse_sandbox_files                             storage, with a token
 //! GET  /v1beta/models/{m}/operations/{id} -> answer -> an address that needs the key      gemini
-//! GET  /v1beta/files/{id}:download   -> a redirect -> files -> common::film               gemini, with the key
+//! GET  /v1beta/files/{id}:download   -> a redirect -> files -> gatehouse_sandbox_files               gemini, with the key
 //! ```
 
 mod api;

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::common::film::Film;
 use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::veo::check::{Order, Stored};
 use crate::veo::faults::{Faults, Marker, Target};
 use crate::veo::record::{BegunVideo, DeclinedVideo, Dialect};
+use gatehouse_sandbox_files::Film;
 
 /// Operations kept.
 const MAX_OPERATIONS: usize = 100_000;

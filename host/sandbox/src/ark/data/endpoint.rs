@@ -19,8 +19,8 @@ use super::view;
 use crate::ark::faults::{Faults, Marker, Target};
 use crate::ark::provider::Provider;
 use crate::ark::record::ArkSubmit;
-use crate::common::film::Film;
 use crate::common::server::{self, Body, Handler, HandlerResult, closed, parameter};
+use gatehouse_sandbox_files::Film;
 
 const PATH: &str = "/api/v3/contents/generations/tasks";
 /// "body <= 64 MB".

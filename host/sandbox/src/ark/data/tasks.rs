@@ -9,8 +9,8 @@ use super::errors::Refusal;
 use crate::ark::faults::{Faults, Marker, Target};
 use crate::ark::ids::{digits_of_time, random_word};
 use crate::ark::record::{ArkDeclined, ArkSubmit};
-use crate::common::film::Film;
 use crate::common::markers::Counts;
+use gatehouse_sandbox_files::Film;
 
 const MAX_TASKS: usize = 100_000;
 const MAX_DECLINED: usize = 10_000;

@@ -7,10 +7,10 @@ use hyper::body::Incoming;
 
 use super::signature::LinkError;
 use crate::common::clock::iso;
-use crate::common::picture::Picture;
 use crate::common::server::{Body, Handler, HandlerResult, reply, truncated, with};
 use crate::context::faults::Marker;
 use crate::context::provider::Provider;
+use gatehouse_sandbox_files::Picture;
 
 /// The delivery listener.
 pub(crate) struct DeliveryEndpoint(pub(crate) Arc<Provider>);

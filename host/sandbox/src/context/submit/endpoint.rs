@@ -13,13 +13,13 @@ use sha2::{Digest, Sha256};
 use super::input_image::{self, InputImage};
 use super::schema::{self, SubmitRequest};
 use super::sizes;
-use crate::common::picture::Picture;
 use crate::common::server::{self, Body, Handler, HandlerResult, closed};
 use crate::context::faults::{Faults, Marker, Target};
 use crate::context::jobs::Job;
 use crate::context::provider::Provider;
 use crate::context::record::Submit;
 use crate::context::refusal::{Refusal, not_allowed};
+use gatehouse_sandbox_files::Picture;
 
 /// Four images of 20 MB in base64, and the rest of a body.
 const MAX_BODY_BYTES: usize = 112 << 20;

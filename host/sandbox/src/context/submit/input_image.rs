@@ -112,7 +112,7 @@ const BAD_FILE: &str = "Image file is truncated or corrupt";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::common::picture::Picture;
+    use gatehouse_sandbox_files::Picture;
 
     fn file(format: ImageFormat) -> Vec<u8> {
         Picture { width: 120, height: 80, format, digest: [3; 32] }.encode().expect("encodes")

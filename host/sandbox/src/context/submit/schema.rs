@@ -7,8 +7,8 @@ use image::ImageFormat as Format;
 use serde_json::{Map, Number, Value, json};
 use url::Url;
 
-use crate::common::picture::format_named;
 use crate::context::refusal::field_error;
+use gatehouse_sandbox_files::format_named;
 
 /// The longest webhook address.
 const MAX_WEBHOOK_CHARS: usize = 2083;

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::fields::Model;
-use crate::common::film::Film;
 use crate::common::sample_media::SampleMedia;
 use crate::common::samples::named_size;
 use crate::dashscope::refusal::Refusal;
+use gatehouse_sandbox_files::Film;
 
 const MAX_IMAGE_BYTES: u64 = 10 << 20;
 const MAX_SOUND_BYTES: u64 = 15 << 20;

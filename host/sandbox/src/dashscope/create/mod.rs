@@ -7,12 +7,12 @@ mod sizes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::common::film::Film;
 use crate::dashscope::faults::Faults;
 use crate::dashscope::record::CreatedVideo;
 use crate::dashscope::refusal::Refusal;
 use crate::dashscope::tasks::Task;
 use fields::Model;
+use gatehouse_sandbox_files::Film;
 use media::Medium;
 
 /// A task for a body that passed all checks. What is only found out when the media are fetched becomes its failure.

@@ -50,7 +50,7 @@ impl Handler for FilesEndpoint {
 
 impl FilesEndpoint {
     /// The task of a path, its film, and the fault of this download.
-    fn find(&self, path: &str) -> Option<(String, crate::common::film::Film, Option<Marker>)> {
+    fn find(&self, path: &str) -> Option<(String, gatehouse_sandbox_files::Film, Option<Marker>)> {
         let id = path.strip_prefix('/')?.strip_suffix(".mp4")?;
         let mut tasks = self.0.tasks();
         let task = tasks.task(id)?;

@@ -9,14 +9,14 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 
-use super::draw::Sheet;
 use super::link::parts;
-use crate::common::film::Film;
 use crate::common::server::{Body, Handler, HandlerResult, closed, reply, with};
 use crate::midjourney::engine::colour::rgb;
 use crate::midjourney::faults::Marker;
 use crate::midjourney::provider::Provider;
 use crate::midjourney::tasks::task::Task;
+use gatehouse_sandbox_files::Film;
+use gatehouse_sandbox_files::Sheet;
 
 const PNG: &str = "image/png";
 const MP4: &str = "video/mp4";

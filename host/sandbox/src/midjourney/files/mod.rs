@@ -1,5 +1,4 @@
 //! Files: signed links, drawing, delivery.
 
-mod draw;
 pub(crate) mod endpoint;
 pub(crate) mod link;

@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use http::Response;
 use serde_json::{Value, json};
 
-use crate::common::film::Film;
 use crate::common::server::{self, Body};
 use crate::veo::api::files::{VideoFile, address};
 use crate::veo::faults::{Marker, Target, error};
@@ -13,6 +12,7 @@ use crate::veo::operations::{Operation, file_name};
 use crate::veo::provider::Provider;
 use crate::veo::record::Dialect;
 use crate::veo::refusal::html;
+use gatehouse_sandbox_files::Film;
 
 /// Answers a poll of an account.
 pub(super) async fn answer(

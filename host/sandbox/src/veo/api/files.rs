@@ -2,7 +2,6 @@
 
 use http::Response;
 
-use crate::common::film::Film;
 use crate::common::server::{Body, HandlerResult, reply, truncated, with};
 use crate::veo::faults::{Faults, Marker, Target, error};
 use crate::veo::operations::Operation;
@@ -10,6 +9,7 @@ use crate::veo::provider::Provider;
 use crate::veo::provider::VeoAddresses;
 use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
+use gatehouse_sandbox_files::Film;
 
 const HTML: &str = "<html><body>Sign in to continue</body></html>\n";
 

@@ -131,7 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::common::film::Film;
+    use gatehouse_sandbox_files::Film;
 
     #[test]
     fn a_film_is_continued_within_limits() {

@@ -6,9 +6,9 @@ mod media;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::common::film::Film;
 use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
+use gatehouse_sandbox_files::Film;
 pub(super) use media::Stored;
 
 /// The models of each, and the longest video each continues.

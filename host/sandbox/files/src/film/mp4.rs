@@ -6,36 +6,36 @@
 use mp4_atom::esds::{DecoderConfig, DecoderSpecific, EsDescriptor, SLConfig};
 use mp4_atom::{Audio, Avc1, Avcc, Codec, Colr, Esds, Mp4a, Visual};
 
-use crate::common::film::aac;
-use crate::common::film::h264::{CONSTRAINTS, PROFILE, Pictures};
-use crate::common::film::movie::{Sample, Track, file};
+use crate::film::aac;
+use crate::film::h264::{CONSTRAINTS, PROFILE, Pictures};
+use crate::film::movie::{Sample, Track, file};
 
 const PICTURES_A_SECOND: u32 = 25;
 const PICTURE_MILLISECONDS: u32 = 1000 / PICTURES_A_SECOND;
 
 /// A film. Sides are 1 to 8192 pixels, at most 35 million together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Film {
+pub struct Film {
     /// In pixels. H.264 codes pairs of them: an odd side is coded one pixel larger, and the track's header has the odd one.
-    pub(crate) width: u32,
+    pub width: u32,
     /// As `width`.
-    pub(crate) height: u32,
+    pub height: u32,
     /// At least 1, at most an hour.
-    pub(crate) milliseconds: u64,
+    pub milliseconds: u64,
     /// Whether there is a track of silence.
-    pub(crate) sound: bool,
+    pub sound: bool,
     /// Red, green, blue.
-    pub(crate) colour: [u8; 3],
+    pub colour: [u8; 3],
 }
 
 impl Film {
     /// The file.
-    pub(crate) fn mp4(&self) -> Vec<u8> {
+    pub fn mp4(&self) -> Vec<u8> {
         file(b"isom", self.milliseconds, &self.tracks())
     }
 
     /// The file, as one of QuickTime.
-    pub(crate) fn mov(&self) -> Vec<u8> {
+    pub fn mov(&self) -> Vec<u8> {
         file(b"qt  ", self.milliseconds, &self.tracks())
     }
 

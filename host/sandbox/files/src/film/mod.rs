@@ -11,5 +11,5 @@ mod sound;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use mp4::Film;
-pub(crate) use sound::{Sound, SoundFormat};
+pub use mp4::Film;
+pub use sound::{Sound, SoundFormat};

@@ -8,7 +8,7 @@ use h264_reader::nal::{Nal, RefNal, UnitType};
 use h264_reader::rbsp::BitRead;
 use mp4_atom::{Codec, Moov, ReadFrom, Stbl, StszSamples};
 
-use crate::common::film::{Film, Sound, SoundFormat};
+use crate::film::{Film, Sound, SoundFormat};
 
 /// The tables and the whole file.
 fn moov(file: &[u8]) -> Moov {

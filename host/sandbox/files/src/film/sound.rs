@@ -1,7 +1,7 @@
 //! Files of silence: WAV, MP3 and M4A.
 
-use crate::common::film::movie::file;
-use crate::common::film::mp4::silence;
+use crate::film::movie::file;
+use crate::film::mp4::silence;
 
 /// Samples a second of a WAV file; eight a millisecond, two bytes each.
 const WAV_RATE: u32 = 8000;
@@ -13,23 +13,27 @@ const MP3_HEADER: [u8; 4] = [0xff, 0xfb, 0x14, 0xc0];
 
 /// How a sound is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SoundFormat {
+pub enum SoundFormat {
+    /// RIFF WAVE, 16 bits, one channel.
     Wav,
+    /// MPEG-1 layer III.
     Mp3,
+    /// AAC in an MP4 file.
     M4a,
 }
 
 /// Silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sound {
-    pub(crate) format: SoundFormat,
+pub struct Sound {
+    /// How it is written.
+    pub format: SoundFormat,
     /// At most an hour. MP3 rounds it up to frames of 24 ms.
-    pub(crate) milliseconds: u64,
+    pub milliseconds: u64,
 }
 
 impl Sound {
     /// The file.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         match self.format {
             SoundFormat::Wav => wav(self.milliseconds),
             SoundFormat::Mp3 => mp3(self.milliseconds),

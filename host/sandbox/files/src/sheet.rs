@@ -4,17 +4,21 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, ImageError};
 
 /// Tiles of equal size.
-pub(crate) struct Sheet {
+pub struct Sheet {
     /// Of one tile.
-    pub(crate) size: (u32, u32),
-    pub(crate) columns: u32,
+    pub size: (u32, u32),
+    /// Tiles side by side.
+    pub columns: u32,
     /// Colour and number of each tile, row by row.
-    pub(crate) tiles: Vec<([u8; 3], u32)>,
+    pub tiles: Vec<([u8; 3], u32)>,
 }
 
 impl Sheet {
     /// The PNG file.
-    pub(crate) fn encode(&self) -> Result<Vec<u8>, ImageError> {
+    ///
+    /// # Errors
+    /// Where it is larger than PNG can say.
+    pub fn encode(&self) -> Result<Vec<u8>, ImageError> {
         let (width, height) = self.size;
         let rows = u32::try_from(self.tiles.len()).unwrap_or(u32::MAX).div_ceil(self.columns);
         let mut pixels = Vec::with_capacity((width * self.columns * height * rows * 3) as usize);
@@ -36,7 +40,7 @@ impl Sheet {
     }
 
     /// One line of one tile. The first square stands one side off the corner, so that every corner is plain. Copied and not
-    /// drawn pixel by pixel: this crate is not optimized.
+    /// drawn pixel by pixel: a release does not optimize this crate.
     fn draw_line(&self, pixels: &mut Vec<u8>, colour: [u8; 3], number: u32, y: u32) {
         let (width, side) = (self.size.0, (self.size.0.min(self.size.1) / 32).max(1));
         let start = pixels.len();
