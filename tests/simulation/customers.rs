@@ -4,8 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_driver::WebhookSecret;
+use gatehouse_fault_injection::Disk;
 use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyPolicy, Pepper, UnixMs, WebhookId};
-use gatehouse_store::fault_injection::Disk;
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint};
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RequestReport};
+use gatehouse_fault_injection::Disk;
 use gatehouse_media::MediaStore;
 use gatehouse_model::{Credits, Protocol, RequestId, Secret};
 use gatehouse_store::Store;
-use gatehouse_store::fault_injection::Disk;
 use gatehouse_tasks::{EntryKind, JournalEntry};
 use gatehouse_upstream::{Dial, Dialed, Resolve, Upstream};
 use object_store::memory::InMemory;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
+use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{CustomerId, Protocol, Secret};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::fault_injection::{Disk, DiskFault};
 use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};
 use serde_json::json;
@@ -42,7 +42,13 @@ impl System {
         disk: &Disk,
     ) -> Option<Arc<Self>> {
         let asked = Arc::clone(simulation);
-        disk.break_by(DiskFault::Ask(Box::new(move |access| asked.switch.allow(access.word()))));
+        disk.break_by(DiskFault::Ask(Box::new(move |access| {
+            let allowed = asked.switch.allow(access.word());
+            if allowed {
+                asked.changed_disk();
+            }
+            allowed
+        })));
         let opened = Store::with_writer(disk.clone(), &gatehouse_store::Config::default());
         let (store, writer) = match opened {
             Ok(opened) => opened,
