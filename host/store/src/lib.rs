@@ -12,8 +12,6 @@ mod disk_full;
 mod durability;
 mod error;
 mod examine;
-#[cfg(any(test, feature = "fault-injection"))]
-pub mod fault_injection;
 mod layout;
 mod listing;
 mod open;

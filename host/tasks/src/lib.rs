@@ -11,8 +11,6 @@ mod commands;
 mod ledger;
 mod records;
 mod responses;
-#[cfg(any(test, feature = "sample"))]
-pub mod sample;
 mod steps;
 mod storage;
 mod task;
@@ -55,6 +53,3 @@ pub use webhooks::record::{
     OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP};
-
-#[cfg(test)]
-mod tests;

@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fastrand::Rng;
 use gatehouse_model::{Event, Phase, Task};
-use gatehouse_tasks::sample::{START, beginning};
+use gatehouse_sample::{START, beginning};
 use gatehouse_tasks::{Command, MemoryLedgerStorage, apply};
 use redb::Durability;
 
 use super::workload::Workload;
 use super::{Dump, remember};
 use crate::config::Config;
-use crate::fault_injection::{Disk, Op, each_cut};
 use crate::store::Store;
 use crate::transaction::batch::Batch;
 use crate::transaction::open::commit;
+use gatehouse_fault_injection::{Disk, Op, each_cut};
 
 const SEEDS: Range<u64> = 1..8;
 /// Together, all lives must be worth that many images.

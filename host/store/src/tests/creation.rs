@@ -6,8 +6,8 @@ use super::Dump;
 use super::crash::Checkpoint;
 use crate::config::Config;
 use crate::error::OpenError;
-use crate::fault_injection::{Disk, each_cut};
 use crate::store::Store;
+use gatehouse_fault_injection::{Disk, each_cut};
 
 #[test]
 fn a_first_start_that_was_cut_short_is_begun_again() {

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use gatehouse_tasks::sample::START;
+use gatehouse_sample::START;
 use gatehouse_tasks::{Applied, Command};
 use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::error::StoreError;
-use crate::fault_injection::{Disk, DiskFault, Op};
 use crate::store::Store;
 use crate::tests::customer;
 use crate::writer::{LINGER, Writer};
+use gatehouse_fault_injection::{Disk, DiskFault, Op};
 
 /// Whether it was woken.
 #[derive(Default)]
@@ -64,7 +64,7 @@ pub(super) fn names(store: &Store) -> Vec<String> {
 fn after_a_cut(disk: &Disk) -> Vec<String> {
     let mut sure = Vec::new();
     let log = disk.log();
-    let cut = crate::fault_injection::Cut::at_end(&mut sure, &log);
+    let cut = gatehouse_fault_injection::Cut::at_end(&mut sure, &log);
     let image = cut.images(1, &mut fastrand::Rng::with_seed(1)).remove(0);
     names(&Store::with_backend(Disk::of(image), &Config::default()).unwrap())
 }

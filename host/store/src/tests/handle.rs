@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use gatehouse_model::Credits;
-use gatehouse_tasks::sample::{START, customer_id, task, task_id};
+use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::{Database, TableDefinition};
 use tokio::task::JoinSet;
@@ -12,9 +12,9 @@ use super::{Dump, begin, memory_store};
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::fault_injection::{Disk, DiskFault};
 use crate::store::Store;
 use crate::transaction::open::commit;
+use gatehouse_fault_injection::{Disk, DiskFault};
 
 fn add_customer(name: &str) -> Command {
     Command::AddCustomer { id: name.into(), at: START }

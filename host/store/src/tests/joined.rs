@@ -1,15 +1,15 @@
 //! Briefs, requests that join, interim views and names in a file that is closed and opened between the commands.
 
 use gatehouse_model::{Claim, Credits, Event, Phase, Status, Task};
-use gatehouse_tasks::sample::{
+use gatehouse_sample::{
     START, change, claim, completed, customer_id, delivery, failed, join_request, name, result, task, task_id,
 };
 use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection};
 
 use super::begin;
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::store::Store;
+use gatehouse_fault_injection::Disk;
 
 /// What the disk holds now, opened as by another process.
 fn reopened(disk: &Disk) -> (Disk, Store) {

@@ -23,7 +23,7 @@ mod workload;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, KeyId, Phase, Task, TaskId};
-use gatehouse_tasks::sample::{START, beginning};
+use gatehouse_sample::{START, beginning};
 use gatehouse_tasks::{
     Applied, AuditRecord, Command, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
     MemoryLedgerStorage, NameRecord, Rejection, UsageKey, UsageSums, apply,

@@ -5,15 +5,15 @@ use gatehouse_model::{
     Body, ChatFormat, Credits, Digest, Event, Key, KeyDigest, KeyPolicy, Phase, Reading, Replay, Status,
     Task, TaskId, UnixMs,
 };
-use gatehouse_tasks::sample::{customer_id, name};
+use gatehouse_sample::{customer_id, name};
 use gatehouse_tasks::{Hold, HoldId, ResponseRecord};
 
 use super::begin;
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::layout;
 use crate::row::{decode, encode};
 use crate::store::Store;
+use gatehouse_fault_injection::Disk;
 
 /// The beginning of a live task, up to its `phase`.
 const BEFORE: &str = "\

@@ -7,11 +7,11 @@ use futures_util::FutureExt;
 use gatehouse_tasks::Applied;
 
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::store::Store;
 use crate::tests::begin;
 use crate::tests::deferred::{Woken, names, open};
 use crate::tests::handle::{spoil, submit};
+use gatehouse_fault_injection::Disk;
 
 fn woken() -> (Arc<Woken>, Waker) {
     let woken = Arc::<Woken>::default();

@@ -1,15 +1,15 @@
 //! The store and the storage in memory give the same answers and end up with the same rows, however the commands
 //! fall into batches (I22, I24).
 
+use gatehouse_sample::{CommandTemplate, START, STEP, command_sequences};
 use gatehouse_tasks::MemoryLedgerStorage;
-use gatehouse_tasks::sample::{CommandTemplate, START, STEP, command_sequences};
 use proptest::prelude::*;
 
 use super::{Dump, remember};
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::store::Store;
 use crate::transaction::open::{Outcome, commit};
+use gatehouse_fault_injection::Disk;
 
 /// Plays the templates in batches of the given sizes, again and again.
 fn play(

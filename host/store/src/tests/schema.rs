@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use gatehouse_model::{Credits, Usage};
-use gatehouse_tasks::sample::{START, customer_id, key_id, request_id};
+use gatehouse_sample::{START, customer_id, key_id, request_id};
 use gatehouse_tasks::{Command, UsageSums};
 use redb::{ReadableDatabase as _, TableDefinition, WriteTransaction};
 
@@ -13,10 +13,10 @@ use super::Dump;
 use super::crash::Checkpoint;
 use crate::TaskQuery;
 use crate::config::Config;
-use crate::fault_injection::{Disk, each_cut};
 use crate::layout::{self, Day, UsageHours};
 use crate::store::Store;
 use crate::transaction::open::commit;
+use gatehouse_fault_injection::{Disk, each_cut};
 
 const COMMANDS: usize = 60;
 

@@ -1,7 +1,7 @@
 //! The log of a task in the file: as in memory, across a restart, and gone with the task's day.
 
 use gatehouse_model::{FailureKind, Status, TaskFailure};
-use gatehouse_tasks::sample::{change, task, task_id};
+use gatehouse_sample::{change, task, task_id};
 use gatehouse_tasks::{Ending, StepKind, StepRecord, StepRow};
 
 use super::*;

@@ -6,7 +6,7 @@
 
 use fastrand::Rng;
 use gatehouse_model::{Status, UnixMs};
-use gatehouse_tasks::sample::{ANY_LIVE, CommandTemplate, START, STEP};
+use gatehouse_sample::{ANY_LIVE, CommandTemplate, START, STEP};
 use gatehouse_tasks::{Command, Ending, MemoryLedgerStorage};
 
 /// The commands of one gateway, one after the other.

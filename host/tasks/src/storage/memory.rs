@@ -44,7 +44,7 @@ pub struct MemoryLedgerStorage {
     usage: BTreeMap<UsageKey, UsageSums>,
     audit_records: Vec<AuditRecord>,
     webhooks: MemoryWebhooks,
-    pub(crate) records: MemoryRecords,
+    records: MemoryRecords,
 }
 
 impl MemoryLedgerStorage {
@@ -94,6 +94,16 @@ impl MemoryLedgerStorage {
     /// Everything remembered of operators' requests.
     pub fn admin_idempotency_records(&self) -> impl Iterator<Item = &AdminIdempotencyRecord> {
         self.admin_idempotency_records.values()
+    }
+
+    /// All versions of the price book, by number.
+    pub fn price_books(&self) -> impl Iterator<Item = &PriceVersion> {
+        self.records.price_books.values()
+    }
+
+    /// All reports of deployments, by number.
+    pub fn deployments(&self) -> impl Iterator<Item = &DeploymentRecord> {
+        self.records.deployments.values()
     }
 
     /// All names, by customer.

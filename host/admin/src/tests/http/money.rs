@@ -1,7 +1,7 @@
 //! Usage, ledger and tasks over the API: one sum whatever shows it, files that hold every row, and lists that are bounded.
 
 use gatehouse_model::{Credits, KeyId, Phase, RequestId, Status, TaskId, UnixMs, Usage};
-use gatehouse_tasks::sample::{change, failed, sent_call, task};
+use gatehouse_sample::{change, failed, sent_call, task};
 use gatehouse_tasks::{Change, Command};
 use serde_json::{Value, json};
 

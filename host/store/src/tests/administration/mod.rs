@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use gatehouse_model::{Credits, CustomerId, Digest, RequestId, UnixMs};
-use gatehouse_tasks::sample::{START, customer_id, task_id};
+use gatehouse_sample::{START, customer_id, task_id};
 use gatehouse_tasks::{AdminIdempotency, Applied, AuditRecord, AuditedRequest, Command};
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
 use super::{begin, memory_store};
 use crate::administration::pages::{AuditQuery, KeyQuery, KeyState};
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::layout;
 use crate::row::{decode, encode};
 use crate::store::Store;
 use crate::transaction::open::commit;
+use gatehouse_fault_injection::Disk;
 
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use gatehouse_model::TaskId;
-use gatehouse_tasks::sample::START;
+use gatehouse_sample::START;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::config::Config;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
-use crate::fault_injection::{Access, Disk, DiskFault, each_cut};
 use crate::store::Store;
 use crate::tests::audited;
 use crate::tests::crash::{Checkpoint, recover};
+use gatehouse_fault_injection::{Access, Disk, DiskFault, each_cut};
 
 const COMMANDS: usize = 10;
 /// Disks looked at after each fault, for the case that the power goes as well.

@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
+use gatehouse_sample::START;
 use gatehouse_tasks::Command;
-use gatehouse_tasks::sample::START;
 use redb::StorageBackend as _;
 
 use crate::config::Config;
 use crate::disk_full::{DiskWait, WaitingBackend};
 use crate::durability::Durability;
 use crate::error::StoreError;
-use crate::fault_injection::{Disk, DiskFault};
 use crate::store::Store;
 use crate::tests::{Dump, audited, begin};
+use gatehouse_fault_injection::{Disk, DiskFault};
 
 fn audit(text: &str) -> Command {
     Command::Audit { task: None, text: text.into(), at: START }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_model::{Credits, UnixMs, Usage};
-use gatehouse_tasks::sample::{START, customer_id, key_id, request_id, task};
+use gatehouse_sample::{START, customer_id, key_id, request_id, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 use redb::ReadableTable as _;
 

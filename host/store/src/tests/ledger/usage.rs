@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_model::{Credits, UnixMs, Usage};
-use gatehouse_tasks::sample::{START, customer_id, key_id};
+use gatehouse_sample::{START, customer_id, key_id};
 use gatehouse_tasks::{Command, UsageSums, hour_of};
 use redb::ReadableTable as _;
 

@@ -1,7 +1,7 @@
 //! All customers' tasks: what is listed by every filter, in which order, in which pieces, and how much is read for it.
 
 use gatehouse_model::{KeyId, Phase, Status, Task, TaskId, UnixMs};
-use gatehouse_tasks::sample::{START, change, completed, customer_id, failed, key_id, sent_call, task};
+use gatehouse_sample::{START, change, completed, customer_id, failed, key_id, sent_call, task};
 use gatehouse_tasks::{Applied, Change, Command};
 
 use crate::AllTasksQuery;

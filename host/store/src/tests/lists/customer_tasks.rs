@@ -1,7 +1,7 @@
 //! What is listed, in which order, and in which pieces.
 
 use gatehouse_model::{Status, Task, TaskId};
-use gatehouse_tasks::sample::{START, change, completed, failed, task, task_id};
+use gatehouse_sample::{START, change, completed, failed, task, task_id};
 use gatehouse_tasks::{Applied, Command};
 
 use crate::TaskQuery;

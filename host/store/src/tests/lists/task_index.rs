@@ -1,7 +1,7 @@
 //! The index of tasks follows the tasks, and the doctor finds where it does not.
 
 use gatehouse_model::{Phase, Status};
-use gatehouse_tasks::sample::{START, change, completed, failed, ruled, sent_call, task, task_id};
+use gatehouse_sample::{START, change, completed, failed, ruled, sent_call, task, task_id};
 use gatehouse_tasks::{Change, Command};
 
 use crate::AllTasksQuery;

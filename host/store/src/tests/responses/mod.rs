@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_model::UnixMs;
-use gatehouse_tasks::sample::START;
+use gatehouse_sample::START;
 use gatehouse_tasks::{Command, LedgerStorage as _, MemoryLedgerStorage, ResponseLimits, ResponseRecord};
 use proptest::prelude::*;
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
-use gatehouse_tasks::sample::{START, beginning, completed, customer_id, task, task_id};
+use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
     WebhookEndpoint,
@@ -15,12 +15,12 @@ use redb::ReadableDatabase as _;
 
 use super::{begin, each, memory_store, remember};
 use crate::config::Config;
-use crate::fault_injection::Disk;
 use crate::layout;
 use crate::store::Store;
 use crate::tables::rows;
 use crate::transaction::open::commit;
 use crate::webhooks::read::DeliveryQuery;
+use gatehouse_fault_injection::Disk;
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
     WebhookEndpoint {

@@ -1,7 +1,7 @@
 //! Rows of the timeline: their order, what is left out, who sees what.
 
 use gatehouse_model::Digest;
-use gatehouse_tasks::sample::{START, task};
+use gatehouse_sample::{START, task};
 
 use super::*;
 

@@ -1,0 +1,143 @@
+//! Operators' requests: done once, with their line in the audit record; a refused one leaves nothing.
+
+use std::time::Duration;
+
+use gatehouse_model::{Credits, Digest, RequestId, UnixMs};
+
+use super::run;
+use gatehouse_sample::{START, customer_id};
+use gatehouse_tasks::{
+    AdminIdempotency, Applied, AuditedRequest, Command, FieldChange, MemoryLedgerStorage, Rejection,
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn line() -> AuditedRequest {
+    AuditedRequest {
+        id: RequestId::from_bits(7),
+        who: "operator token".to_owned(),
+        role: "operator".to_owned(),
+        address: "127.0.0.1".to_owned(),
+        operation: "deposit".to_owned(),
+        object: "customers/customer-0".to_owned(),
+        status: 201,
+        reason: String::new(),
+        changes: vec![FieldChange {
+            field: "amount_micro".to_owned(),
+            before: None,
+            after: Some("5".to_owned()),
+        }],
+    }
+}
+
+fn request(amount: i64, token: Option<(&str, &str)>, at: UnixMs) -> Command {
+    let customer = customer_id(0);
+    Command::Administer {
+        change: Some(Box::new(Command::Deposit {
+            customer,
+            amount: Credits(amount),
+            memo: String::new(),
+            at,
+        })),
+        audit: Box::new(line()),
+        idempotency: token.map(|(token, fingerprint)| AdminIdempotency {
+            token: Digest::of(token.as_bytes()),
+            fingerprint: Digest::of(fingerprint.as_bytes()),
+            object: "customer-0".to_owned(),
+            expires: at.plus(DAY),
+        }),
+        at,
+    }
+}
+
+fn opened() -> MemoryLedgerStorage {
+    let mut storage = MemoryLedgerStorage::default();
+    run(&mut storage, Command::AddCustomer { id: customer_id(0), at: START }).unwrap();
+    storage
+}
+
+fn administered(object: &str, entry: Option<u64>, repeated: bool) -> Result<Applied, Rejection> {
+    let change = (!repeated).then(|| Box::new(Applied::Done));
+    Ok(Applied::Administered { object: object.to_owned(), entry, repeated, change })
+}
+
+#[test]
+fn a_request_is_done_once_and_recorded_each_time() {
+    let mut storage = opened();
+    let token = Some(("t", "f"));
+    assert_eq!(run(&mut storage, request(5, token, START)), administered("customer-0", Some(0), false));
+    assert_eq!(run(&mut storage, request(3, None, START)), administered("", Some(1), false));
+    // The entry is that of the first request.
+    assert_eq!(run(&mut storage, request(5, token, START)), administered("customer-0", Some(0), true));
+    assert_eq!(run(&mut storage, request(5, Some(("t", "g")), START)), Err(Rejection::IdempotencyConflict));
+    assert_eq!(storage.ledger().len(), 2);
+    assert_eq!(storage.customers().next().unwrap().available, Credits(8));
+
+    let records = storage.audit_records();
+    assert_eq!(records.len(), 3);
+    assert_eq!(records[0].text, "deposit customers/customer-0 by operator token (127.0.0.1): 201");
+    assert_eq!(records[0].request.as_ref(), Some(&line()));
+    let repeated = records[2].request.as_ref().unwrap();
+    assert!(repeated.changes.is_empty() && repeated.reason.contains("nothing was changed"), "{repeated:?}");
+
+    // After a day it is another request.
+    let later = START.plus(DAY);
+    assert_eq!(run(&mut storage, request(5, token, later)), administered("customer-0", Some(2), false));
+    assert_eq!(storage.admin_idempotency_records().count(), 1);
+    assert!(storage.examine().is_clean());
+}
+
+#[test]
+fn a_refused_change_leaves_nothing() {
+    let mut storage = opened();
+    let before = storage.clone();
+    for amount in [0, -1] {
+        assert!(run(&mut storage, request(amount, Some(("t", "f")), START)).is_err());
+    }
+    let nested = Command::Administer {
+        change: Some(Box::new(request(1, None, START))),
+        audit: Box::new(line()),
+        idempotency: None,
+        at: START,
+    };
+    assert!(matches!(run(&mut storage, nested), Err(Rejection::Malformed { field: "change", .. })));
+    assert_eq!(storage, before);
+    // The token of a refused request is free.
+    assert_eq!(
+        run(&mut storage, request(1, Some(("t", "f")), START)),
+        administered("customer-0", Some(0), false)
+    );
+}
+
+#[test]
+fn a_line_alone_changes_nothing_else() {
+    let mut storage = opened();
+    let refused = AuditedRequest { status: 403, reason: "not allowed".to_owned(), ..line() };
+    let command =
+        Command::Administer { change: None, audit: Box::new(refused), idempotency: None, at: START };
+    assert_eq!(
+        run(&mut storage, command),
+        Ok(Applied::Administered { object: String::new(), entry: None, repeated: false, change: None })
+    );
+    assert!(storage.audit_records()[0].text.ends_with(": 403: not allowed"));
+    assert_eq!((storage.ledger().len(), storage.audit_records().len()), (0, 1));
+}
+
+#[test]
+fn expired_requests_are_swept() {
+    let mut storage = opened();
+    for number in 0..3 {
+        let token = format!("t{number}");
+        run(&mut storage, request(1, Some((&token, "f")), START.plus(DAY * number))).unwrap();
+    }
+    let sweep = |now, limit| Command::Sweep { now, limit };
+    assert_eq!(
+        run(&mut storage, sweep(START.plus(DAY * 2), 1)),
+        Ok(Applied::Swept { removed: 1, more: true })
+    );
+    assert_eq!(
+        run(&mut storage, sweep(START.plus(DAY * 2), 9)),
+        Ok(Applied::Swept { removed: 1, more: false })
+    );
+    assert_eq!(storage.admin_idempotency_records().count(), 1);
+}

@@ -1,0 +1,272 @@
+//! The examination finds changed rows and names them.
+
+use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, Status, Task};
+
+use super::{advance, finish, funded, run, submit};
+use gatehouse_sample::{
+    START, change, claim, completed, customer_id, delivery, failed, join_request, key_id, request_id, task_id,
+};
+use gatehouse_tasks::{
+    Command, Ending, EntryKind, Examination, Hold, JoinRequest, JournalEntry, JudgedTask,
+    MemoryLedgerStorage, NameRecord, Report, UsageKey, UsageSums,
+};
+
+/// Rows as they might be found in a file.
+#[derive(Clone)]
+struct Rows {
+    ledger: Vec<JournalEntry>,
+    customers: Vec<Customer>,
+    keys: Vec<Key>,
+    holds: Vec<Hold>,
+    live: Vec<Task>,
+    finished: Vec<Task>,
+    names: Vec<(NameRecord, Option<CustomerId>)>,
+    name_owners: u64,
+    usage: Vec<(UsageKey, UsageSums)>,
+}
+
+impl Rows {
+    fn of(storage: &MemoryLedgerStorage) -> Self {
+        Self {
+            ledger: storage.ledger().to_vec(),
+            customers: storage.customers().cloned().collect(),
+            keys: storage.keys().cloned().collect(),
+            holds: storage.holds().cloned().collect(),
+            live: storage.live_tasks().cloned().collect(),
+            finished: storage.finished_tasks().cloned().collect(),
+            names: storage.names().map(|row| (row.clone(), Some(row.customer.clone()))).collect(),
+            name_owners: storage.names().count() as u64,
+            usage: storage.usage().map(|(key, sums)| (key.clone(), *sums)).collect(),
+        }
+    }
+
+    fn examine(&self) -> Report {
+        let mut examination = Examination::default();
+        self.ledger.iter().for_each(|row| examination.entry(row));
+        self.holds.iter().for_each(|row| examination.hold(row));
+        self.live.iter().for_each(|row| examination.live(row));
+        self.finished.iter().for_each(|row| examination.finished(row));
+        self.customers.iter().for_each(|row| examination.customer(row));
+        self.keys.iter().for_each(|row| examination.key(row));
+        self.names.iter().for_each(|(row, owner)| examination.name(row, owner.as_ref()));
+        examination.name_owners(self.name_owners);
+        self.usage.iter().for_each(|(key, sums)| examination.usage(&key.customer, &key.key, key.day(), sums));
+        examination.report()
+    }
+
+    /// Makes the chain fit again, as a forger with write access would.
+    fn rechain(&mut self) {
+        let mut chain = Digest::default();
+        for entry in &mut self.ledger {
+            entry.chain = entry.link(chain);
+            chain = entry.chain;
+        }
+    }
+}
+
+/// Two live tasks, one completed, one failed, one request hold.
+fn busy() -> Rows {
+    let mut storage = funded();
+    for number in 0..4 {
+        run(&mut storage, submit(number, 0, 10)).unwrap();
+    }
+    run(&mut storage, advance(1, 0, change(Status::Processing, 50))).unwrap();
+    run(&mut storage, finish(2, 0, completed(7))).unwrap();
+    run(&mut storage, finish(3, 0, failed())).unwrap();
+    let hold = Command::Hold {
+        id: request_id(0),
+        key: key_id(2),
+        model: "model-0".into(),
+        amount: Credits(5),
+        unit_price: Credits(1),
+        expires: START.plus(std::time::Duration::from_secs(60)),
+        at: START,
+    };
+    run(&mut storage, hold).unwrap();
+    Rows::of(&storage)
+}
+
+fn check(alter: impl FnOnce(&mut Rows), imbalance: i64, expected: &[&str]) {
+    let mut rows = busy();
+    alter(&mut rows);
+    let report = rows.examine();
+    let missing: Vec<_> = expected
+        .iter()
+        .filter(|text| !report.findings.iter().any(|finding| finding.contains(**text)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} not in {:?}", report.findings);
+    assert_eq!(report.imbalance, Credits(imbalance));
+    assert!(!report.is_clean());
+}
+
+/// A live task that two requests joined through two keys, one delivered; and a completed task that one joined.
+fn joined() -> Rows {
+    let mut storage = funded();
+    run(&mut storage, submit(0, 0, 10)).unwrap();
+    run(&mut storage, submit(1, 0, 10)).unwrap();
+    for (number, key, price) in [(0, 0, 3), (0, 1, 5), (1, 1, 4)] {
+        let judged = JudgedTask { revision: 0, undelivered: usize::from((number, key) == (0, 1)) };
+        let request = Box::new(JoinRequest { judged, ..join_request(key, price, START) });
+        run(&mut storage, Command::Join { parent: task_id(number), request, idempotency: None, at: START })
+            .unwrap();
+    }
+    run(&mut storage, advance(0, 0, delivery(Status::Processing, 0))).unwrap();
+    run(&mut storage, advance(1, 0, delivery(Status::Processing, 0))).unwrap();
+    let Ending::Completed { result, cost, .. } = completed(11) else { panic!("a good end") };
+    let claims = vec![claim(1, 1), claim(2, 1)];
+    run(&mut storage, finish(1, 1, Ending::Completed { result, cost, claims })).unwrap();
+    Rows::of(&storage)
+}
+
+#[test]
+fn a_ledger_of_joined_tasks_is_clean_until_it_is_changed() {
+    let report = joined().examine();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.names, report.live, report.finished, report.holds), (2, 1, 1, 1));
+    let find = |alter: fn(&mut Rows), expected: &str| {
+        let mut rows = joined();
+        alter(&mut rows);
+        let report = rows.examine();
+        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
+    };
+    let opened = "credits, but 0.000005 by the ledger";
+    find(|rows| rows.holds[0].shares[0].amount.0 += 1, opened);
+    find(|rows| rows.holds[0].shares[0].key = key_id(2), "the ledger has not opened it");
+    find(|rows| rows.holds[0].shares.clear(), "open by the ledger, but has no row");
+    find(|rows| rows.holds[0].shares[0].amount.0 = i64::MIN, "its shares do not fit");
+    find(|rows| rows.live[0].joined_held.0 -= 1, "it holds other than its price and what joined it");
+    find(|rows| rows.live[0].joined_held = Credits(-1), "hold more than what joined it");
+    find(|rows| rows.live[0].joined[0].held = Credits(9), "hold more than what joined it");
+    let waits = "it has ended, but requests that joined it wait for it";
+    find(|rows| rows.finished[0].joined = rows.live[0].joined.clone(), waits);
+    find(|rows| rows.finished[0].joined_held = Credits(12), "but what joined it cost 0.000012");
+    let join = |rows: &Rows| rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
+    assert_eq!(join(&joined()).hold, Some(gatehouse_tasks::HoldId::Task(task_id(1))));
+    let late = |rows: &mut Rows| {
+        let seq = rows.ledger.len() as u64;
+        let row = rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
+        rows.ledger.push(JournalEntry { seq, ..row });
+        rows.rechain();
+    };
+    find(late, "which is not open");
+    let missed = |rows: &mut Rows| {
+        // One of the two entries of a settlement.
+        rows.ledger.pop();
+        rows.rechain();
+    };
+    find(missed, "open by the ledger, but has no row");
+}
+
+#[test]
+fn a_changed_name_is_found() {
+    let find = |alter: fn(&mut Rows), expected: &str| {
+        let mut rows = joined();
+        alter(&mut rows);
+        let report = rows.examine();
+        assert!(report.findings.iter().any(|finding| finding.contains(expected)), "{expected}: {report:?}");
+        assert!(!report.is_clean());
+    };
+    let name = "name \"asset://sample/1\" of customer customer-0";
+    find(|rows| rows.names[0].1 = None, &format!("{name}: the look-up misses it"));
+    find(
+        |rows| rows.names[0].1 = Some(customer_id(1)),
+        &format!("{name}: the look-up gives it to customer-1"),
+    );
+    find(|rows| rows.name_owners = 3, "names: 2, but 3 in the look-up by name");
+    find(|rows| drop(rows.names.remove(0)), "names: 1, but 2 in the look-up by name");
+}
+
+#[test]
+fn an_unchanged_ledger_is_clean() {
+    let report = busy().examine();
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.customers, report.keys, report.entries), (2, 3, 9));
+    assert_eq!((report.holds, report.live, report.finished), (3, 2, 2));
+}
+
+#[test]
+fn changed_balances_are_found() {
+    let fold = "customer customer-0: its balances are not the sum of its ledger rows";
+    check(|rows| rows.customers[0].available.0 += 1, 1, &[fold]);
+    check(|rows| rows.customers[0].deposited.0 += 1, 0, &[fold]);
+    check(
+        |rows| rows.customers[0].spent = Credits(-7),
+        -14,
+        &[fold, "customer customer-0: a balance is negative"],
+    );
+    check(|rows| rows.keys[0].used.0 -= 1, 0, &["key key0: its use is not the sum of its ledger rows"]);
+    check(|rows| rows.keys[0].quota = Some(Credits(1)), 0, &["key key0: its use is outside its quota"]);
+    let open = "what it has open is not what its holds say";
+    check(|rows| rows.keys[2].open.clear(), 0, &[open]);
+    check(|rows| rows.holds[0].model = None, 0, &[open]);
+    check(|rows| rows.keys[1].open = [("model-0".into(), 1)].into(), 0, &[open]);
+    let unknown = "key key1: the key of its rotation does not know of it";
+    check(|rows| rows.keys[1].rotated_to = Some(key_id(2)), 0, &[unknown]);
+    check(|rows| rows.keys[1].rotated_from = Some(key_id(1)), 0, &[unknown]);
+    check(
+        |rows| drop(rows.customers.remove(1)),
+        -60,
+        &["customer customer-1: it is in the ledger, but has no row"],
+    );
+    check(|rows| drop(rows.keys.remove(2)), 0, &["key key2: it is in the ledger, but has no row"]);
+}
+
+#[test]
+fn a_changed_ledger_is_found() {
+    check(|rows| rows.ledger[1].memo = "a gift".into(), 0, &["ledger row 1: the hash chain is broken"]);
+    check(|rows| drop(rows.ledger.remove(1)), 60, &["ledger row 2: expected row 1 here", "hash chain"]);
+    let made = |rows: &mut Rows| {
+        rows.ledger[0].movement.available.0 += 1;
+        rows.rechain();
+    };
+    check(made, 0, &["ledger row 0: the movement does not sum to zero", "customer customer-0: its balances"]);
+    let renamed = |rows: &mut Rows| {
+        rows.ledger[0].customer = customer_id(1);
+        rows.rechain();
+    };
+    check(renamed, 0, &["customer customer-0: its balances", "customer customer-1: its balances"]);
+}
+
+#[test]
+fn a_hold_resolved_twice_is_found() {
+    let twice = |rows: &mut Rows| {
+        let release = rows.ledger[7].clone();
+        rows.ledger.push(JournalEntry { seq: 9, ..release });
+        rows.rechain();
+    };
+    check(twice, 0, &["ledger row 9: hold task_", "is not open", "customer customer-0: its balances"]);
+    let reopened = |rows: &mut Rows| {
+        let open = rows.ledger[5].clone();
+        rows.ledger.push(JournalEntry { seq: 9, ..open });
+        rows.rechain();
+    };
+    check(reopened, 0, &["was opened before"]);
+}
+
+#[test]
+fn holds_and_tasks_that_miss_each_other_are_found() {
+    check(|rows| drop(rows.live.remove(0)), 0, &["its task is not live"]);
+    check(|rows| drop(rows.holds.remove(0)), 0, &["open by the ledger, but has no row"]);
+    check(|rows| drop(rows.holds.remove(1)), 0, &["open by the ledger", "it is live, but has no hold"]);
+    check(|rows| rows.holds[0].amount.0 += 1, 0, &["0.000006 credits, but 0.000005 by the ledger"]);
+    check(|rows| rows.live[0].held.0 += 1, 0, &["it and its hold name different amounts"]);
+    check(|rows| rows.live[0].deadline = START, 0, &["it has no deadline"]);
+    check(|rows| rows.live[0].status = Status::Failed, 0, &["is kept with the live ones"]);
+    let closed = |rows: &mut Rows| {
+        rows.holds
+            .push(Hold { id: gatehouse_tasks::HoldId::Request(request_id(9)), ..rows.holds[0].clone() });
+    };
+    check(closed, 0, &["the ledger has not opened it"]);
+}
+
+#[test]
+fn a_wrong_price_of_an_ended_task_is_found() {
+    check(
+        |rows| rows.finished[0].cost = Some(Credits(8)),
+        0,
+        &["cost 0.000008 credits, but 0.000007 were settled"],
+    );
+    check(|rows| rows.finished[1].cost = Some(Credits(1)), 0, &["it failed, but cost 0.000001 credits"]);
+    check(|rows| rows.finished[0].status = Status::Pending, 0, &["it has not ended, but is kept"]);
+    check(|rows| rows.finished[0].id = task_id(9), 0, &["its hold was never resolved"]);
+}

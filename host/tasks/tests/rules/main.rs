@@ -1,0 +1,107 @@
+//! What each command does, and what it refuses: what the tests share.
+#![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
+
+mod administration;
+mod ambiguous;
+mod coverage;
+mod customers;
+mod doctor;
+mod invariants;
+mod joins;
+mod keys;
+mod names;
+mod oracle;
+mod records;
+mod responses;
+mod steps;
+mod sweeps;
+mod tasks;
+mod usage;
+mod views;
+mod webhooks;
+
+use std::time::Duration;
+
+use gatehouse_model::{Call, Replay, Task};
+
+use gatehouse_sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
+use gatehouse_tasks::{Applied, Change, Command, JournalEntry, MemoryLedgerStorage, Rejection, apply};
+
+/// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
+fn funded() -> MemoryLedgerStorage {
+    let mut storage = MemoryLedgerStorage::default();
+    for template in beginning() {
+        let command = template.command(&storage, START);
+        assert_eq!(run(&mut storage, command), Ok(Applied::Done));
+    }
+    storage
+}
+
+fn run(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, Rejection> {
+    match apply(storage, command) {
+        Ok(answer) => answer,
+        Err(never) => match never {},
+    }
+}
+
+/// The rejection, having changed nothing.
+fn refused(storage: &mut MemoryLedgerStorage, command: Command) -> Rejection {
+    let before = storage.clone();
+    let rejection = run(storage, command).unwrap_err();
+    assert_eq!(*storage, before);
+    rejection
+}
+
+/// A command that contradicts itself.
+fn malformed(field: &'static str, problem: impl Into<String>) -> Rejection {
+    Rejection::Malformed { field, problem: problem.into() }
+}
+
+fn submit(number: u8, key: u8, price: i64) -> Command {
+    Command::Submit { task: Box::new(task(number, key, key / 2, price, START)), idempotency: None }
+}
+
+fn changed(task: Task, alter: impl FnOnce(&mut Task)) -> Command {
+    let mut task = Box::new(task);
+    alter(&mut task);
+    Command::Submit { task, idempotency: None }
+}
+
+fn balances(storage: &MemoryLedgerStorage, customer: u8) -> (i64, i64, i64) {
+    let customer = storage.customers().find(|row| row.id == customer_id(customer)).unwrap();
+    (customer.available.0, customer.reserved.0, customer.spent.0)
+}
+
+fn used(storage: &MemoryLedgerStorage, key: u8) -> i64 {
+    storage.keys().find(|row| row.id == key_id(key)).unwrap().used.0
+}
+
+fn last(storage: &MemoryLedgerStorage) -> &JournalEntry {
+    storage.ledger().last().unwrap()
+}
+
+fn finish(number: u8, revision: u64, ending: gatehouse_tasks::Ending) -> Command {
+    Command::Finish {
+        id: task_id(number),
+        revision,
+        ending,
+        audit: None,
+        at: START.plus(Duration::from_secs(60)),
+    }
+}
+
+fn advance(number: u8, revision: u64, change: Change) -> Command {
+    Command::Advance { id: task_id(number), revision, change: Box::new(change), at: START }
+}
+
+/// A call that may be repeated as `replay` says.
+fn call(replay: Replay) -> Call {
+    Call { replay, ..sent_call() }
+}
+
+fn task_of(answer: Result<Applied, Rejection>) -> Task {
+    match answer {
+        Ok(Applied::Task(task)) => *task,
+        other => panic!("expected a task, not {other:?}"),
+    }
+}

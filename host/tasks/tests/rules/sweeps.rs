@@ -1,0 +1,87 @@
+//! Holds of requests, and what is swept and dropped in time.
+
+use std::time::Duration;
+
+use gatehouse_model::{Credits, UnixMs, Usage};
+
+use super::{balances, finish, funded, refused, run, submit, used};
+use gatehouse_sample::{START, completed, failed, key_id, request_id, task_id};
+use gatehouse_tasks::{Applied, Command, HoldId, MemoryLedgerStorage, Rejection};
+
+#[test]
+fn a_request_hold_is_settled_released_or_swept() {
+    let mut storage = funded();
+    let hold = |number, amount, seconds| Command::Hold {
+        id: request_id(number),
+        key: key_id(1),
+        model: "model-0".into(),
+        amount: Credits(amount),
+        unit_price: Credits(1),
+        expires: START.plus(Duration::from_secs(seconds)),
+        at: START,
+    };
+    let settle = |number, amount| Command::Settle {
+        id: request_id(number),
+        amount: Credits(amount),
+        memo: String::new(),
+        tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0 },
+        at: START,
+    };
+    let release = |number| Command::Release { id: request_id(number), at: START };
+    let absent = |number| Rejection::NoHold(HoldId::Request(request_id(number)));
+    for number in 0..4 {
+        run(&mut storage, hold(number, 20, 60)).unwrap();
+    }
+    assert_eq!((balances(&storage, 0), used(&storage, 1)), ((220, 80, 0), 80));
+    assert_eq!(refused(&mut storage, hold(0, 1, 60)), Rejection::HoldExists(HoldId::Request(request_id(0))));
+    assert_eq!(
+        refused(&mut storage, hold(9, 21, 60)),
+        Rejection::QuotaExceeded { needed: Credits(21), remaining: Credits(20) }
+    );
+    assert!(matches!(refused(&mut storage, hold(9, 1, 0)), Rejection::Malformed { field: "expires", .. }));
+    assert!(matches!(refused(&mut storage, hold(9, -1, 9)), Rejection::Malformed { field: "amount", .. }));
+    assert!(matches!(refused(&mut storage, settle(0, 21)), Rejection::OverHold { .. }));
+
+    run(&mut storage, settle(0, 15)).unwrap();
+    assert_eq!((balances(&storage, 0), used(&storage, 1)), ((225, 60, 15), 75));
+    assert_eq!(refused(&mut storage, settle(0, 15)), absent(0));
+    run(&mut storage, release(1)).unwrap();
+    assert_eq!(refused(&mut storage, release(1)), absent(1));
+    let sweep = |seconds, limit| Command::SweepHolds { now: START.plus(Duration::from_secs(seconds)), limit };
+    assert_eq!(run(&mut storage, sweep(59, 9)), Ok(Applied::Swept { removed: 0, more: false }));
+    assert_eq!(run(&mut storage, sweep(60, 1)), Ok(Applied::Swept { removed: 1, more: true }));
+    assert_eq!(run(&mut storage, sweep(60, 9)), Ok(Applied::Swept { removed: 1, more: false }));
+    assert_eq!((balances(&storage, 0), used(&storage, 1)), ((285, 0, 15), 15));
+    assert!(storage.examine().is_clean());
+}
+
+#[test]
+fn the_hold_of_a_task_is_not_swept() {
+    let mut storage = funded();
+    run(&mut storage, submit(1, 0, 10)).unwrap();
+    let sweep = Command::SweepHolds { now: UnixMs(u64::MAX), limit: 9 };
+    assert_eq!(run(&mut storage, sweep), Ok(Applied::Swept { removed: 0, more: false }));
+    assert_eq!(storage.holds().count(), 1);
+}
+
+#[test]
+fn history_is_dropped_by_whole_days_but_not_under_a_live_task() {
+    let mut storage = funded();
+    // Thirds of a day apart, beginning an hour before midnight: one born on day 0, three on each day after.
+    for number in 0..8 {
+        run(&mut storage, submit(number, 0, 1)).unwrap();
+    }
+    for number in [0, 1, 2, 4, 5, 6, 7] {
+        run(&mut storage, finish(number, 0, completed(1))).unwrap();
+    }
+    let drop = |days| Command::DropHistory { before_day: START.day() + days };
+    let finished =
+        |storage: &MemoryLedgerStorage| storage.finished_tasks().map(|task| task.id).collect::<Vec<_>>();
+    assert_eq!(run(&mut storage, drop(9)), Ok(Applied::Dropped(1)));
+    assert_eq!(finished(&storage), [1, 2, 4, 5, 6, 7].map(task_id));
+    run(&mut storage, finish(3, 0, failed())).unwrap();
+    assert_eq!(run(&mut storage, drop(2)), Ok(Applied::Dropped(1)));
+    assert_eq!(finished(&storage), [4, 5, 6, 7].map(task_id));
+    assert_eq!(run(&mut storage, drop(2)), Ok(Applied::Dropped(0)));
+    assert!(storage.examine().is_clean());
+}

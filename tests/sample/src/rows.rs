@@ -1,0 +1,199 @@
+//! Rows and parts of commands with made-up contents.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{
+    BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
+    KeyId, KeyPolicy, Payload, Phase, Reading, Replay, Reply, RequestId, Status, Target, Task, TaskFailure,
+    TaskId, UnixMs,
+};
+use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
+
+/// When every sample begins: a little before midnight, so that days change.
+pub const START: UnixMs = UnixMs(20_500 * 86_400_000 - 3_600_000);
+/// Between two commands of a sequence.
+pub const STEP: Duration = Duration::from_secs(600);
+
+/// The customer of that number.
+#[must_use]
+pub fn customer_id(number: u8) -> CustomerId {
+    CustomerId(format!("customer-{number}"))
+}
+
+/// The key of that number.
+#[must_use]
+pub fn key_id(number: u8) -> KeyId {
+    KeyId(format!("key{number}"))
+}
+
+/// The task of that number, created that many thirds of a day after the start.
+#[must_use]
+pub fn task_id(number: u8) -> TaskId {
+    let created = START.0 + u64::from(number) * 28_800_000;
+    TaskId::from_bits((u128::from(created) << 80) | u128::from(number))
+}
+
+/// The request of that number.
+#[must_use]
+pub fn request_id(number: u8) -> RequestId {
+    RequestId::from_bits((u128::from(START.0) << 80) | u128::from(number))
+}
+
+/// A key as it is made, of a customer.
+#[must_use]
+pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
+    let name = format!("key number {number}");
+    let policy = KeyPolicy { name, quota: quota.map(Credits), ..KeyPolicy::default() };
+    Key::new(key_id(number), customer_id(customer), digest(number), START, policy)
+}
+
+/// What is kept of the secret of the key of that number.
+#[must_use]
+pub fn digest(number: u8) -> KeyDigest {
+    KeyDigest(Digest::of(&[number]))
+}
+
+/// A task as it is accepted, for the key and customer of those numbers.
+#[must_use]
+pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
+    Task {
+        id: task_id(number),
+        revision: 0,
+        customer: customer_id(customer),
+        key: key_id(key),
+        family: "sample".into(),
+        digest: Digest::of(b"build"),
+        state_version: 1,
+        state: vec![number],
+        seed: 7,
+        model: format!("model-{}", number % 2),
+        surface: "images.generate".into(),
+        status: Status::Submitted,
+        progress: 0,
+        created: at,
+        deadline: at.plus(Duration::from_secs(1800)),
+        finished: None,
+        expected_ms: None,
+        phase: Phase::Run(Event::Start(Bytes::new())),
+        brief: Bytes::from(vec![b'b', number]),
+        joined: vec![],
+        assignment: None,
+        blobs: vec![],
+        charge: Charge { keys: vec!["image".into()], quantity: 1 },
+        unit_price: Credits(price),
+        held: Credits(price),
+        joined_held: Credits::ZERO,
+        cost: None,
+        public: vec![],
+        private: vec![],
+        media: vec![],
+        failure: None,
+    }
+}
+
+/// Progress that changes status and progress only.
+#[must_use]
+pub fn change(status: Status, progress: u8) -> Change {
+    Change {
+        status,
+        progress,
+        phase: Phase::Run(Event::Timer),
+        state: None,
+        digest: None,
+        assignment: None,
+        blobs: None,
+        view: None,
+        deliver: false,
+        audit: None,
+    }
+}
+
+/// The delivery of the oldest request that joined.
+#[must_use]
+pub fn delivery(status: Status, progress: u8) -> Change {
+    Change { phase: Phase::Wait(START), deliver: true, ..change(status, progress) }
+}
+
+/// A call that may not be repeated.
+#[must_use]
+pub fn sent_call() -> Call {
+    Call {
+        provider: "sample".into(),
+        method: "POST".into(),
+        target: Target::Path("/jobs".into()),
+        headers: vec![],
+        body: Payload::None,
+        timeout_ms: 1000,
+        replay: Replay::Once,
+        affinity: None,
+        reading: Reading::Whole,
+        credentials: true,
+        shared: None,
+    }
+}
+
+/// The ruling of that number: resend, fail, adopt.
+#[must_use]
+pub fn ruled(number: u8) -> Reconciliation {
+    match number {
+        0 => Reconciliation::Resend,
+        1 => Reconciliation::Fail,
+        _ => {
+            let body = Body::Inline(Bytes::from_static(b"{}"));
+            let reply = Reply { status: 200, headers: vec![], body, affinity: String::new() };
+            Reconciliation::Adopt { reply, blobs: vec![BlobId::from_bits(number.into())] }
+        }
+    }
+}
+
+/// A result that names that number.
+#[must_use]
+pub fn result(number: u8) -> ResultRecord {
+    ResultRecord {
+        public: format!(r#"{{"images":[{number}]}}"#).into_bytes(),
+        private: format!(r#"{{"number":{number}}}"#).into_bytes(),
+        media: vec![],
+    }
+}
+
+/// A good end at that cost.
+#[must_use]
+pub fn completed(cost: i64) -> Ending {
+    Ending::Completed { result: result(0), claims: vec![], cost: Credits(cost) }
+}
+
+/// A bad end.
+#[must_use]
+pub fn failed() -> Ending {
+    Ending::failed(TaskFailure { kind: FailureKind::Upstream, message: "it broke".into() })
+}
+
+/// The name of that number.
+#[must_use]
+pub fn name(number: u8) -> String {
+    format!("asset://sample/{number}")
+}
+
+/// A claim of the name of that number, told apart by its record.
+#[must_use]
+pub fn claim(number: u8, record: u8) -> Claim {
+    Claim { name: name(number), private: format!(r#"{{"record":{record}}}"#).into(), affinity: None }
+}
+
+/// A request that joins a task as it was submitted, through the key of that number; its brief is the present moment, so
+/// that no two are equal.
+#[must_use]
+pub fn join_request(key: u8, price: i64, at: UnixMs) -> JoinRequest {
+    JoinRequest {
+        key: key_id(key),
+        surface: "images.join".into(),
+        judged: JudgedTask { revision: 0, undelivered: 0 },
+        brief: Bytes::copy_from_slice(&at.0.to_be_bytes()),
+        blobs: vec![BlobId::from_bits(at.0.into())],
+        charge: Charge { keys: vec!["join".into()], quantity: 1 },
+        unit_price: Credits(price),
+        held: Credits(price),
+        deadline: at.plus(Duration::from_secs(1800)),
+    }
+}

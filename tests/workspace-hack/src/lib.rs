@@ -1,0 +1,1 @@
+//! Holds no code: the manifest says why the crate exists.
