@@ -1,68 +1,184 @@
-//! Compiled code of the built-in plugins, shared by the gateways of all tests: the first one compiles, and the data
-//! folders of the others get a copy. The gateway finds each file by its component and engine and checks its digest, so
-//! code of another build is never used. Never touches a data folder that has plugins.
+//! Compiled code of the built-in plugins, kept below the target folder and hard-linked into the data folders of all tests.
+//!
+//! A file's name is its component and its engine, so code outlives a relinked binary, and code of another plugin or engine
+//! is never taken. The first start of a binary holds a lock until its code is kept: nobody compiles a component twice.
+//! Never touches a data folder that has plugins.
 
-use std::fs::{self, DirBuilder};
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Copies what is kept into a new data folder. Without it the gateway compiles.
-pub(super) fn copy_into(data: &Path, binary: &Path) {
-    let Some(kept) = folder(binary) else { return };
-    let plugins = data.join("plugins");
-    if plugins.exists() || !kept.exists() {
-        return;
-    }
-    DirBuilder::new().recursive(true).mode(0o700).create(&plugins).expect("a folder for plugins");
-    for (name, file) in files(&kept).expect("a readable folder") {
-        fs::copy(file, plugins.join(name)).expect("a copy of compiled code");
-    }
+/// The start of a gateway on a new data folder.
+pub struct CompiledCode {
+    plugins: PathBuf,
+    kept: Option<Kept>,
 }
 
-/// Keeps what a gateway has compiled, for the next ones.
-pub(super) fn keep(data: &Path, binary: &Path) {
-    let Some(kept) = folder(binary).filter(|kept| !kept.exists()) else { return };
-    let parent = kept.parent().expect("a folder of folders");
-    let unfinished =
-        parent.join(format!("unfinished-{}-{:?}", std::process::id(), std::thread::current().id()));
-    let copied = fs::create_dir_all(&unfinished).and_then(|()| {
-        for (name, file) in files(&data.join("plugins"))? {
-            fs::copy(file, unfinished.join(name))?;
+/// Where code is kept, and the binary that wants it.
+struct Kept {
+    folder: PathBuf,
+    /// What the code of that binary is, a line for each file; the first line is the binary's own.
+    list: PathBuf,
+    binary: String,
+    /// Held from the start of a binary whose code is not known until it is.
+    lock: Option<File>,
+}
+
+impl CompiledCode {
+    /// Links what is kept into the new data folder `data`. Blocks while another gateway of this binary compiles.
+    ///
+    /// # Panics
+    /// When the folders cannot be written.
+    #[must_use]
+    pub fn link_into(data: &Path, binary: &Path) -> Self {
+        let plugins = data.join("plugins");
+        let mut kept = if plugins.exists() { None } else { Kept::of(binary) };
+        if let Some(kept) = &mut kept {
+            let names = kept.names().unwrap_or_else(|| kept.lock());
+            DirBuilder::new().recursive(true).mode(0o700).create(&plugins).expect("a folder for plugins");
+            for name in names {
+                link(&kept.folder.join(&name), &plugins.join(&name)).expect("a link to compiled code");
+            }
         }
-        fs::rename(&unfinished, &kept)
-    });
-    if copied.is_err() {
-        // Another test was faster.
-        drop(fs::remove_dir_all(&unfinished));
-        return;
+        Self { plugins, kept }
     }
-    // Builds before this one.
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if entry.path() != kept && !entry.file_name().to_string_lossy().starts_with("unfinished") {
-            drop(fs::remove_dir_all(entry.path()));
+
+    /// Keeps what the started gateway has compiled.
+    ///
+    /// # Panics
+    /// When the folders cannot be written.
+    pub fn keep(self) {
+        // Another start, which held the lock, has kept it.
+        let Some(kept) = self.kept.filter(|kept| kept.lock.is_some()) else { return };
+        let mut names = code_in(&self.plugins).expect("a readable folder");
+        // Linked, and of no plugin of this binary.
+        names.retain(|name| {
+            let component = name.split('-').next().unwrap_or_default();
+            self.plugins.join(format!("{component}.wasm")).exists()
+        });
+        for name in &names {
+            link(&self.plugins.join(name), &kept.folder.join(name)).expect("a link to compiled code");
         }
+        kept.write(&names).expect("a list of compiled code");
     }
 }
 
-/// The folder of that build of the binary, below the folder of what is built. `None` for a program that starts it.
-fn folder(binary: &Path) -> Option<PathBuf> {
-    let target = binary.parent()?.parent().filter(|target| target.join("CACHEDIR.TAG").exists())?;
-    let facts = fs::metadata(binary).ok()?;
-    let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(target.join("tmp/compiled-plugins").join(format!("{}-{}", facts.len(), changed.as_nanos())))
+impl Kept {
+    /// Below the folder of what is built. `None` for a program elsewhere, such as one that starts the binary.
+    fn of(binary: &Path) -> Option<Self> {
+        let profile = binary.parent()?;
+        let target = profile.parent().filter(|target| target.join("CACHEDIR.TAG").exists())?;
+        let facts = fs::metadata(binary).ok()?;
+        let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let folder = target.join("tmp/compiled-plugins");
+        let list = folder.join(format!("{}.list", profile.file_name()?.display()));
+        Some(Self { folder, list, binary: format!("{} {}", facts.len(), changed.as_nanos()), lock: None })
+    }
+
+    /// The code of the binary, if a start of it has told.
+    fn names(&self) -> Option<BTreeSet<String>> {
+        let text = fs::read_to_string(&self.list).ok()?;
+        let (binary, names) = text.split_once('\n')?;
+        (binary == self.binary).then(|| names.lines().map(str::to_owned).collect())
+    }
+
+    /// Waits until no other gateway compiles. Returns the code of the binary, or all that is kept where it is not known:
+    /// then the lock stays.
+    fn lock(&mut self) -> BTreeSet<String> {
+        fs::create_dir_all(&self.folder).expect("a folder for compiled code");
+        let lock = File::create(self.folder.join("lock")).expect("a lock file");
+        lock.lock().expect("the lock");
+        self.names().unwrap_or_else(|| {
+            self.lock = Some(lock);
+            code_in(&self.folder).expect("a readable folder")
+        })
+    }
+
+    /// Writes the list, and removes code that is in no list any more.
+    fn write(&self, names: &BTreeSet<String>) -> io::Result<()> {
+        let lines: Vec<&str> = std::iter::once(&self.binary).chain(names).map(String::as_str).collect();
+        let unfinished = self.list.with_extension("unfinished");
+        fs::write(&unfinished, lines.join("\n"))?;
+        fs::rename(&unfinished, &self.list)?;
+        let mut listed = String::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "list") {
+                listed.push_str(&fs::read_to_string(path)?);
+            }
+        }
+        let unlisted = code_in(&self.folder)?.into_iter().filter(|name| !listed.contains(name.as_str()));
+        unlisted.map(|name| self.folder.join(name)).try_for_each(fs::remove_file)
+    }
 }
 
-/// Compiled code and its digests.
-fn files(folder: &Path) -> io::Result<Vec<(std::ffi::OsString, PathBuf)>> {
-    let mut found = Vec::new();
+/// A hard link, or a copy where the folders are on two file systems.
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => fs::copy(from, to).map(drop),
+        outcome => outcome,
+    }
+}
+
+/// The names of compiled code and its digests in a folder.
+fn code_in(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_string_lossy().contains(".cwasm") {
-            found.push((name, entry.path()));
+        let name = entry?.file_name().display().to_string();
+        if name.contains(".cwasm") {
+            names.insert(name);
         }
     }
-    Ok(found)
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a start finds in its data folder, and what is kept after it. Each plugin has a component and its code.
+    fn start(target: &Path, binary: &Path, plugins: &[&str]) -> (Vec<String>, Vec<String>) {
+        let data = tempfile::tempdir_in(target).unwrap();
+        let code = CompiledCode::link_into(data.path(), binary);
+        let folder = data.path().join("plugins");
+        let linked = code_in(&folder).unwrap();
+        for name in plugins {
+            fs::write(folder.join(format!("{name}.wasm")), "").unwrap();
+            if !linked.contains(&format!("{name}-e.cwasm")) {
+                fs::write(folder.join(format!("{name}-e.cwasm")), *name).unwrap();
+            }
+        }
+        code.keep();
+        let kept = code_in(&target.join("tmp/compiled-plugins")).unwrap();
+        (linked.into_iter().collect(), kept.into_iter().collect())
+    }
+
+    /// Without it each relinked binary would compile every plugin again, and old code would stay for ever.
+    #[test]
+    fn code_outlives_the_binary_and_goes_with_its_plugin() {
+        let target = tempfile::tempdir().unwrap();
+        fs::write(target.path().join("CACHEDIR.TAG"), "").unwrap();
+        fs::create_dir(target.path().join("debug")).unwrap();
+        let binary = target.path().join("debug/gatehouse");
+        let check = |plugins: &[&str], linked: &[&str], kept: &[&str]| {
+            let (found, left) = start(target.path(), &binary, plugins);
+            let named =
+                |names: &[&str]| names.iter().map(|name| format!("{name}-e.cwasm")).collect::<Vec<_>>();
+            assert_eq!((found, left), (named(linked), named(kept)));
+        };
+        fs::write(&binary, "1").unwrap();
+        check(&["a", "b"], &[], &["a", "b"]);
+        check(&["a", "b"], &["a", "b"], &["a", "b"]);
+        fs::write(&binary, "relinked").unwrap();
+        check(&["a", "c"], &["a", "b"], &["a", "c"]);
+        let elsewhere = tempfile::tempdir().unwrap();
+        let program = elsewhere.path().join("program");
+        fs::write(&program, "").unwrap();
+        CompiledCode::link_into(elsewhere.path(), &program).keep();
+        assert!(!elsewhere.path().join("plugins").exists(), "a program outside of a target folder");
+    }
 }

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -12,9 +12,9 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::caller::Caller;
-use super::compiled_code;
+use super::compiled_code::CompiledCode;
 use super::setup::Setup;
-use crate::wait::PATIENCE;
+use crate::wait::{PATIENCE, until_some};
 
 /// Starts `$0` with its arguments and passes standard input on as an inherited socket, the way systemd does.
 const PASS_SOCKET: &str = "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\" 3<&0 </dev/null";
@@ -45,9 +45,11 @@ impl Gateway {
             public: SocketAddr::from(([127, 0, 0, 1], 0)),
         };
         let data = gateway.folder().join("data");
-        compiled_code::copy_into(&data, &gateway.binary);
+        let binary = gateway.binary.clone();
+        let link = tokio::task::spawn_blocking(move || CompiledCode::link_into(&data, &binary));
+        let code = link.await.expect("compiled code");
         gateway.restart().await;
-        compiled_code::keep(&data, &gateway.binary);
+        code.keep();
         gateway
     }
 
@@ -223,14 +225,8 @@ impl Gateway {
 
     /// The account, once nothing is held for it.
     pub async fn account_without_holds(&self, account: &str) -> Value {
-        let start = Instant::now();
-        loop {
-            let shown = self.account(account).await;
-            if shown["reserved"] == 0 {
-                return shown;
-            }
-            assert!(start.elapsed() < PATIENCE, "money is still held: {shown}");
-        }
+        let without = async || Some(self.account(account).await).filter(|shown| shown["reserved"] == 0);
+        until_some("no money is held", without).await
     }
 
     /// The account, once none of its tasks is running any more.
