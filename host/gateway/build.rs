@@ -4,15 +4,20 @@ use std::env;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gatehouse_build::{build_plugins, discover, ensure_target, plugins_target_dir};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let root = here.join("../..").canonicalize()?;
-    for watched in ["Cargo.lock", "Cargo.toml", "plugins", "sdk/Cargo.toml", "sdk/src", "wit"] {
-        println!("cargo:rerun-if-changed={}", root.join(watched).display());
+    // Sources only. A new plugin is in the lock file, too.
+    let shared = ["Cargo.lock", "Cargo.toml", "sdk/Cargo.toml", "sdk/build.rs", "sdk/src", "wit"];
+    shared.iter().for_each(|path| watch(&root.join(path)));
+    for entry in fs::read_dir(root.join("plugins"))? {
+        let folder = entry?.path();
+        let parts = ["Cargo.toml", "build.rs", "family.toml", "src"].map(|part| folder.join(part));
+        parts.iter().filter(|path| path.exists()).for_each(|path| watch(path));
     }
     let out = PathBuf::from(out_dir()?);
     if let Some(note) = ensure_target(&root)? {
@@ -40,6 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     table.push_str("];\n");
     fs::write(out.join("plugins.rs"), table)?;
     Ok(())
+}
+
+fn watch(path: &Path) {
+    println!("cargo:rerun-if-changed={}", path.display());
 }
 
 #[expect(clippy::disallowed_methods, reason = "cargo passes the folder of build output in the environment")]

@@ -5,8 +5,8 @@ use base64::Engine as _;
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::faults::expect_all;
-use crate::{TestGateway, request};
+use crate::api::faults::expect_all;
+use crate::api::{TestGateway, request};
 
 /// The specification's outcome for a request.
 enum Outcome {

@@ -6,8 +6,8 @@
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::faults::{Failed, expect_all, expect_time_limit, has_failed, verdict};
-use crate::{TestGateway, request};
+use crate::api::faults::{Failed, expect_all, expect_time_limit, has_failed, verdict};
+use crate::api::{TestGateway, request};
 
 /// Completed, or failed with this `error.type` and these words in the message.
 type End = Result<(), Failed>;

@@ -4,7 +4,7 @@
 use gatehouse_harness::{Response, run, send};
 use serde_json::json;
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 

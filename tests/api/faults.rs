@@ -4,7 +4,7 @@
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::TestGateway;
+use crate::api::TestGateway;
 
 /// The outcome of a failed task: `error.type`, and words of the message.
 pub(crate) type Failed = (&'static str, &'static [&'static str]);

@@ -7,8 +7,8 @@ use gatehouse_harness::run;
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::faults::{Failed, expect_all, expect_time_limit, has_failed, verdict};
-use crate::{TestGateway, imagine_request};
+use crate::api::faults::{Failed, expect_all, expect_time_limit, has_failed, verdict};
+use crate::api::{TestGateway, imagine_request};
 
 /// Completed with so many of three images, or failed with this `error.type` and these words in the message.
 type End = Result<usize, Failed>;

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 const IMAGES: &str = "/v1/images/generations";
 

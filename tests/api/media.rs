@@ -3,7 +3,7 @@
 use gatehouse_harness::{run, send_to};
 use serde_json::json;
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 #[test]
 fn a_link_serves_its_file_only() {

@@ -6,7 +6,7 @@ use gatehouse_harness::{Response, run, send, until};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::{ROUTE, TestGateway, request};
+use crate::api::{ROUTE, TestGateway, request};
 
 const ACCOUNT: &str = "/admin/v1/providers/bfl/accounts/main";
 

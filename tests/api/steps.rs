@@ -3,8 +3,8 @@
 use gatehouse_harness::{Response, run};
 use serde_json::{Value, json};
 
-use crate::providers::admin;
-use crate::{TestGateway, request};
+use crate::api::providers::admin;
+use crate::api::{TestGateway, request};
 
 async fn steps(gateway: &TestGateway, role: &str, task: &str) -> Response {
     admin(gateway, role, "GET", &format!("/admin/v1/tasks/{task}/steps?limit=100")).await

@@ -4,7 +4,7 @@ use gatehouse_harness::{run, send};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 #[test]
 fn a_task_has_the_fields_of_the_specification() {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::running::draws_a_picture;
-use crate::scene::{REPOSITORY, done, kept, refused, run};
+use crate::authors::running::draws_a_picture;
+use crate::authors::scene::{REPOSITORY, done, kept, refused, run};
 
 /// The whole way; the component's size in bytes. `prepare` changes the new folder before its build.
 fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -> u64 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::scene::REPOSITORY;
+use crate::authors::scene::REPOSITORY;
 
 fn listed(package: &str) -> Vec<String> {
     let words = ["package", "--package", package, "--list", "--allow-dirty", "--offline", "--no-verify"];

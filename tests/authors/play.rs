@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::scene::{REPOSITORY, done, refused};
+use crate::authors::scene::{REPOSITORY, done, refused};
 
 /// A component of this repository that serves jobs.
 fn component() -> String {

@@ -7,8 +7,8 @@ use std::process::{Output, Stdio};
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::kit::{Set, Tool};
-use crate::scene::Scene;
+use crate::clients::kit::{Set, Tool};
+use crate::clients::scene::Scene;
 
 pub(crate) const KIT: Set = Set { tool: Tool::Node, name: "claude-code" };
 /// Three generations of Messages models, and a model of a provider that speaks chat completions only.

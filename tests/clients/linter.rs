@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::kit::{Set, Tool};
+use crate::clients::kit::{Set, Tool};
 
 pub(crate) const LINTER: Set = Set { tool: Tool::Node, name: "redocly" };
 

@@ -3,9 +3,9 @@
 use gatehouse_harness::{run, send};
 use serde_json::{Value, json};
 
-use crate::fuzzer::{FUZZER, compared};
-use crate::linter::{LINTER, problems};
-use crate::scene::Scene;
+use crate::clients::fuzzer::{FUZZER, compared};
+use crate::clients::linter::{LINTER, problems};
+use crate::clients::scene::Scene;
 
 /// The credential of an endpoint file.
 fn bearer(scene: &Scene, file: &str) -> String {

@@ -1,10 +1,10 @@
 //! The recipes of `plugins/CLIENTS.md` and of the README's first minute, pasted: each block runs with nothing set but the lines
 //! at the page's beginning, on a fresh gateway.
 
-use crate::claude_code;
-use crate::fresh::Fresh;
-use crate::kit::{Set, Tool};
-use crate::shell;
+use crate::clients::claude_code;
+use crate::clients::fresh::Fresh;
+use crate::clients::kit::{Set, Tool};
+use crate::clients::shell;
 
 const PAGE: &str = "plugins/CLIENTS.md";
 

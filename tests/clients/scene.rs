@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use gatehouse_harness::{Caller, Gateway, Setup, send, until};
+use gatehouse_harness::{Caller, Gateway, Setup, pause, send, until};
 use gatehouse_sandbox::text::{Received, TextRecord};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Map, Value, json};
@@ -145,6 +145,7 @@ impl Scene {
             if all >= question["until"].as_u64().unwrap_or(0) || start.elapsed() > PATIENCE {
                 return counts.into();
             }
+            pause().await;
         }
     }
 }

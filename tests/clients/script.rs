@@ -8,9 +8,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
-use crate::kit::{Set, Tool};
-use crate::rows::{ROWS, Side};
-use crate::scene::Scene;
+use crate::clients::kit::{Set, Tool};
+use crate::clients::rows::{ROWS, Side};
+use crate::clients::scene::Scene;
 
 /// One SDK in one version.
 pub(crate) struct Script {

@@ -8,7 +8,7 @@
 //! ```
 //! `task_...` in a command is the task that the command before it made.
 
-use crate::fresh::Fresh;
+use crate::clients::fresh::Fresh;
 
 /// How many commands were run, and how many outputs the page describes.
 #[derive(Debug, Default)]

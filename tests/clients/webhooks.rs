@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use crate::CURRENT_NODE;
+use crate::clients::CURRENT_NODE;
 
 /// One post: its headers, and its body to the byte.
 fn receive(stream: TcpStream) -> Option<Value> {

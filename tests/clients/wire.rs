@@ -3,7 +3,7 @@
 use gatehouse_harness::{Connection, Gateway, run, send, until};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::clients::scene::Scene;
 
 /// Clients keep an idle connection for five seconds and more; three times that is safe.
 const LEAST_IDLE: u64 = 15;

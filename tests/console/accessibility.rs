@@ -7,7 +7,7 @@ use std::process::Command;
 use gatehouse_model::Digest;
 use serde_json::Value;
 
-use crate::browser::Tab;
+use crate::console::browser::Tab;
 
 const VERSION: &str = "4.14.1";
 const SHA256: &str = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c";

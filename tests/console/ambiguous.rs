@@ -3,7 +3,7 @@
 use gatehouse_harness::{Caller, run, until};
 use serde_json::json;
 
-use crate::scene::{Scene, start};
+use crate::console::scene::{Scene, start};
 
 const ASKS: &str = "Did the provider take this call?";
 

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use gatehouse_harness::pause;
 use serde_json::{Value, json};
 
-use crate::chromium::Driver;
-use crate::webdriver::{Element, Refusal, WebDriver};
+use crate::console::chromium::Driver;
+use crate::console::webdriver::{Element, Refusal, WebDriver};
 
 /// A browser that does not answer by then never will.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -123,6 +124,7 @@ impl Tab {
                 return element;
             }
             assert!(start.elapsed() < PATIENCE, "no {value} on {}", self.text().await);
+            pause().await;
         }
     }
 
@@ -137,7 +139,7 @@ impl Tab {
             };
             match self.driver.click(&element).await {
                 Ok(()) => return,
-                Err(refusal) if passing(&refusal) && start.elapsed() < PATIENCE => {}
+                Err(refusal) if passing(&refusal) && start.elapsed() < PATIENCE => pause().await,
                 Err(refusal) => panic!("{value}: {refusal:?}"),
             }
         }

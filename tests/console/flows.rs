@@ -2,7 +2,7 @@
 
 use gatehouse_harness::{Caller, run};
 
-use crate::scene::{Scene, ask_for_picture, link, start};
+use crate::console::scene::{Scene, ask_for_picture, link, start};
 
 /// Creates a key on its page; `models` one a line.
 async fn create_key(scene: &Scene, name: &str, customer: &str, models: &str) -> Caller {

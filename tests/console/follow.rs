@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::scene::{ask_for_picture, start};
+use crate::console::scene::{ask_for_picture, start};
 
 #[test]
 fn a_task_is_followed_to_its_picture() {

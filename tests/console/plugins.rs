@@ -5,7 +5,7 @@ use std::path::Path;
 use gatehouse_build::{build_plugin, plugins_target_dir};
 use gatehouse_harness::run;
 
-use crate::scene::{ask_for_picture, start};
+use crate::console::scene::{ask_for_picture, start};
 
 #[test]
 fn a_version_is_swapped_and_rolled_back() {

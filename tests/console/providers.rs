@@ -2,7 +2,7 @@
 
 use gatehouse_harness::run;
 
-use crate::scene::{ask_for_picture, start};
+use crate::console::scene::{ask_for_picture, start};
 
 #[test]
 fn an_account_is_drained_and_resumed() {

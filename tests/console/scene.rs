@@ -6,7 +6,7 @@ use gatehouse_harness::{Caller, Gateway, Setup};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-use crate::browser::Tab;
+use crate::console::browser::Tab;
 
 /// Everything a flow needs.
 pub(crate) struct Scene {

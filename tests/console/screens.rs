@@ -1,19 +1,21 @@
-//! Every page in both themes and three widths: accessible, within its window, without a problem; and a picture of each
-//! for people, in `target/screens`.
+//! Every page is accessible in both themes, within its window in three widths, and without a problem. With
+//! `GATEHOUSE_SCREENS=1` a picture of each is kept for people, in `target/screens`.
 
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_harness::run;
+use gatehouse_harness::{run, variable};
 use serde_json::json;
 
-use crate::accessibility::{Axe, overflow};
-use crate::browser::Tab;
-use crate::scene::{Scene, ask_for_picture, start};
+use crate::console::accessibility::{Axe, overflow};
+use crate::console::browser::Tab;
+use crate::console::scene::{Scene, ask_for_picture, start};
 
-const WIDTHS: [u32; 3] = [1280, 768, 360];
-const THEMES: [&str; 2] = ["light", "dark"];
+/// Width and theme, and whether the rules of axe are run: once a theme, in the widest and the narrowest layout.
+const VIEWS: [(u32, &str, bool); 3] = [(1280, "light", true), (768, "light", false), (360, "dark", true)];
+/// The views of pictures beside them.
+const MORE_PICTURES: [(u32, &str); 3] = [(360, "light"), (1280, "dark"), (768, "dark")];
 
 #[test]
 fn every_page_is_accessible_and_fits() {
@@ -161,18 +163,23 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
 
 /// Looks at the page that is open, in every theme and width.
 async fn check(tab: &Tab, name: &str, axe: &Axe, wrong: &mut Vec<String>) {
-    for theme in THEMES {
-        for width in WIDTHS {
-            tab.show_as(width, theme).await;
-            keep(&format!("{name}-{theme}-{width}"), &tab.picture().await);
-            if let Some(wide) = overflow(tab).await {
-                wrong.push(format!("{name} {width}: wider than its window: {wide}"));
-            }
-            if width != 768 {
-                let violations = axe.violations(tab).await;
-                wrong.extend(violations.into_iter().map(|found| format!("{name} {theme} {width}: {found}")));
-            }
+    let with_pictures = variable("GATEHOUSE_SCREENS").is_some();
+    for (width, theme, with_axe) in VIEWS {
+        tab.show_as(width, theme).await;
+        if let Some(wide) = overflow(tab).await {
+            wrong.push(format!("{name} {width}: wider than its window: {wide}"));
         }
+        if with_axe {
+            let violations = axe.violations(tab).await;
+            wrong.extend(violations.into_iter().map(|found| format!("{name} {theme} {width}: {found}")));
+        }
+        if with_pictures {
+            keep(&format!("{name}-{theme}-{width}"), &tab.picture().await);
+        }
+    }
+    for (width, theme) in MORE_PICTURES.into_iter().filter(|_| with_pictures) {
+        tab.show_as(width, theme).await;
+        keep(&format!("{name}-{theme}-{width}"), &tab.picture().await);
     }
     tab.show_as(1280, "light").await;
 }

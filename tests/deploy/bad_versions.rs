@@ -2,7 +2,7 @@
 //! one that fails only on real requests is rolled back, and every task finishes.
 //!
 //! Takes a few seconds. With 200 requests a second for a minute, by hand:
-//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test deploy ten_deployments -- --nocapture`
+//! `GATEHOUSE_DEPLOY_SECONDS=60 cargo test --release -p gatehouse --test blackbox deploy::bad_versions::ten_deployments -- --nocapture`
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gatehouse_harness::{Caller, Gateway, run, until};
 use serde_json::{Value, json};
 
-use crate::{Builds, IMAGES, component, start, versions};
+use crate::deploy::{Builds, IMAGES, component, start, versions};
 
 const MARK: &[u8] = b"-saboteur-flaw-goes-here-";
 const CLIENTS: usize = 4;
@@ -57,9 +57,9 @@ async fn send_requests(
 
 /// Waits until that many versions are rolled back; requests go on meanwhile.
 async fn until_rolled_back(gateway: &Gateway, count: usize) {
-    while versions(gateway).await.iter().filter(|(_, state)| state == "withdrawn").count() < count {
-        tokio::task::yield_now().await;
-    }
+    let rolled_back =
+        async || versions(gateway).await.iter().filter(|(_, state)| state == "withdrawn").count() >= count;
+    until("versions are rolled back", rolled_back).await;
 }
 
 /// Each canary that was rolled back has a report by the gateway: which version it was, why, and which one serves instead.
@@ -185,9 +185,8 @@ fn a_component_copied_into_the_watch_folder_is_installed() {
             let reports = paths.filter(|path| path.extension().is_some_and(|found| found == "json"));
             reports.map(|path| std::fs::read_to_string(path).expect("a report")).collect()
         };
-        while folder.join("good.wasm").exists() || folder.join("text.wasm").exists() {
-            tokio::task::yield_now().await;
-        }
+        let taken = async || !folder.join("good.wasm").exists() && !folder.join("text.wasm").exists();
+        until("both files are taken", taken).await;
         let (accepted, refused) = (reports("accepted"), reports("refused"));
         assert!(accepted.len() == 1 && accepted[0].contains("\"switch\""), "{accepted:?}");
         assert!(refused.len() == 1 && refused[0].contains("not a WebAssembly component"), "{refused:?}");

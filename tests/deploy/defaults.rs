@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gatehouse_harness::{Caller, Gateway, Provider, puppet_claiming, reply, run};
 use serde_json::{Value, json};
 
-use crate::{IMAGES, start};
+use crate::deploy::{IMAGES, start};
 
 /// The plugin of a new family, as another build for each mark.
 fn surf(self_test: &str, mark: u8) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use gatehouse_harness::{puppet_claiming, run};
 use serde_json::{Value, json};
 
-use crate::{Builds, NO_CANARY, start};
+use crate::deploy::{Builds, NO_CANARY, start};
 
 /// A family with these aliases, on this surface, at this price; the rest is configured.
 fn guest(version: &str, aliases: &[&str], surface: &str, price: &str) -> Vec<u8> {

@@ -4,8 +4,8 @@
 use gatehouse_harness::{run, with};
 use serde_json::{Value, json};
 
-use crate::scene::gateway::Scene;
-use crate::scene::secret_forms::SecretSearch;
+use crate::hostile::scene::gateway::Scene;
+use crate::hostile::scene::secret_forms::SecretSearch;
 
 /// What becomes of a call.
 enum Verdict {

@@ -4,7 +4,7 @@
 use gatehouse_harness::{Response, run, until};
 use serde_json::{Value, json};
 
-use crate::scene::gateway::Scene;
+use crate::hostile::scene::gateway::Scene;
 
 async fn cancel(scene: &Scene, task: &str) -> Response {
     scene.caller.send("POST", &format!("/v1/tasks/{task}/cancel"), &[], "").await
@@ -126,6 +126,6 @@ fn a_task_out_of_time_stops_its_provider_once() {
 
 /// Cancels once the task's plugin has the answer to its call; before that the task is not at rest.
 async fn settled(scene: &Scene, task: &str) -> Response {
-    while scene.caller.task(task).await["progress"] != 50 {}
+    until("it is half done", async || scene.caller.task(task).await["progress"] == 50).await;
     cancel(scene, task).await
 }

@@ -7,8 +7,8 @@ use gatehouse_harness::{run, send_to};
 use image::{ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 
-use crate::scene::gateway::Scene;
-use crate::scene::recorder::large_picture;
+use crate::hostile::scene::gateway::Scene;
+use crate::hostile::scene::recorder::large_picture;
 
 /// Four seconds with a sync sample every second, pictures and sound.
 const FILM: &[u8] = include_bytes!("../../host/media/src/tests/clips/real/h264.mp4");

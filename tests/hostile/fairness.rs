@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::scene::gateway::{IMAGES, Scene};
-use crate::scene::honest;
+use crate::hostile::scene::gateway::{IMAGES, Scene};
+use crate::hostile::scene::honest;
 
 const HOSTILE: usize = 120;
 const HONEST: usize = 10;

@@ -1,11 +1,11 @@
 //! Requests that refer to tasks and names: follow-ups, requests that join a living task, interim and failed results,
 //! and what another customer gets of all that.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{run, until_some};
 use serde_json::{Value, json};
 
-use crate::scene::fixture;
-use crate::scene::gateway::{IMAGES, Scene};
+use crate::hostile::scene::fixture;
+use crate::hostile::scene::gateway::{IMAGES, Scene};
 
 const VIDEOS: &str = "/v1/videos/generations";
 
@@ -53,12 +53,11 @@ fn a_request_joins_a_living_task_and_pays_its_part() {
         let first = scene.submit(&waiting("asset://one")).await;
         let task = first.task_id();
         let path = format!("/v1/tasks/{task}");
-        let interim = loop {
+        let interim = until_some("the task shows what it has", async || {
             let task = scene.caller.send("GET", &path, &[], "").await.json()["data"].clone();
-            if task.get("result").is_some() {
-                break task;
-            }
-        };
+            task.get("result").is_some().then_some(task)
+        })
+        .await;
         assert_eq!((&interim["result"], &interim["status"]), (&json!({"so": "far"}), &json!("submitted")));
         let view = scene.caller.send("GET", &format!("/v1/journey/{task}"), &[], "").await.json();
         assert_eq!((&view["surface"], &view["public"]), (&json!("journey.read"), &json!({"so": "far"})));

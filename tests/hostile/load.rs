@@ -4,9 +4,9 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::fixture;
-use crate::scene::gateway::Scene;
-use crate::scene::honest::Honest;
+use crate::hostile::scene::fixture;
+use crate::hostile::scene::gateway::Scene;
+use crate::hostile::scene::honest::Honest;
 
 /// Claims in a manifest, and the reason of the refusal.
 fn false_claims() -> Vec<(Value, &'static str)> {

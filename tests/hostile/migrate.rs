@@ -5,9 +5,9 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::fixture;
-use crate::scene::gateway::Scene;
-use crate::scene::honest::Honest;
+use crate::hostile::scene::fixture;
+use crate::hostile::scene::gateway::Scene;
+use crate::hostile::scene::honest::Honest;
 
 /// What the newer version does with a state, whether the task then runs on it, and the reported reason.
 fn rows() -> Vec<(Value, bool, &'static str)> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use gatehouse_harness::{run, send, send_to, with};
 use serde_json::{Value, json};
 
-use crate::scene::gateway::{IMAGES, Scene};
-use crate::scene::honest;
-use crate::scene::secret_forms::SecretSearch;
+use crate::hostile::scene::gateway::{IMAGES, Scene};
+use crate::hostile::scene::honest;
+use crate::hostile::scene::secret_forms::SecretSearch;
 
 /// Files of the data folder that hold a secret by design, and why.
 const SECRET_FILES: [(&str, &str); 3] = [

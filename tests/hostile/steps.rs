@@ -6,8 +6,8 @@ use futures_util::stream;
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::gateway::Scene;
-use crate::scene::honest::{self, Honest};
+use crate::hostile::scene::gateway::Scene;
+use crate::hostile::scene::honest::{self, Honest};
 
 /// What the client reads.
 enum End {

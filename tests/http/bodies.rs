@@ -1,9 +1,9 @@
 //! Bodies: size, pace, expectations; and pipelined requests.
 
-use crate::cases::After::{Closed, Kept, Left};
-use crate::cases::Answer::{Bare, Good, Interim, Ours};
-use crate::cases::{Answer, check, ended, live, refused, row, served, submit};
-use crate::run;
+use crate::http::cases::After::{Closed, Kept, Left};
+use crate::http::cases::Answer::{Bare, Good, Interim, Ours};
+use crate::http::cases::{Answer, check, ended, live, refused, row, served, submit};
+use crate::http::run;
 
 const MIB: usize = 1 << 20;
 

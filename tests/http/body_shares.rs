@@ -5,7 +5,7 @@ use futures_util::future::{join_all, select_all};
 use gatehouse_harness::{Caller, Connection, Response};
 use serde_json::json;
 
-use crate::{TestGateway, run};
+use crate::http::{TestGateway, run};
 
 const MIB: usize = 1 << 20;
 

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use gatehouse_harness::{Connection, Response};
 use serde_json::Value;
 
-use crate::TestGateway;
+use crate::http::TestGateway;
 
 /// Limits that a test can reach, timers that a test can wait for.
 pub(crate) const LIMITS: &str = "[server.limits]\nhead_seconds = 4\nbody_mib = 1\nbody_idle_seconds = 4\n\

@@ -1,9 +1,9 @@
 //! Concurrency limits: connections of an address, requests of a key.
 
-use gatehouse_harness::Connection;
+use gatehouse_harness::{Connection, until};
 
-use crate::cases::{live, submit};
-use crate::{TestGateway, run};
+use crate::http::cases::{live, submit};
+use crate::http::{TestGateway, run};
 
 /// A submission under way: its client has got `100 Continue` and sent no body yet.
 async fn under_way(gateway: &TestGateway) -> Connection {
@@ -37,13 +37,12 @@ fn connections_of_one_address() {
         }
         drop(held);
         // The gateway notices closed connections with a delay.
-        loop {
+        until("a new client is served", async || {
             let mut client = Connection::open(gateway.address()).await;
             client.send(&request).await;
-            if client.read().await.is_some() {
-                break;
-            }
-        }
+            client.read().await.is_some()
+        })
+        .await;
     });
 }
 

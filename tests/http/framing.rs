@@ -1,10 +1,10 @@
 //! The end of a body: lengths, encodings and chunks, and ways to make two parsers disagree about it
 //! (smuggling).
 
-use crate::cases::After::Closed;
-use crate::cases::Answer::{Good, Ours};
-use crate::cases::{Case, check, ended, live, refused, row, served, submit, unparsed};
-use crate::run;
+use crate::http::cases::After::Closed;
+use crate::http::cases::Answer::{Good, Ours};
+use crate::http::cases::{Case, check, ended, live, refused, row, served, submit, unparsed};
+use crate::http::run;
 
 /// The request to smuggle.
 const HIDDEN: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";

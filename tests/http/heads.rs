@@ -1,9 +1,9 @@
 //! Header lines: line ends, characters, number and size, on both sides of each limit.
 
-use crate::cases::After::{Closed, Left};
-use crate::cases::Answer::Good;
-use crate::cases::{check, live, refused, row, served, silent, unparsed};
-use crate::run;
+use crate::http::cases::After::{Closed, Left};
+use crate::http::cases::Answer::Good;
+use crate::http::cases::{check, live, refused, row, served, silent, unparsed};
+use crate::http::run;
 
 /// A head with this many more lines of this length each.
 fn lines(count: usize, length: usize) -> String {

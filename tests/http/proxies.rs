@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use gatehouse_harness::send;
 use serde_json::json;
 
-use crate::{TestGateway, run};
+use crate::http::{TestGateway, run};
 
 const FORWARDED: [(&str, &str); 2] = [("x-forwarded-proto", "https"), ("x-forwarded-host", "api.example")];
 

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 
 use futures_util::future::join_all;
-use gatehouse_harness::{Connection, send};
+use gatehouse_harness::{Connection, send, until};
 use tokio::task::JoinHandle;
 
-use crate::{TestGateway, run};
+use crate::http::{TestGateway, run};
 
 const EACH: usize = 1000;
 
@@ -71,10 +71,7 @@ fn a_thousand_slow_heads_and_bodies() {
                 assert_eq!(end.expect("a client that ran"), status);
             }
         }
-        while open_connections(admin).await > 0 {
-            // The slow connections must all be closed in the end.
-            tokio::task::yield_now().await;
-        }
+        until("the slow connections are closed", async || open_connections(admin).await == 0).await;
         gateway.serves_valid_requests().await;
     });
 }

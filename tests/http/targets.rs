@@ -1,9 +1,9 @@
 //! Hosts, targets, methods and versions: the request line and the authority.
 
-use crate::cases::After::{Closed, Kept};
-use crate::cases::Answer::{Good, Head, Ours};
-use crate::cases::{check, ended, live, refused, row, served, silent, unparsed};
-use crate::run;
+use crate::http::cases::After::{Closed, Kept};
+use crate::http::cases::Answer::{Good, Head, Ours};
+use crate::http::cases::{check, ended, live, refused, row, served, silent, unparsed};
+use crate::http::run;
 
 fn target(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gatehouse_harness::{run, until, variable};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::journey::scene::Scene;
 
 /// How often each task is read before the counts are compared.
 const READS: u32 = 20;

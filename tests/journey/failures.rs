@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, none_broken};
+use crate::journey::scene::{Scene, none_broken};
 
 const BANNED: &str = "Banned prompt detected";
 const TIMEOUT: &str = "Task timeout";

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, is_refused, none_broken, shortened, uri, with};
+use crate::journey::scene::{Scene, is_refused, none_broken, shortened, uri, with};
 
 type Row<'a> = (&'a str, Value, &'a [&'a str]);
 

@@ -1,12 +1,12 @@
 //! SIGKILL at every step of the modal flow. Afterwards the task is there, the proxy was asked once, and the customer
 //! pays once or not at all.
 
-use gatehouse_harness::{Gateway, run, until};
+use gatehouse_harness::{Gateway, pause, run, until};
 use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::midjourney::TaskRecord;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, path};
+use crate::journey::scene::{Scene, path};
 
 /// Where the process is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,7 @@ async fn through(scene: &mut Scene, kill: Kill, round: usize, up: &str) -> Value
         if view["status"] == "MODAL" {
             break;
         }
+        pause().await;
     }
     if kill_now(Waiting) {
         restart(scene).await;

@@ -1,9 +1,9 @@
 //! Money: the price key of every action, version and speed as it is charged; inpaint and modal; the time limit.
 
-use gatehouse_harness::{Caller, run};
+use gatehouse_harness::{Caller, run, until};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, is_of, links, none_broken, picture, shortened, uri, with};
+use crate::journey::scene::{Scene, is_of, links, none_broken, picture, shortened, uri, with};
 
 /// A price for many keys, so that a cost names the key.
 const PRICES: &[(&str, u32)] = &[
@@ -145,8 +145,10 @@ fn an_inpaint_and_its_modal_have_one_id_and_one_charge() {
         let modal = json!({"task_id": waiting, "prompt": "a blue door", "mask_url": area, "speed": "turbo"});
         let token = [("content-type", "application/json"), ("idempotency-key", "once")];
         for _ in 0..2 {
-            let answer =
-                scene.caller.send("POST", &crate::scene::path("modal"), &token, modal.to_string()).await;
+            let answer = scene
+                .caller
+                .send("POST", &crate::journey::scene::path("modal"), &token, modal.to_string())
+                .await;
             assert_eq!(answer.task_id(), waiting, "{}", answer.text());
         }
         let task = scene.caller.end_of(&waiting).await;
@@ -206,14 +208,16 @@ fn a_modal_that_cannot_be_paid_leaves_the_task_waiting() {
     run(async {
         let scene = Scene::start().await;
         let poor: Caller = scene.gateway.open_account("poor", "9").await;
-        let send = async |route: &str, body: Value| poor.post(&crate::scene::path(route), &body).await;
+        let send =
+            async |route: &str, body: Value| poor.post(&crate::journey::scene::path(route), &body).await;
         let grid = send("imagine", json!({"prompt": "a kite --v 7"})).await.task_id();
         poor.end_of(&grid).await;
         let up = send("upscale", json!({"task_id": grid, "index": 1})).await.task_id();
         poor.end_of(&up).await;
         let waiting = send("inpaint", json!({"task_id": up})).await.task_id();
-        while poor.send("GET", &format!("/v1/journey/{waiting}"), &[], "").await.json()["status"] != "MODAL" {
-        }
+        let view = format!("/v1/journey/{waiting}");
+        let shown = async || poor.send("GET", &view, &[], "").await.json();
+        until("it waits for words", async || shown().await["status"] == "MODAL").await;
         let short = send("modal", json!({"task_id": waiting, "prompt": "a door"})).await;
         assert_eq!(
             (short.status, &short.json()["error"]["type"]),
@@ -265,7 +269,7 @@ fn a_repeated_modal_gets_its_first_receipt_again() {
         let send = async |token: &str, prompt: &str| {
             let headers = [("content-type", "application/json"), ("idempotency-key", token)];
             let body = json!({"task_id": waiting, "prompt": prompt}).to_string();
-            scene.caller.send("POST", &crate::scene::path("modal"), &headers, body).await
+            scene.caller.send("POST", &crate::journey::scene::path("modal"), &headers, body).await
         };
         assert_eq!(send("one", "a door").await.task_id(), waiting);
         assert_eq!(scene.caller.end_of(&waiting).await["status"], "completed");

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::scene::{Scene, is_of, links, picture};
+use crate::journey::scene::{Scene, is_of, links, picture};
 
 #[test]
 fn a_grid_becomes_four_pictures_in_order() {

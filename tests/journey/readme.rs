@@ -3,7 +3,7 @@
 use gatehouse_harness::{run, send_to};
 use serde_json::json;
 
-use crate::scene::{Scene, is_of, links, nearest, picture, uri};
+use crate::journey::scene::{Scene, is_of, links, nearest, picture, uri};
 
 #[test]
 fn the_chain_of_the_readme() {

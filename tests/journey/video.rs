@@ -3,7 +3,7 @@
 use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, is_refused, links, nearest, none_broken, shortened, uri, with};
+use crate::journey::scene::{Scene, is_refused, links, nearest, none_broken, shortened, uri, with};
 
 #[test]
 fn the_first_frame_is_the_clients_picture_or_a_tile() {

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::journey::scene::Scene;
 
 /// The body with what differs from run to run replaced: links, times, the button's hash; buttons become their ids.
 fn golden(mut view: Value, id: &str) -> Value {

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use gatehouse_harness::{Gateway, run, send};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::{sandbox, setup};
+use crate::lifecycle::{sandbox, setup};
 
 /// As many connections as the listener has.
 const ALL: usize = 64;

@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{sandbox, setup};
+use crate::lifecycle::{sandbox, setup};
 
 /// A CA and the folder of its files.
 struct Ca {

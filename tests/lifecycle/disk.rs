@@ -7,8 +7,8 @@ use std::time::Duration;
 use gatehouse_harness::{Caller, Gateway, Response, Setup, send, send_to, until};
 use serde_json::{Value, json};
 
-use crate::small_disk::SmallDisk;
-use crate::{request, sandbox, setup, submits};
+use crate::lifecycle::small_disk::SmallDisk;
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 const IMAGES: &str = "/v1/images/generations";
 /// The disk: a fresh data folder takes less than half of it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatehouse_harness::{Gateway, Setup, run};
 
-use crate::{request, sandbox, setup, submits};
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 /// More submissions than fit into a new store's file.
 const MOST: usize = 2000;

@@ -16,7 +16,7 @@ use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::Value;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::{request, setting, setup, submits};
+use crate::lifecycle::{request, setting, setup, submits};
 
 const CLIENTS: usize = 16;
 /// Requests beyond those a kill waits for: some are in flight at the kill, at any speed of the clients.

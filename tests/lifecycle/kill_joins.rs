@@ -19,7 +19,7 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::{sandbox, setting, setup};
+use crate::lifecycle::{sandbox, setting, setup};
 
 const QUILTS: &str = "/v1/images/generations";
 const PATCHES: &str = "/v1/videos/generations";

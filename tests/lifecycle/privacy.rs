@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_harness::{Gateway, run};
 
-use crate::{request, sandbox, setup};
+use crate::lifecycle::{request, sandbox, setup};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it exists").permissions().mode() & 0o777

@@ -10,7 +10,7 @@ use gatehouse_harness::{Caller, Gateway, run, until};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-use crate::{request, setting, setup};
+use crate::lifecycle::{request, setting, setup};
 
 const IMAGES: &str = "/v1/images/generations";
 const PRICE: &str = "[prices]\n\"ctx-pro\" = \"4\"\n\n";

@@ -12,7 +12,7 @@ use gatehouse_harness::{Caller, Gateway, PersistentClient, Response, run};
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
-use crate::{request, sandbox, setting, setup, submits};
+use crate::lifecycle::{request, sandbox, setting, setup, submits};
 
 const CLIENTS: usize = 48;
 /// Answers between one restart and the next.

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gatehouse_harness::{Gateway, run, serve_connections};
+use gatehouse_harness::{Gateway, run, serve_connections, until};
 use tokio::io;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::{request, sandbox, setup, submits};
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 #[test]
 fn a_restart_goes_on_where_the_last_process_stopped() {
@@ -63,14 +63,14 @@ fn a_call_that_may_not_be_made_twice_is_waited_for() {
         let mut gateway = Gateway::start(setup(&sandbox).with(&held)).await;
         let caller = gateway.open_account("acme", "100").await;
         let task = caller.post("/v1/images/generations", &request("a red kite")).await.task_id();
-        while submits(&sandbox).is_empty() {
-            // The provider has the job; its answer is on the way.
+        until("the provider has the job; its answer is on the way", async || {
             caller.task(&task).await;
-        }
+            !submits(&sandbox).is_empty()
+        })
+        .await;
         gateway.signal("-TERM").await;
-        while TcpStream::connect(gateway.public).await.is_ok() {
-            tokio::task::yield_now().await;
-        }
+        let closed = async || TcpStream::connect(gateway.public).await.is_err();
+        until("the listener is closed", closed).await;
         // Longer than anything else is given: only the call can hold the process now.
         assert!(!gateway.exits_within(Duration::from_secs(4)).await, "the answer was not waited for");
         released.send_replace(true);

@@ -22,7 +22,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::{sandbox, setting, setup};
+use crate::lifecycle::{sandbox, setting, setup};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 type Body = Empty<bytes::Bytes>;

@@ -7,7 +7,7 @@ use gatehouse_harness::{component, run, send};
 use gatehouse_schema::{Kind, Reader};
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::public::Scene;
 
 const DOCUMENT: &str = "/v1/openapi.json";
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::{run, with};
+use gatehouse_harness::{pause, run, with};
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::public::Scene;
 
 /// The path of a journey route.
 fn journey(route: &str) -> String {
@@ -26,6 +26,7 @@ async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> 
             break;
         }
         assert!(!["SUCCESS", "FAILURE"].contains(&view["status"].as_str().unwrap_or_default()), "{view}");
+        pause().await;
     }
     let scene_model = "scene-3.1-fast-official";
     let film = scene.done("/v1/videos/generations", &json!({"model": scene_model, "prompt": "a kite"})).await;

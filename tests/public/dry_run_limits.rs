@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatehouse_harness::{Response, run, with};
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::public::Scene;
 
 const IMAGES: &str = "/v1/images/generations";
 const CHAT: &str = "/v1/chat/completions";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatehouse_harness::{Caller, Connection, Response, run};
 use serde_json::{Value, json};
 
-use crate::Scene;
+use crate::public::Scene;
 
 async fn follow(
     caller: &Caller,

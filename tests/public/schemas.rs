@@ -7,9 +7,9 @@ use std::time::Duration;
 use gatehouse_harness::{run, send};
 use serde_json::{Value, json};
 
-use crate::Scene;
-use crate::fuzzer::{FUZZER, compared};
-use crate::linter::{LINTER, problems};
+use crate::clients::fuzzer::{FUZZER, compared};
+use crate::clients::linter::{LINTER, problems};
+use crate::public::Scene;
 
 #[test]
 fn a_linter_finds_no_problem_in_the_document() {

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use gatehouse_harness::{Caller, run};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, Wire};
+use crate::text::scene::{Scene, Wire};
 
 const PATH: &str = "/v1/embeddings";
 const MODELS: &str = "[models.vectors]\nkind = \"embedding\"\nprovider = \"chat\"\nprotocol = \"chat\"\n\

@@ -4,7 +4,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{CROSSINGS, Scene, Wire, request};
+use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 #[test]
 fn a_text_of_some_megabytes_is_answered() {

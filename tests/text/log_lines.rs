@@ -3,7 +3,7 @@
 use gatehouse_harness::{run, send, until};
 use serde_json::{Value, json};
 
-use crate::scene::{CROSSINGS, Scene, request};
+use crate::text::scene::{CROSSINGS, Scene, request};
 
 /// The requests of the log that fit, the newest first.
 async fn lines(scene: &Scene, query: &str) -> Vec<Value> {

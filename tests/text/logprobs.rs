@@ -3,8 +3,8 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::responses::{BOTH, create, events, model, whole, words};
-use crate::scene::{Scene, Wire, request};
+use crate::text::responses::{BOTH, create, events, model, whole, words};
+use crate::text::scene::{Scene, Wire, request};
 
 const INCLUDE: &str = "message.output_text.logprobs";
 

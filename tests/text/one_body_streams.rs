@@ -4,7 +4,7 @@
 use gatehouse_harness::run;
 use serde_json::Value;
 
-use crate::scene::{Answer, CROSSINGS, Scene, Wire, request};
+use crate::text::scene::{Answer, CROSSINGS, Scene, Wire, request};
 
 /// The type of every event, and of chunks their purpose; repeated ones counted once.
 fn kinds(answer: &Answer, client: Wire) -> Vec<String> {

@@ -4,8 +4,8 @@
 use gatehouse_harness::{Connection, run, until};
 use serde_json::{Value, json};
 
-use crate::responses::{BOTH, ask, create, events, model, whole, words};
-use crate::scene::{Scene, Wire};
+use crate::text::responses::{BOTH, ask, create, events, model, whole, words};
+use crate::text::scene::{Scene, Wire};
 
 fn path(response: &Value) -> String {
     format!("/v1/responses/{}", response["id"].as_str().expect("an id"))

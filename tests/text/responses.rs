@@ -5,7 +5,7 @@ use base64::Engine as _;
 use gatehouse_harness::{Caller, run, send, send_to};
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, Wire, request};
+use crate::text::scene::{Scene, Wire, request};
 
 pub(crate) const BOTH: [Wire; 2] = [Wire::Chat, Wire::Messages];
 

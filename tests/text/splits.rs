@@ -4,8 +4,8 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::responses::{BOTH, create, events, model, words};
-use crate::scene::Scene;
+use crate::text::responses::{BOTH, create, events, model, words};
+use crate::text::scene::Scene;
 
 const CUTS: [&str; 5] = ["", "[[bytes]]", "[[one-write]]", "[[crlf]]", "[[comments]]"];
 

@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::json;
 
-use crate::scene::{CROSSINGS, Scene, Wire, request};
+use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 #[test]
 fn usage_counts_the_tokens_that_were_billed() {

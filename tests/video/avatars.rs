@@ -5,8 +5,8 @@ use gatehouse_harness::{Caller, run, until};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
-use crate::clip::{configure_videos, key_file, seen};
-use crate::{TestGateway, film_of, with};
+use crate::video::clip::{configure_videos, key_file, seen};
+use crate::video::{TestGateway, film_of, with};
 
 const PATH: &str = "/v1/clip2/private-avatar";
 

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use gatehouse_harness::{run, until};
 use serde_json::{Value, json};
 
-use crate::{TestGateway, film_of};
+use crate::video::{TestGateway, film_of};
 
 /// What a provider knows of its only job.
 struct Job {

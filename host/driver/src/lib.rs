@@ -51,3 +51,6 @@ pub use text::{
     TokenPrices, check_models,
 };
 pub use webhooks::secret::{UnreadableSecret, WebhookSecret};
+
+#[cfg(test)]
+mod tests;

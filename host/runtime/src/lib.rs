@@ -54,3 +54,6 @@ pub use version_error::{RemoveError, VersionUnavailable};
 pub use version_first_step::{StartContext, Submitted};
 pub use version_text::{MAX_OUTPUT_TOKENS, PreparedText, RequestInstance};
 pub use versions::{VersionState, VersionSummary};
+
+#[cfg(test)]
+mod tests;

@@ -32,3 +32,6 @@ pub use midjourney::MidjourneyAddresses;
 pub use sandbox::Sandbox;
 pub use text::TextAddresses;
 pub use veo::VeoAddresses;
+
+#[cfg(test)]
+mod tests;

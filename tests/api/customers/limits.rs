@@ -4,7 +4,7 @@ use gatehouse_harness::{Caller, Response, run};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{ROUTE, TestGateway, request};
+use crate::api::{ROUTE, TestGateway, request};
 
 /// A task that lives until it is cancelled.
 fn endless() -> Value {

@@ -3,7 +3,7 @@
 use gatehouse_harness::{Caller, run};
 use serde_json::{Value, json};
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 async fn read(caller: &Caller, path: &str) -> Value {
     let reply = caller.send("GET", path, &[], "").await;
@@ -25,7 +25,7 @@ fn a_customer_reads_its_balance_and_its_usage() {
         gateway.finish(&request(json!({"model": "ctx-max"}))).await;
         let refused = gateway.finish(&request(json!({"n": 2}))).await;
         assert_eq!(refused["status"], "failed");
-        limited.finish(crate::ROUTE, &request(json!({}))).await;
+        limited.finish(crate::api::ROUTE, &request(json!({}))).await;
 
         let balance = read(&limited, "/v1/balance").await["data"].clone();
         let account = gateway.process.account("acme").await;

@@ -4,7 +4,7 @@ use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use super::prices::admin;
-use crate::TestGateway;
+use crate::api::TestGateway;
 
 async fn get(gateway: &TestGateway, path: &str) -> Value {
     let answer = admin(gateway, "GET", path, &Value::Null).await;

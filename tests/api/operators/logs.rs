@@ -3,7 +3,7 @@
 use gatehouse_harness::{Connection, Response, run, send, until};
 use serde_json::{Value, json};
 
-use crate::{TestGateway, request};
+use crate::api::{TestGateway, request};
 
 fn bearer(gateway: &TestGateway) -> String {
     let text = std::fs::read(gateway.process.folder().join("data/admin.json")).expect("an endpoint file");

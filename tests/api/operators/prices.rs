@@ -3,7 +3,7 @@
 use gatehouse_harness::{Response, run, send};
 use serde_json::{Value, json};
 
-use crate::TestGateway;
+use crate::api::TestGateway;
 
 const PREVIEW: &str = "/admin/v1/price-books/preview";
 

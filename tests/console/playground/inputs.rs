@@ -4,8 +4,8 @@ use gatehouse_harness::{Gateway, run, send};
 use serde_json::Value;
 
 use super::{audited, start};
-use crate::accessibility::Axe;
-use crate::browser::Tab;
+use crate::console::accessibility::Axe;
+use crate::console::browser::Tab;
 
 /// The field of the first picture.
 const PICTURE: &str = "#f-image_urls-0";

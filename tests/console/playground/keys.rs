@@ -4,7 +4,7 @@ use gatehouse_harness::{Gateway, run, send};
 use serde_json::{Value, json};
 
 use super::{bearer, start};
-use crate::browser::Tab;
+use crate::console::browser::Tab;
 
 /// Makes keys through the admin API; their ids in order.
 async fn make_keys(gateway: &Gateway, count: usize) -> Vec<String> {

@@ -7,8 +7,8 @@ mod keys;
 use gatehouse_harness::{Gateway, Setup, run, send};
 use serde_json::{Value, json};
 
-use crate::browser::Tab;
-use crate::scene::link;
+use crate::console::browser::Tab;
+use crate::console::scene::link;
 
 const TEXTS: [&str; 2] = ["chat", "messages"];
 const MEDIA: [&str; 6] = ["clip", "context-image", "imagine", "journey", "motion", "scene"];

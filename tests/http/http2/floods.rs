@@ -1,7 +1,7 @@
 //! HTTP/2 floods: frames that cost the client nothing and the gateway something, until the gateway hangs up.
 
-use crate::http2::frames::*;
-use crate::{TestGateway, run};
+use crate::http::http2::frames::*;
+use crate::http::{TestGateway, run};
 
 const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;

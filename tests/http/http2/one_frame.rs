@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use crate::http2::frames::*;
-use crate::{TestGateway, run};
+use crate::http::http2::frames::*;
+use crate::http::{TestGateway, run};
 use futures_util::future::join_all;
 
 /// Error codes (RFC 9113, 7).

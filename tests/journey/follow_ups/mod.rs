@@ -5,7 +5,9 @@ mod parents;
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, is_of, is_refused, links, nearest, none_broken, picture, shortened, with};
+use crate::journey::scene::{
+    Scene, is_of, is_refused, links, nearest, none_broken, picture, shortened, with,
+};
 
 /// How the button began that made the latest task, its hash left out.
 fn pressed(scene: &Scene) -> String {

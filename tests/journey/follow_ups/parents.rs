@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, is_refused, none_broken, path, shortened, with};
+use crate::journey::scene::{Scene, is_refused, none_broken, path, shortened, with};
 
 /// Every route that follows up a completed task, with the other fields it needs.
 fn routes() -> [(&'static str, Value); 11] {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gatehouse_harness::{Gateway, run};
 use serde_json::json;
 
-use crate::{request, sandbox, setup, submits};
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 #[test]
 fn a_call_whose_answer_was_lost_is_not_made_again_and_costs_nothing() {

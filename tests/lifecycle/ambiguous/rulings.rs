@@ -7,7 +7,7 @@ use gatehouse_harness::{Caller, Gateway, Response, run, send, until};
 use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::{request, sandbox, setup, submits};
+use crate::lifecycle::{request, sandbox, setup, submits};
 
 const ASKS: &str = "[providers.bfl]\nask_when_ambiguous = true\n\n";
 const PROMPT: &str = "[[submit-hang]] a red kite";

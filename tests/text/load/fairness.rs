@@ -2,7 +2,7 @@
 
 use gatehouse_harness::{Caller, run, until};
 
-use crate::scene::{Scene, Wire, request};
+use crate::text::scene::{Scene, Wire, request};
 
 /// More than the permits of both accounts.
 const STREAMS: usize = 140;

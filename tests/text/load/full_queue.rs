@@ -8,7 +8,7 @@ use gatehouse_harness::{Caller, PersistentClient, component, run, until};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::scene::{Scene, Wire, request};
+use crate::text::scene::{Scene, Wire, request};
 
 /// Streams that are open before the crowd comes; each sixth is of the crowd's own customer.
 const STREAMS: usize = 24;

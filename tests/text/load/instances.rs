@@ -3,7 +3,7 @@
 use gatehouse_harness::run;
 use serde_json::Value;
 
-use crate::scene::{Scene, Wire, request};
+use crate::text::scene::{Scene, Wire, request};
 
 /// Instances made so far, of all families.
 async fn made(scene: &Scene) -> u64 {

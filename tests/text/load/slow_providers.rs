@@ -4,7 +4,7 @@
 use gatehouse_harness::{run, until};
 use serde_json::json;
 
-use crate::scene::{CROSSINGS, Scene, Wire, request};
+use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 const EARLY: &str = "[text]\nhead_s = 1\ndrain_s = 1\n\n";
 const COMMENT: &str = ": ping\n\n";

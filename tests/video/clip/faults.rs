@@ -9,7 +9,7 @@ use gatehouse_sandbox::ark::faults::{MARKERS, Target};
 use serde_json::json;
 
 use super::text;
-use crate::{TestGateway, film_of};
+use crate::video::{TestGateway, film_of};
 
 /// Completed, or failed with this `error.type` and these words in the message.
 type End = Result<(), (&'static str, &'static str)>;

@@ -6,7 +6,7 @@ use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
 use super::{seen, text};
-use crate::{TestGateway, film_of, with};
+use crate::video::{TestGateway, film_of, with};
 
 /// A completed task, or a failed one with these words.
 type End = Result<(), &'static str>;

@@ -9,7 +9,7 @@ use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::ark::record::ArkSubmit;
 use serde_json::{Value, json};
 
-use crate::{TestGateway, with};
+use crate::video::{TestGateway, with};
 
 /// Both planes in a gateway's configuration.
 pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {

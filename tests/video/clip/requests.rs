@@ -5,7 +5,7 @@ use gatehouse_harness::{run, send_to};
 use serde_json::{Value, json};
 
 use super::{seen, text};
-use crate::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 const IMAGE: &str = "https://example.com/a.png";
 const VIDEO: &str = "https://example.com/a.mp4";

@@ -5,7 +5,7 @@ use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use super::{text26, text27};
-use crate::TestGateway;
+use crate::video::TestGateway;
 
 /// Submits all at once; gives each task at its end.
 async fn ends(gateway: &TestGateway, bodies: &[Value]) -> Vec<Value> {

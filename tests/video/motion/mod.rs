@@ -9,7 +9,7 @@ use gatehouse_harness::Setup;
 use gatehouse_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::with;
+use crate::video::with;
 
 /// The provider in a gateway's configuration.
 pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {

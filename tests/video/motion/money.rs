@@ -7,7 +7,7 @@ use gatehouse_sandbox::Settings;
 use serde_json::json;
 
 use super::{text26, text27};
-use crate::TestGateway;
+use crate::video::TestGateway;
 
 #[test]
 fn a_second_costs_by_model_and_resolution() {

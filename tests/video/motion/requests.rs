@@ -4,7 +4,7 @@ use gatehouse_harness::run;
 use serde_json::{Value, json};
 
 use super::{text26, text27};
-use crate::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 const IMAGE: &str = "https://example.com/a.png";
 

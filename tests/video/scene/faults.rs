@@ -9,7 +9,7 @@ use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use super::{gemini, text};
-use crate::TestGateway;
+use crate::video::TestGateway;
 
 /// Completed, or failed with this `error.type` and these words in the message.
 type End = Result<(), (&'static str, &'static str)>;

@@ -8,7 +8,7 @@ use gatehouse_sandbox::veo::Dialect;
 use serde_json::{Value, json};
 
 use super::{id, text};
-use crate::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 /// A gateway whose `veo` is the Gemini API.
 pub(super) async fn start() -> TestGateway {

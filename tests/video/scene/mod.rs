@@ -10,7 +10,7 @@ use gatehouse_sandbox::Sandbox;
 use gatehouse_sandbox::veo::BegunVideo;
 use serde_json::{Value, json};
 
-use crate::{TestGateway, with};
+use crate::video::{TestGateway, with};
 
 /// Vertex AI in a gateway's configuration: a service account, with its tokens from the sandbox.
 pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {

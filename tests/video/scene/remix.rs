@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::run;
+use gatehouse_harness::{run, until};
 use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use super::{id, key_file, text};
-use crate::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 fn remix(more: Value) -> Value {
     with(json!({"model": "scene-3.1-fast", "prompt": "it lands"}), more)
@@ -187,9 +187,7 @@ fn a_kill_between_a_continuation_and_its_reply_costs_nothing_and_repeats_nothing
         let first = gateway.finish(&text(json!({}))).await;
         let spent = gateway.process.account("acme").await["spent"].clone();
         let task = gateway.remix(id(&first), &remix(json!({"prompt": "[[submit-hang]]"}))).await.task_id();
-        while gateway.sandbox.veo_record().accepted < 2 {
-            tokio::task::yield_now().await;
-        }
+        until("the provider has both", async || gateway.sandbox.veo_record().accepted >= 2).await;
         gateway.process.kill().await;
         gateway.process.restart().await;
         gateway.caller = gateway.caller.at(gateway.process.public);

@@ -5,7 +5,7 @@ use gatehouse_sandbox::Settings;
 use serde_json::{Value, json};
 
 use super::text;
-use crate::{FilmFacts, TestGateway, film_of, with};
+use crate::video::{FilmFacts, TestGateway, film_of, with};
 
 const IMAGE: &str = "https://example.com/a.png";
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gatehouse_harness::{Connection, Response, TestClock, TestSeed};
+use gatehouse_harness::{Connection, Response, TestClock, TestSeed, until};
 use gatehouse_model::{ApiKey, Pepper};
 
 use crate::{Certificates, Config, Edge};
@@ -61,16 +61,12 @@ impl TestEdge {
 
     /// Returns once a request has looked up its key.
     async fn until_authenticated(&self) {
-        while self.backend.look_ups.load(Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
+        until("the key is looked up", async || self.backend.look_ups.load(Ordering::SeqCst) > 0).await;
     }
 
     /// Returns once a submission has reached the backend.
     async fn until_submitted(&self) {
-        while self.backend.submitted.lock().unwrap().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        until("it is submitted", async || !self.backend.submitted.lock().unwrap().is_empty()).await;
     }
 
     /// A request with the key and a JSON body.

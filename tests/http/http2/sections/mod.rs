@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 
 use futures_util::future::join_all;
 
-use crate::http2::frames::*;
-use crate::{TestGateway, run};
+use crate::http::http2::frames::*;
+use crate::http::{TestGateway, run};
 
 /// Error codes (RFC 9113, 7).
 const PROTOCOL_ERROR: u32 = 1;

@@ -82,6 +82,8 @@ impl SdkSource {
 }
 
 const CRATE: &str = "gatehouse-family-template";
+/// What the template needs as a member of this workspace, and a family elsewhere does not.
+const WORKSPACE_HACK: &str = "gatehouse-workspace-hack = { path = \"../../../tests/workspace-hack\" }\n";
 /// A workspace of its own, so that the folder may lie inside another one, and the profile of a small, fast component.
 const OWN_WORKSPACE: &str = "
 [workspace]
@@ -100,6 +102,7 @@ fn fill(path: &str, text: &str, name: &str, sdk: &SdkSource) -> String {
         "Cargo.toml" => {
             let text = text
                 .replace(CRATE, name)
+                .replace(WORKSPACE_HACK, "")
                 .replace("{ path = \"../..\" }", &sdk.dependency(""))
                 .replace("{ path = \"../../testkit\" }", &sdk.dependency("testkit"));
             text + OWN_WORKSPACE

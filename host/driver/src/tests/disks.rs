@@ -1,0 +1,93 @@
+//! Disks without room: what writes is refused with the reason, what reads and what was accepted goes on, and room is
+//! enough to serve again.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::{CheckedBody, Disk, DiskSpace, Receipt, RequestReport, SubmitError, SubmitRequest};
+use gatehouse_harness::{Received, reply, until};
+use gatehouse_model::Status;
+use serde_json::{Value, json};
+
+use crate::tests::support::PuppetTest;
+
+const SIZE: u64 = 100 << 30;
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// The mark of a disk without a configured one.
+const MARK: u64 = 256 << 20;
+
+/// Free bytes of a disk, as the test says.
+#[derive(Clone)]
+struct Free(Arc<AtomicU64>);
+
+impl Free {
+    fn disk(&self, name: &'static str) -> Disk {
+        let free = self.clone();
+        Disk::new(name, None, move || match free.0.load(Ordering::SeqCst) {
+            u64::MAX => Err(io::Error::other("no such disk")),
+            free => Ok(DiskSpace { free, size: SIZE }),
+        })
+    }
+
+    fn set(&self, free: u64) {
+        self.0.store(free, Ordering::SeqCst);
+    }
+}
+
+async fn submit(test: &PuppetTest, steps: &Value, token: Option<&str>) -> Result<Receipt, SubmitError> {
+    let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
+    let request = SubmitRequest {
+        key: Arc::clone(&test.key),
+        surface: "images.generate",
+        parent: None,
+        body: CheckedBody::parse(body, None).expect("an object"),
+        idempotency: token.map(str::to_owned),
+        report: RequestReport::default(),
+    };
+    test.process.driver.submit(request).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_low_disk_takes_no_new_task_and_serves_the_others() {
+    for low in ["store", "media"] {
+        let disks = ["store", "media"].map(|name| (name, Free(Arc::new(AtomicU64::new(SIZE)))));
+        let watched = disks.iter().map(|(name, free)| free.disk(name)).collect();
+        let answer = |_: &Received| reply(200, &[], "{}");
+        let test = PuppetTest::on_disks(answer, &["main"], watched).await;
+        let free = &disks.iter().find(|(name, _)| *name == low).expect("one of them").1;
+        // Not as long as a pause of the watch: the test would take the one for the other.
+        let steps = json!([{"wait": 1500}, {"done": {}}]);
+        let before = submit(&test, &steps, Some("first")).await.expect("a receipt").task;
+
+        // After the next look at the disks.
+        let outcome = || async {
+            test.clock.end_pauses(INTERVAL).await;
+            test.clock.armed(INTERVAL).await;
+            submit(&test, &json!([{"done": {}}]), None).await
+        };
+        assert!(outcome().await.is_ok());
+        free.set(MARK - 1);
+        let refused = outcome().await;
+        assert!(matches!(refused, Err(SubmitError::DiskFull(name)) if name == low), "{refused:?}");
+        // A lost receipt is given again, and a task that was accepted comes to its end.
+        let again = submit(&test, &steps, Some("first")).await.expect("the first receipt");
+        assert_eq!((again.task, again.repeated), (before, true));
+        until("the task has ended", async || {
+            test.clock.advance_ms(10);
+            let task = test.process.driver.task(&test.key, before).expect("readable").expect("known");
+            task.status == Status::Completed
+        })
+        .await;
+        // A disk that cannot be read stays as it was, and a little more room is not enough.
+        for free_bytes in [u64::MAX, MARK + 1] {
+            free.set(free_bytes);
+            let refused = outcome().await;
+            assert!(matches!(refused, Err(SubmitError::DiskFull(_))), "{refused:?}");
+        }
+        free.set(SIZE / 2);
+        outcome().await.expect("a receipt");
+    }
+}

@@ -1,0 +1,234 @@
+//! Rates of keys, exactly at their moments: the clock stands still until the test moves it.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::{
+    CheckedBody, CompletionRequest, CompletionResponse, Config, LimitKind, RateLimited, RequestReport,
+    SubmitError, SubmitRequest, TextError,
+};
+use gatehouse_harness::{TestClock, component};
+use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, RequestId};
+use gatehouse_sandbox::{Sandbox, Settings};
+use gatehouse_tasks::{Applied, Command};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::tests::support::{Process, PuppetTest, customer};
+
+/// The key after an edit.
+async fn edited(process: &Process, key: &Key, change: impl FnOnce(&mut KeyPolicy)) -> Arc<Key> {
+    let row = process.store.key(&key.id).expect("readable").expect("a key");
+    let mut policy = Box::new(row.policy());
+    change(&mut policy);
+    let command = Command::EditKey { id: row.id, revision: row.revision, policy, at: row.created };
+    match process.store.execute(command).await.expect("a store").expect("allowed") {
+        Applied::Key(key) => Arc::new(*key),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn limits(requests: u32, tokens: u32, concurrency: u32) -> Limits {
+    Limits {
+        requests_per_minute: NonZeroU32::new(requests),
+        tokens_per_minute: NonZeroU32::new(tokens),
+        concurrency: NonZeroU32::new(concurrency),
+    }
+}
+
+fn submission(key: &Arc<Key>, model: &str, report: &RequestReport) -> SubmitRequest {
+    let body = json!({"model": model, "script": {"steps": [{"wait": 3_600_000}, {"done": {}}]}});
+    SubmitRequest {
+        key: Arc::clone(key),
+        surface: "images.generate",
+        parent: None,
+        body: CheckedBody::parse(body.to_string().into(), None).expect("an object"),
+        idempotency: None,
+        report: report.clone(),
+    }
+}
+
+fn limited(error: SubmitError) -> RateLimited {
+    match error {
+        SubmitError::RateLimited(limited) => limited,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
+    let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
+    let key = edited(&test.process, &test.key, |policy| {
+        policy.limits = limits(3, 0, 0);
+        policy.model_limits = [("puppet-1".to_owned(), limits(2, 0, 0))].into();
+    })
+    .await;
+    let submit = async |key: &Arc<Key>, model: &str| {
+        let report = RequestReport::default();
+        let outcome = test.process.driver.submit(submission(key, model, &report)).await;
+        (outcome, report.status(test.clock.now()).requests.map(|status| status.remaining))
+    };
+    // A request that is not valid counts against nothing.
+    assert!(matches!(submit(&key, "puppet-9").await, (Err(SubmitError::UnknownModel(_)), None)));
+    for left in [1, 0] {
+        let (outcome, remaining) = submit(&key, "puppet-1").await;
+        outcome.expect("a receipt");
+        assert_eq!(remaining, Some(left), "of the model's two");
+    }
+    let (outcome, remaining) = submit(&key, "puppet-1").await;
+    let refused = limited(outcome.expect_err("the third"));
+    assert_eq!(
+        (refused.kind, refused.limit.get(), refused.model.as_deref()),
+        (LimitKind::Requests, 2, Some("puppet-1"))
+    );
+    assert_eq!((refused.seconds(), remaining, &refused.key), (Some(30), Some(0), &key.id));
+    test.clock.advance_ms(29_999);
+    limited(submit(&key, "puppet-1").await.0.expect_err("a millisecond early"));
+    test.clock.advance_ms(1);
+    submit(&key, "puppet-1").await.0.expect("on time");
+
+    // A refusal for money gives back what it took; without the model's limit one of three is left after 30 s.
+    let poor = edited(&test.process, &key, |policy| {
+        policy.quota = Some(Credits::ZERO);
+        policy.model_limits.clear();
+    })
+    .await;
+    let before = 1;
+    for _ in 0..3 {
+        let (outcome, remaining) = submit(&poor, "puppet-1").await;
+        assert!(matches!(outcome, Err(SubmitError::QuotaExceeded { .. })), "{outcome:?}");
+        assert_eq!(remaining, Some(before));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
+    let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
+    let key = edited(&test.process, &test.key, |policy| policy.limits = limits(100, 0, 5)).await;
+    let mut all = JoinSet::new();
+    for _ in 0..50 {
+        let (driver, request) =
+            (test.process.driver.clone(), submission(&key, "puppet-1", &RequestReport::default()));
+        all.spawn(async move { driver.submit(request).await });
+    }
+    let (mut tasks, mut refused) = (Vec::new(), 0);
+    for outcome in all.join_all().await {
+        match outcome {
+            Ok(receipt) => tasks.push(receipt.task),
+            Err(error) => {
+                let limited = limited(error);
+                assert_eq!((limited.kind, limited.retry_after), (LimitKind::Concurrency, None), "{limited}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!((tasks.len(), refused), (5, 45));
+    let open = || test.process.store.key(&key.id).expect("readable").expect("a key").open_requests();
+    assert_eq!(open(), 5);
+    // Refused requests count against no rate.
+    let report = RequestReport::default();
+    limited(test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect_err("full"));
+    assert_eq!(report.status(test.clock.now()).requests.map(|status| status.remaining), Some(95));
+    for task in tasks {
+        test.process.driver.cancel(&key, task).await.expect("cancelled");
+    }
+    assert_eq!(open(), 0);
+    test.process.driver.submit(submission(&key, "puppet-1", &report)).await.expect("there is room again");
+    assert!(test.process.store.examine().expect("readable").is_clean());
+}
+
+/// A key with these limits, and a text model with a simulated provider. Time stands still.
+struct TextTest {
+    process: Process,
+    clock: Arc<TestClock>,
+    key: Arc<Key>,
+    _sandbox: Sandbox,
+    _data: tempfile::TempDir,
+}
+
+impl TextTest {
+    async fn start(own: Limits) -> Self {
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let data = tempfile::tempdir().expect("a folder");
+        let clock = TestClock::at(1_767_225_600_000);
+        let providers = json!({"p": {
+            "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"},
+            "accounts": {"main": {"secret": {"env": "KEY"}}},
+        }});
+        let model = json!({
+            "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
+            "prices": {"input": "2", "output": "5"},
+        });
+        let config = Config {
+            models: [("m".to_owned(), serde_json::from_value(model).expect("a model"))].into(),
+            ..Config::default()
+        };
+        let process = Process::start(data.path(), providers, config, clock.clone()).await;
+        process.plugins.install(&component("plugins/messages")).expect("the plugin");
+        let key = customer(&process.store, clock.now()).await;
+        let key = edited(&process, &key, |policy| policy.limits = own).await;
+        Self { process, clock, key, _sandbox: sandbox, _data: data }
+    }
+
+    async fn send(
+        &self,
+        id: u128,
+        text: &str,
+        max_tokens: u32,
+        report: &RequestReport,
+    ) -> Result<CompletionResponse, TextError> {
+        let messages = json!([{"role": "user", "content": text}]);
+        let body = json!({"model": "m", "max_tokens": max_tokens, "messages": messages});
+        let request = CompletionRequest {
+            id: RequestId::from_bits(id),
+            key: Arc::clone(&self.key),
+            surface: "messages.create",
+            body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
+            headers: vec![],
+            report: report.clone(),
+        };
+        self.process.driver.complete(request).await
+    }
+
+    fn remaining(&self, report: &RequestReport) -> Option<u32> {
+        report.status(self.clock.now()).tokens.map(|status| status.remaining)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_where_nothing_is_billed() {
+    let test = TextTest::start(limits(0, 10_000, 0)).await;
+    let report = RequestReport::default();
+    let CompletionResponse::Whole(body) = test.send(1, "hello", 4_000, &report).await.expect("an answer")
+    else {
+        panic!("a whole body");
+    };
+    let usage = serde_json::from_slice::<Value>(&body).expect("JSON")["usage"].take();
+    let counted = ["input_tokens", "output_tokens"].map(|name| usage[name].as_u64().expect("a count"));
+    // At 2 and 5 credits for a million.
+    let cost = Credits(i64::try_from(2 * counted[0] + 5 * counted[1]).expect("a small cost"));
+    let counted = u32::try_from(counted.iter().sum::<u64>()).expect("a small count");
+    assert!(counted > 0 && counted < 4_000, "{usage}");
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+    // Its money too: what the tokens cost, of what was held.
+    assert_eq!(report.charged(), Some(cost));
+    assert!(report.held() > Some(cost), "{:?}", report.held());
+
+    // A refused one takes nothing, and neither does one that its provider fails.
+    let refused = test.send(2, "hello", 10_000, &report).await.expect_err("more than is left");
+    let TextError::Refused(refused) = refused else { panic!("{refused:?}") };
+    let refused = limited(refused);
+    assert_eq!((refused.kind, refused.limit.get()), (LimitKind::Tokens, 10_000));
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+    let of_failed = RequestReport::default();
+    let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
+    assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
+    assert_eq!(of_failed.charged(), Some(Credits::ZERO), "what was held is given back");
+    assert_eq!(test.remaining(&report), Some(10_000 - counted));
+    // As long as the refusal says, and no millisecond less.
+    let wait = refused.retry_after.expect("a time");
+    test.clock.advance(wait - std::time::Duration::from_millis(1));
+    assert!(test.send(4, "hello", 10_000, &report).await.is_err());
+    test.clock.advance_ms(1);
+    test.send(5, "hello", 10_000, &report).await.expect("an answer");
+}

@@ -1,0 +1,267 @@
+//! Webhooks end to end: a task ends, the receiver gets what other libraries verify, and what fails comes again under the
+//! same id, also after a restart.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::{Config, WebhookSecret};
+use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
+use gatehouse_model::{Pepper, UnixMs, WebhookId};
+use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
+use gatehouse_store::AuditQuery;
+use gatehouse_tasks::{
+    Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
+};
+use serde_json::{Value, json};
+
+use crate::tests::support::Process;
+
+const HOOK: WebhookId = WebhookId::from_bits(1);
+
+struct Scene {
+    data: tempfile::TempDir,
+    clock: Arc<TestClock>,
+    receiver: Provider,
+    process: Process,
+    secret: WebhookSecret,
+}
+
+impl Scene {
+    /// A gateway with a webhook whose receiver answers so.
+    async fn with(answer: impl Fn(&Received) -> gatehouse_harness::Reply + Send + Sync + 'static) -> Self {
+        let receiver = Provider::start(answer).await;
+        let (data, clock) = (tempfile::tempdir().expect("a folder"), TestClock::at(START.0));
+        let process = start(&data, &receiver, &clock).await;
+        for template in beginning() {
+            let command = template.command(&MemoryLedgerStorage::default(), START);
+            process.store.execute(command).await.expect("a store").expect("allowed");
+        }
+        let seed = TestSeed::counting_from(5);
+        let secret = WebhookSecret::mint(&seed);
+        let webhook = WebhookEndpoint {
+            id: HOOK,
+            customer: customer_id(0),
+            url: format!("{}/hook", receiver.url()),
+            events: Vec::new(),
+            description: String::new(),
+            created: START,
+            revision: 0,
+            secret: secret.seal(&Pepper::new([7; 32]), HOOK, START, &seed),
+            old_secret: None,
+            disabled: None,
+            pending: 0,
+            failing_since: None,
+            last_success: None,
+            last_attempt: None,
+        };
+        let scene = Self { data, clock, receiver, process, secret };
+        scene.change(WebhookChange::Add(Box::new(webhook))).await;
+        scene
+    }
+
+    async fn change(&self, change: WebhookChange) {
+        let at = gatehouse_model::Clock::now(&*self.clock);
+        let command = Command::Webhook { change: Box::new(change), at };
+        self.process.store.execute(command).await.expect("a store").expect("allowed");
+    }
+
+    /// Ends a task of the webhook's customer.
+    async fn end_task(&self, number: u8) {
+        let submit = Command::Submit { task: Box::new(task(number, 0, 0, 2, START)), idempotency: None };
+        let at = gatehouse_model::Clock::now(&*self.clock);
+        let finish =
+            Command::Finish { id: task_id(number), revision: 0, ending: completed(2), audit: None, at };
+        for command in [submit, finish] {
+            self.process.store.execute(command).await.expect("a store").expect("allowed");
+        }
+    }
+
+    /// The only delivery, once so many attempts of it are on record.
+    async fn attempted(&self, times: usize) -> WebhookDelivery {
+        let store = &self.process.store;
+        let query = gatehouse_store::DeliveryQuery { webhook: HOOK, pending: false };
+        let read = async || store.list_deliveries(query, None, 2).await.expect("readable").rows;
+        until("it was attempted", async || {
+            let page = read().await;
+            page.len() == 1 && page[0].attempts.len() >= times
+        })
+        .await;
+        read().await.remove(0)
+    }
+
+    fn webhook(&self) -> WebhookEndpoint {
+        self.process.store.webhook(HOOK).expect("readable").expect("it stands")
+    }
+
+    /// What arrived, verified by the foreign library under that secret.
+    fn verified(&self, secret: &str) -> Vec<(String, Value)> {
+        let verifier = standardwebhooks::Webhook::new(secret).expect("a secret");
+        // The clock of the test is not the machine's, so the moment is not judged, only signed.
+        let verify = |seen: &Received| {
+            let header = |name| seen.header(name).expect("a header").to_owned();
+            let (id, moment) = (header("webhook-id"), header("webhook-timestamp"));
+            let expected = verifier.sign(&id, moment.parse().expect("seconds"), &seen.body).expect("signed");
+            assert!(header("webhook-signature").split(' ').any(|found| found == expected), "{id}");
+            (id, serde_json::from_slice(&seen.body).expect("JSON"))
+        };
+        self.receiver.received().iter().map(verify).collect()
+    }
+}
+
+async fn start(data: &tempfile::TempDir, receiver: &Provider, clock: &Arc<TestClock>) -> Process {
+    let config = Config { webhooks_over_http: true, ..Config::default() };
+    Process::start_allowing(data.path(), &receiver.address.to_string(), config, clock.clone()).await
+}
+
+#[tokio::test]
+async fn the_receiver_gets_what_other_libraries_verify() {
+    let scene = Scene::with(|_| reply(204, &[], "")).await;
+    scene.end_task(1).await;
+    let delivery = scene.attempted(1).await;
+    assert_eq!(delivery.state, DeliveryState::Delivered { at: START });
+    let seen = scene.verified(&scene.secret.reveal());
+    assert_eq!(seen.len(), 1);
+    let (id, event) = &seen[0];
+    assert_eq!(*id, delivery.id.to_string());
+    assert!(id.starts_with("msg_") && !id.contains('.'), "{id}");
+    let data = json!({"id": task_id(1), "status": "completed", "model": task(1, 0, 0, 2, START).model, "charged": 0.000_002});
+    assert_eq!(*event, json!({"type": "task.completed", "timestamp": START.to_string(), "data": data}));
+    let received = scene.receiver.only();
+    assert_eq!((&received.body[..], received.path()), (&delivery.body[..], "/hook"));
+    assert_eq!(received.header("webhook-timestamp"), Some(START.seconds().to_string().as_str()));
+    let webhook = scene.webhook();
+    assert_eq!((webhook.pending, webhook.last_success, webhook.failing_since), (0, Some(START), None));
+}
+
+#[tokio::test]
+async fn what_fails_comes_again_with_the_same_id_and_bytes_and_a_new_moment() {
+    let count = AtomicUsize::new(0);
+    let scene = Scene::with(move |_| match count.fetch_add(1, Ordering::SeqCst) {
+        0 => reply(500, &[], "no\u{fffd}".repeat(900)),
+        1 => reply(302, &[("location", "/elsewhere")], ""),
+        2 => reply(503, &[("retry-after", "4000")], ""),
+        _ => reply(200, &[], "thanks"),
+    })
+    .await;
+    scene.end_task(1).await;
+    for attempt in 1..4 {
+        let delivery = scene.attempted(attempt).await;
+        let due = delivery.due().expect("it comes again");
+        let pause = due.since(gatehouse_model::Clock::now(&*scene.clock));
+        scene.clock.armed(pause.min(Duration::from_secs(60))).await;
+        scene.clock.advance(pause);
+    }
+    let delivery = scene.attempted(4).await;
+    assert!(matches!(delivery.state, DeliveryState::Delivered { .. }), "{delivery:?}");
+    // Cut at 1 KiB, and not within a letter.
+    let told: Vec<_> =
+        delivery.attempts.iter().map(|attempt| (attempt.status, attempt.answer.len())).collect();
+    assert_eq!(told, [(Some(500), 1_022), (Some(302), 0), (Some(503), 0), (Some(200), 6)]);
+    let waits: Vec<u64> =
+        delivery.attempts.windows(2).map(|pair| pair[1].at.since(pair[0].at).as_secs()).collect();
+    assert!((4..=6).contains(&waits[0]) && (240..=360).contains(&waits[1]), "{waits:?}");
+    assert!((4_000..=4_001).contains(&waits[2]), "asked for: {waits:?}");
+    let seen = scene.verified(&scene.secret.reveal());
+    assert!(seen.windows(2).all(|pair| pair[0] == pair[1]) && seen.len() == 4, "{seen:?}");
+    let moments: Vec<_> = scene
+        .receiver
+        .received()
+        .iter()
+        .map(|seen| seen.header("webhook-timestamp").map(str::to_owned))
+        .collect();
+    assert!(moments.windows(2).all(|pair| pair[0] < pair[1]), "{moments:?}");
+    assert!(scene.receiver.received().iter().all(|seen| seen.path() == "/hook"), "no redirect is followed");
+}
+
+#[tokio::test]
+async fn the_next_process_goes_on_with_what_waits() {
+    let healthy = Arc::new(AtomicUsize::new(0));
+    let well = Arc::clone(&healthy);
+    let scene =
+        Scene::with(move |_| reply(if well.load(Ordering::SeqCst) == 0 { 500 } else { 200 }, &[], "")).await;
+    scene.end_task(1).await;
+    let before = scene.attempted(1).await;
+    let Scene { data, clock, receiver, process, secret } = scene;
+    process.driver.stop(Duration::ZERO, Duration::ZERO).await;
+    process.store.close();
+    drop(process);
+    healthy.store(1, Ordering::SeqCst);
+    clock.advance(Duration::from_secs(3_600));
+    let process = start(&data, &receiver, &clock).await;
+    let scene = Scene { data, clock, receiver, process, secret };
+    let after = scene.attempted(2).await;
+    assert_eq!((after.id, &after.body), (before.id, &before.body));
+    assert!(matches!(after.state, DeliveryState::Delivered { .. }));
+    let seen = scene.verified(&scene.secret.reveal());
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_gone_is_disabled_with_a_line_in_the_audit_record() {
+    let scene = Scene::with(|_| reply(410, &[], "gone")).await;
+    scene.end_task(1).await;
+    let delivery = scene.attempted(1).await;
+    assert!(matches!(&delivery.state, DeliveryState::Failed { reason, .. } if reason.contains("410")));
+    assert!(scene.webhook().disabled.is_some());
+    let read = scene.process.store.list_audit(AuditQuery::default(), None, 10).await;
+    let lines = read.expect("readable").rows;
+    assert!(lines[0].1.text.contains("was disabled"), "{lines:?}");
+    assert!(!format!("{lines:?} {:?}", scene.webhook()).contains(&scene.secret.reveal()[6..]));
+    // What ends now is told to nobody.
+    scene.end_task(2).await;
+    assert_eq!(scene.attempted(1).await.id, delivery.id);
+    assert_eq!(scene.receiver.received().len(), 1);
+}
+
+#[tokio::test]
+async fn after_a_rotation_both_secrets_sign_until_the_old_one_is_retired() {
+    let scene = Scene::with(|_| reply(200, &[], "")).await;
+    let seed = TestSeed::counting_from(99);
+    let new = WebhookSecret::mint(&seed);
+    let secret = new.seal(&Pepper::new([7; 32]), HOOK, START, &seed);
+    scene.change(WebhookChange::Rotate { id: HOOK, secret }).await;
+    scene.end_task(1).await;
+    scene.attempted(1).await;
+    assert_eq!(scene.verified(&scene.secret.reveal()), scene.verified(&new.reveal()));
+    let signatures = scene.receiver.only().header("webhook-signature").expect("signed").to_owned();
+    let id = scene.attempted(1).await.id;
+    let expected = new.sign(id, START, &scene.receiver.only().body);
+    assert!(signatures.starts_with(&format!("{expected} v1,")), "the new one first: {signatures}");
+
+    scene.change(WebhookChange::Retire { id: HOOK }).await;
+    scene.change(WebhookChange::Resend { delivery: id }).await;
+    scene.attempted(2).await;
+    let last = scene.receiver.received().pop().expect("it came again");
+    assert_eq!(last.header("webhook-signature"), Some(new.sign(id, START, &last.body).as_str()));
+    assert_eq!(last.header("webhook-id"), Some(id.to_string().as_str()));
+}
+
+#[tokio::test]
+async fn many_events_go_one_at_a_time_and_each_once() {
+    let scene = Scene::with(|_| reply(200, &[], "")).await;
+    for number in 1..=20 {
+        scene.end_task(number).await;
+    }
+    let query = gatehouse_store::DeliveryQuery { webhook: HOOK, pending: true };
+    let store = &scene.process.store;
+    until("all are sent", async || {
+        store.list_deliveries(query, None, 1).await.expect("readable").rows.is_empty()
+    })
+    .await;
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for (id, _) in scene.verified(&scene.secret.reveal()) {
+        *times.entry(id).or_default() += 1;
+    }
+    assert_eq!((times.len(), times.values().max()), (20, Some(&1)));
+    assert_eq!(scene.webhook().pending, 0);
+}
+
+#[test]
+fn no_moment_is_lost_between_milliseconds_and_seconds() {
+    let secret = WebhookSecret::mint(&TestSeed::counting_from(1));
+    let id = gatehouse_model::DeliveryId::from_bits(3);
+    assert_eq!(secret.sign(id, UnixMs(5_000), b"x"), secret.sign(id, UnixMs(5_999), b"x"));
+    assert_ne!(secret.sign(id, UnixMs(5_000), b"x"), secret.sign(id, UnixMs(6_000), b"x"));
+}

@@ -1,0 +1,146 @@
+//! The canary period: faults of a fresh version fail no request, too many of them roll it back, and only an operator
+//! activates it again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::tests::common::{self, context, flawed, rebuilt, request, step_context, unruly};
+use crate::{Fault, PluginService, RemoveError, Resolved, ServedBy, StateBefore, Version, VersionState};
+use gatehouse_model::{Accepted, Digest, Event, Refusal};
+
+const SURFACE: &str = "images.generate";
+
+fn open(dir: &Path) -> PluginService {
+    common::open_with(common::config(dir))
+}
+
+/// A service whose fixture has just been replaced by `fresh`.
+fn replaced_by(fresh: &[u8]) -> (tempfile::TempDir, PluginService, Resolved) {
+    let dir = tempfile::tempdir().unwrap();
+    let service = open(dir.path());
+    service.install(unruly()).unwrap();
+    service.install(&fresh.to_vec()).unwrap();
+    let found = service.registry().resolve(SURFACE, "unruly").unwrap();
+    assert_eq!(found.version.digest(), Digest::of(fresh));
+    (dir, service, found)
+}
+
+async fn submit(
+    service: &PluginService,
+    found: &Resolved,
+    what: &str,
+) -> Result<ServedBy<Result<Accepted, Refusal>>, Fault> {
+    let (context, start) = (context(&found.version), Arc::new(|_: &Accepted| None));
+    let ServedBy { by, answer } =
+        service.submit_with_fallback(found, SURFACE, context, request(what), start).await?;
+    Ok(ServedBy { by, answer: answer.map(|submitted| submitted.accepted) })
+}
+
+fn state_of(service: &PluginService, digest: Digest) -> VersionState {
+    service.list().into_iter().find(|row| row.digest == digest).expect("listed").state
+}
+
+/// The serving version, once the rollback is done.
+async fn taken_over(service: &PluginService, from: Digest) -> Arc<Version> {
+    gatehouse_harness::until_some("another version has taken over", async || {
+        let active = service.registry().family("unruly").unwrap();
+        let written =
+            service.rollback_reason(&from).is_some() && state_of(service, from) != VersionState::Pinned;
+        (active.digest() != from && written).then_some(active)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_version_that_traps_fails_no_request_and_is_rolled_back() {
+    let crashing = flawed(b'c');
+    let (dir, service, found) = replaced_by(&crashing);
+    let (old, bad) = (Digest::of(unruly()), Digest::of(&crashing));
+    assert!(matches!(state_of(&service, old), VersionState::Standby { .. }));
+    assert!(matches!(service.remove(&old), Err(RemoveError::Standby { digest, .. }) if digest == old));
+    assert_eq!(submit(&service, &found, "ok").await.unwrap().by.digest(), bad);
+    for number in 0..20 {
+        let answered = submit(&service, &found, "echo").await.expect("no request fails");
+        assert_eq!(answered.by.digest(), old, "request {number}");
+        assert_eq!(answered.answer.unwrap().state, b"echo");
+    }
+    assert_eq!(taken_over(&service, bad).await.digest(), old);
+    let VersionState::RolledBack { reason, .. } = state_of(&service, bad) else { panic!("rolled back") };
+    assert!(reason.contains("5 of its last 6 calls were faults; the last: the plugin trapped"), "{reason}");
+    // A caller that still holds it gets an answer, too.
+    assert_eq!(submit(&service, &found, "ok").await.unwrap().by.digest(), old);
+    let nothing = service.roll_back("unruly").unwrap_err().to_string();
+    assert!(nothing.contains("no earlier version"), "never back to a rolled back version: {nothing}");
+    drop((service, found));
+
+    let service = open(dir.path());
+    assert_eq!(service.registry().family("unruly").unwrap().digest(), old);
+    assert!(service.rollback_reason(&bad).is_some() && service.rollback_reason(&old).is_none());
+    service.activate(&bad).expect("an operator may");
+    assert!(service.rollback_reason(&bad).is_none());
+    assert!(matches!(state_of(&service, bad), VersionState::Active(_)));
+}
+
+#[tokio::test]
+async fn a_step_falls_back_to_a_version_that_reads_the_state() {
+    let (_dir, service, found) = replaced_by(&flawed(b'c'));
+    let (bad, old) = (&found.version, Digest::of(unruly()));
+    let cx = step_context(bad);
+    let step =
+        service.advance_with_fallback(bad, None, cx.clone(), b"wait".to_vec(), Event::Timer).await.unwrap();
+    assert_eq!(step.by.digest(), old, "its states are of the same version");
+    assert_eq!(step.answer.state, b"wait");
+    let step = service.advance_with_fallback(bad, None, cx, b"ok".to_vec(), Event::Timer).await.unwrap();
+    assert_eq!(step.by.digest(), bad.digest());
+
+    // After a migration the version that wrote the state takes over with the state as it wrote it.
+    let (_dir, service, found) = replaced_by(&flawed(b'2'));
+    let by = service.version(&old).await.unwrap();
+    let newer = &found.version;
+    let cx = step_context(newer);
+    let stuck = service
+        .advance_with_fallback(newer, None, cx.clone(), b"migrated:panic".to_vec(), Event::Timer)
+        .await;
+    assert_eq!(stuck.unwrap_err().label(), "trap", "no other version reads that state");
+    let written = StateBefore { by, state: b"wait".to_vec() };
+    let step = service
+        .advance_with_fallback(newer, Some(written), cx, b"migrated:panic".to_vec(), Event::Timer)
+        .await
+        .unwrap();
+    assert_eq!((step.by.digest(), step.answer.state.as_slice()), (old, &b"wait"[..]));
+}
+
+#[tokio::test]
+async fn a_fault_of_both_versions_does_not_count() {
+    let fresh = rebuilt(unruly(), 7);
+    let (_dir, service, found) = replaced_by(&fresh);
+    for _ in 0..30 {
+        assert_eq!(submit(&service, &found, "panic").await.unwrap_err().label(), "trap");
+    }
+    assert!(service.rollback_reason(&Digest::of(&fresh)).is_none());
+    assert!(submit(&service, &found, "ok").await.is_ok());
+    assert!(submit(&service, &found, "refuse").await.unwrap().answer.is_err(), "a refusal is an answer");
+}
+
+#[tokio::test]
+async fn a_version_brought_back_by_hand_has_no_canary_period() {
+    let (_dir, service, found) = replaced_by(&flawed(b'c'));
+    service.roll_back("unruly").unwrap();
+    service.roll_back("unruly").unwrap();
+    let back = service.registry().resolve(SURFACE, "unruly").unwrap();
+    assert_eq!(back.version.digest(), found.version.digest());
+    for _ in 0..10 {
+        assert_eq!(submit(&service, &back, "echo").await.unwrap_err().label(), "trap");
+    }
+    assert!(service.rollback_reason(&back.version.digest()).is_none());
+}
+
+#[tokio::test]
+async fn a_restart_does_not_end_the_canary_period() {
+    let crashing = flawed(b'c');
+    let (dir, service, found) = replaced_by(&crashing);
+    drop((service, found));
+    let service = open(dir.path());
+    let found = service.registry().resolve(SURFACE, "unruly").unwrap();
+    assert_eq!(submit(&service, &found, "echo").await.unwrap().by.digest(), Digest::of(unruly()));
+}

@@ -1,0 +1,18 @@
+//! The gateway as a black box: the real binary, its real listeners, strict simulated providers. One module a subject.
+//!
+//! One binary for all of them: linked once, and one test waits while another works. `cargo test -p gatehouse --test
+//! blackbox api::` runs one module, with another name one test.
+
+mod api;
+mod authors;
+mod clients;
+mod command_line;
+mod console;
+mod deploy;
+mod hostile;
+mod http;
+mod journey;
+mod lifecycle;
+mod public;
+mod text;
+mod video;

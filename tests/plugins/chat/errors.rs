@@ -1,0 +1,167 @@
+//! A provider's errors: the obstacle of each, and the message a client reads.
+
+use gatehouse_sdk::{Obstacle, Protocol};
+use serde_json::{Value, json};
+
+use crate::chat::{MODEL, UPSTREAM, answer};
+
+const BOTH: [Protocol; 2] = [Protocol::Chat, Protocol::Messages];
+const NEUTRAL: &str = "No available upstream, please retry later";
+
+fn openai(kind: &str, code: Value, message: &str) -> Value {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+}
+
+fn anthropic(kind: &str, message: &str) -> Value {
+    json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
+}
+
+fn becomes(status: u16, body: &Value, obstacle: Obstacle, message: &str) {
+    for protocol in BOTH {
+        let rejection = answer(protocol, status, &body.to_string()).expect_err("a rejection");
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (obstacle, message), "{status} {body}");
+    }
+}
+
+#[test]
+fn keeps_messages_about_the_request() {
+    let long = "prompt is too long: 208904 tokens > 200000 maximum";
+    becomes(400, &anthropic("invalid_request_error", long), Obstacle::Invalid, long);
+    becomes(
+        400,
+        &openai("invalid_request_error", json!("context_length_exceeded"), long),
+        Obstacle::Invalid,
+        long,
+    );
+    becomes(422, &json!({"detail": "bad input"}), Obstacle::Invalid, "bad input");
+    becomes(
+        400,
+        &json!({"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}),
+        Obstacle::Invalid,
+        "bad",
+    );
+    becomes(400, &json!({"error": "bad"}), Obstacle::Invalid, "bad");
+    becomes(
+        400,
+        &json!([{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]),
+        Obstacle::Invalid,
+        "bad",
+    );
+    becomes(409, &anthropic("conflict_error", "busy"), Obstacle::Invalid, "busy");
+    becomes(413, &anthropic("request_too_large", "32 MB"), Obstacle::TooLarge, "32 MB");
+    becomes(429, &anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, "slow down");
+    becomes(404, &anthropic("not_found_error", "no file file_1"), Obstacle::NotFound, "no file file_1");
+}
+
+#[test]
+fn hides_errors_of_the_operators_account() {
+    let secret = "Incorrect API key provided: sk-abcdefghijkl. Your organization org-123456789.";
+    for status in [401, 402, 403] {
+        becomes(status, &openai("invalid_request_error", json!("x"), secret), Obstacle::Account, NEUTRAL);
+        becomes(status, &anthropic("permission_error", secret), Obstacle::Account, NEUTRAL);
+    }
+    let credit = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.";
+    becomes(400, &anthropic("invalid_request_error", credit), Obstacle::Account, NEUTRAL);
+    let limit = "You have reached your specified API usage limits. You will regain access on 2026-12-01.";
+    becomes(400, &anthropic("invalid_request_error", limit), Obstacle::Account, NEUTRAL);
+    becomes(
+        429,
+        &openai("insufficient_quota", json!("insufficient_quota"), "You exceeded"),
+        Obstacle::Account,
+        NEUTRAL,
+    );
+    becomes(400, &openai("x", json!("invalid_api_key"), secret), Obstacle::Account, NEUTRAL);
+    for protocol in BOTH {
+        let rejection = answer(protocol, 403, "<html>denied</html>").unwrap_err();
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (Obstacle::Account, NEUTRAL));
+    }
+}
+
+#[test]
+fn an_unknown_model_is_a_wrong_table() {
+    let words = "the provider does not serve this model at present";
+    becomes(404, &anthropic("not_found_error", &format!("model: {UPSTREAM}")), Obstacle::Upstream, words);
+    becomes(
+        404,
+        &openai("invalid_request_error", json!("model_not_found"), "gone"),
+        Obstacle::Upstream,
+        words,
+    );
+    becomes(
+        400,
+        &openai("invalid_request_error", json!("model_not_found"), "gone"),
+        Obstacle::Upstream,
+        words,
+    );
+    becomes(404, &json!({"detail": "Not Found"}), Obstacle::Upstream, words);
+    becomes(
+        404,
+        &openai("invalid_request_error", Value::Null, "Invalid URL (POST /v1/x)"),
+        Obstacle::Upstream,
+        words,
+    );
+}
+
+#[test]
+fn hides_the_providers_own_failures() {
+    for status in [500, 502, 503, 504, 529, 302, 408, 418] {
+        let what = if status == 529 { "is overloaded" } else { "failed" };
+        let failed = format!("the provider {what} (HTTP {status})");
+        becomes(status, &anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream, &failed);
+        for body in ["", "<html><h1>502 Bad Gateway</h1></html>", "null", "[]", "{}"] {
+            for protocol in BOTH {
+                let rejection = answer(protocol, status, body).unwrap_err();
+                assert_eq!(
+                    (rejection.obstacle, rejection.message.as_str()),
+                    (Obstacle::Upstream, failed.as_str())
+                );
+            }
+        }
+    }
+    for (status, obstacle, message) in [
+        (400, Obstacle::Upstream, "the provider failed (HTTP 400)"),
+        (404, Obstacle::Upstream, "the provider failed (HTTP 404)"),
+        (413, Obstacle::TooLarge, "the request is too large for the provider"),
+        (429, Obstacle::RateLimited, "the provider takes no more requests for now"),
+    ] {
+        let rejection = answer(Protocol::Chat, status, "<html>no</html>").unwrap_err();
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (obstacle, message));
+    }
+}
+
+#[test]
+fn reads_an_error_inside_an_answer_of_200() {
+    for (body, obstacle) in [
+        (openai("invalid_request_error", Value::Null, "bad"), Obstacle::Invalid),
+        (openai("insufficient_quota", Value::Null, "bad"), Obstacle::Account),
+        (openai("requests", json!("rate_limit_exceeded"), "bad"), Obstacle::RateLimited),
+        (openai("server_error", Value::Null, "bad"), Obstacle::Upstream),
+        (openai("x", json!(429), "bad"), Obstacle::RateLimited),
+        (openai("x", json!("401"), "bad"), Obstacle::Account),
+        (json!({"error": {"message": "bad", "code": 502}}), Obstacle::Upstream),
+        (anthropic("overloaded_error", "bad"), Obstacle::Upstream),
+        (anthropic("request_too_large", "bad"), Obstacle::TooLarge),
+        (anthropic("authentication_error", "bad"), Obstacle::Account),
+        (json!({"error": "bad"}), Obstacle::Upstream),
+    ] {
+        for protocol in BOTH {
+            let rejection = answer(protocol, 200, &body.to_string()).unwrap_err();
+            assert_eq!(rejection.obstacle, obstacle, "{body}");
+            let kept = matches!(obstacle, Obstacle::Invalid | Obstacle::TooLarge | Obstacle::RateLimited);
+            assert_eq!(rejection.message == "bad", kept, "{body}: {}", rejection.message);
+        }
+    }
+}
+
+#[test]
+fn kept_messages_name_the_public_model_and_no_account() {
+    let said = format!(
+        "Rate limit reached for {UPSTREAM} in organization org-abc123def on tokens per min (TPM), key (sk-abcdefgh123)."
+    );
+    let kept =
+        format!("Rate limit reached for {MODEL} in organization *** on tokens per min (TPM), key (***).");
+    becomes(429, &openai("tokens", json!("rate_limit_exceeded"), &said), Obstacle::RateLimited, &kept);
+    let long = "\u{e9}".repeat(5000);
+    let rejection = answer(Protocol::Chat, 400, &openai("x", Value::Null, &long).to_string()).unwrap_err();
+    assert_eq!(rejection.message.chars().count(), 2000);
+}

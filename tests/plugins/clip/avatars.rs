@@ -1,0 +1,259 @@
+//! Avatar assets: the calls of the control plane one by one, and what each answer makes of the task.
+
+use std::time::Duration;
+
+use clip::AVATARS;
+use gatehouse_sdk::{Blame, Call, Outage, Owned, Replay, Stage, Submission, Target};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::clip::{UNAVAILABLE, play};
+
+const FACE: &str = "https://example.com/face.png";
+
+fn assets(names: &[&str]) -> Value {
+    let assets: Vec<_> = names.iter().map(|name| json!({"url": FACE, "name": name})).collect();
+    json!({"assets": assets, "group": {"name": "faces"}})
+}
+
+fn accepted(body: Value) -> Script {
+    let count = body["assets"].as_array().map_or(1, Vec::len);
+    Script::new().submit(AVATARS, body).expect_accepted(move |accepted| {
+        assert_eq!((accepted.stage, accepted.progress), (Stage::Processing, 10));
+        assert_eq!(
+            (accepted.model.as_str(), accepted.charge.keys[0].as_str()),
+            ("clip-avatar", "clip-avatar")
+        );
+        assert_eq!(accepted.charge.quantity as usize, count);
+    })
+}
+
+fn is_action(call: &Call, action: &str, replay: Replay) {
+    assert_eq!(call.provider, "ark-assets");
+    assert_eq!(call.target, Target::from(format!("/?Action={action}&Version=2024-01-01")));
+    assert_eq!((call.method.as_str(), call.replay), ("POST", replay));
+}
+
+fn result(result: Value) -> Value {
+    json!({"ResponseMetadata": {"RequestId": "r"}, "Result": result})
+}
+
+fn error(code: &str, message: &str) -> Value {
+    json!({"ResponseMetadata": {"RequestId": "r", "Error": {"Code": code, "Message": message}}})
+}
+
+/// The group is made; the first asset's call is out.
+fn grouped(body: Value) -> Script {
+    accepted(body)
+        .start()
+        .expect_call(|call| {
+            is_action(call, "CreateAssetGroup", Replay::Once);
+            let body =
+                json!({"Name": "faces", "Description": "", "GroupType": "AIGC", "ProjectName": "default"});
+            assert_eq!(call.json_body(), body);
+        })
+        .reply(200, result(json!({"Id": "group-1"})))
+        .expect_call(|call| {
+            is_action(call, "CreateAsset", Replay::Once);
+            assert_eq!(call.affinity.as_deref(), Some("account-1"));
+            assert_eq!(call.json_body()["GroupId"], "group-1");
+        })
+}
+
+fn made(script: Script, id: &'static str) -> Script {
+    script.reply(200, result(json!({"Id": id})))
+}
+
+/// One asset, made; the first poll is out.
+fn polled() -> Script {
+    made(grouped(assets(&["face"])), "asset-1").expect_wait(|_| ()).timer().expect_call(|call| {
+        is_action(call, "GetAsset", Replay::Safe);
+        assert_eq!(call.json_body(), json!({"Id": "asset-1", "ProjectName": "default"}));
+    })
+}
+
+fn review(status: &str) -> Value {
+    result(json!({"Id": "asset-1", "Status": status}))
+}
+
+#[test]
+fn one_asset_from_group_to_claim() {
+    let done = polled().reply(200, review("Processing")).expect_wait(|_| ()).expect_progress(10).timer();
+    let done = done.expect_call(|_| ()).reply(200, review("Active")).expect_done(|outcome| {
+        let asset = json!({"asset_id": "asset-1", "asset_url": "asset://asset-1", "status": "Active", "name": "face"});
+        let public = json!({
+            "assets": [asset], "usable_assets": [asset], "failed_assets": [], "group_id": "group-1",
+            "asset_url": "asset://asset-1",
+        });
+        assert_eq!(outcome.public, public);
+        let claims: Vec<_> = outcome.claims.iter().map(|claim| (claim.name.as_str(), claim.affinity.as_deref())).collect();
+        assert_eq!(claims, [("group-1", Some("account-1")), ("asset://asset-1", Some("account-1"))]);
+        let record = json!({"kind": "asset", "asset_type": "Image", "group_id": "group-1"});
+        assert_eq!(outcome.claims[1].private, record);
+    });
+    play(&done);
+}
+
+#[test]
+fn results_are_shown_one_by_one_and_a_part_stays_usable() {
+    let script = made(grouped(assets(&["good", "bad"])), "asset-1")
+        .expect_call(|call| assert_eq!(call.json_body()["Name"], "bad"))
+        .expect_view(|view| assert_eq!(view.public["assets"][0]["status"], "Processing"));
+    let script = made(script, "asset-2")
+        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+        .timer()
+        .expect_call(|call| assert_eq!(call.json_body()["Id"], "asset-1"))
+        .reply(200, review("Active"))
+        .expect_call(|call| assert_eq!(call.json_body()["Id"], "asset-2"))
+        .expect_view(|view| assert_eq!(view.public["usable_assets"][0]["asset_id"], "asset-1"))
+        .expect_progress(52)
+        .reply(200, result(json!({"Id": "asset-2", "Status": "Failed", "Error": {"Code": "X", "Message": "a real face"}})))
+        .expect_fail_with(|ending| {
+            assert_eq!(ending.failure.message, "some assets failed review: \"bad\" (a real face)");
+            assert_eq!(ending.failure.blame, Blame::Moderation);
+            let public = ending.public.as_ref().expect("a result");
+            assert_eq!(public["failed_assets"][0]["asset_id"], "asset-2");
+            assert_eq!(public["asset_url"], Value::Null);
+            let names: Vec<_> = ending.claims.iter().map(|claim| claim.name.as_str()).collect();
+            assert_eq!(names, ["group-1", "asset://asset-1"]);
+        })
+        .expect_progress(100);
+    play(&script);
+}
+
+#[test]
+fn without_a_group_the_customers_own_is_found_or_made() {
+    let body = || json!({"url": FACE, "name": "face"});
+    let start = || {
+        accepted(body()).start().expect_call(|call| {
+            is_action(call, "ListAssetGroups", Replay::Safe);
+            assert_eq!(call.json_body()["Filter"], json!({"Name": "default-", "GroupType": "AIGC"}));
+        })
+    };
+    let other = json!({"Id": "group-8", "Name": "default-x", "ProjectName": "default"});
+    let own = json!({"Id": "group-9", "Name": "default-", "ProjectName": "default"});
+    let found = start()
+        .reply(200, result(json!({"Items": [other, own], "TotalCount": 2})))
+        .expect_call(|call| assert_eq!(call.json_body()["GroupId"], "group-9"));
+    play(&found);
+    let made = start()
+        .reply(200, result(json!({"Items": [other], "TotalCount": 1})))
+        .expect_call(|call| is_action(call, "CreateAssetGroup", Replay::Once))
+        .reply(200, result(json!({"Id": "group-10"})))
+        .expect_call(|call| assert_eq!(call.json_body()["GroupId"], "group-10"));
+    play(&made);
+}
+
+#[test]
+fn a_known_group_is_used_at_its_account() {
+    let private = json!({"kind": "group", "project": "default"});
+    let owned = vec![Owned { name: "group-7".to_owned(), private, affinity: Some("account-7".to_owned()) }];
+    let body = json!({"group_id": "group-7", "url": FACE, "name": "face"});
+    let script = Script::new()
+        .submit_whole(Submission { owned, ..Submission::new(AVATARS, body) })
+        .expect_accepted(|_| ())
+        .start()
+        .expect_call(|call| {
+            is_action(call, "CreateAsset", Replay::Once);
+            assert_eq!(
+                (call.affinity.as_deref(), &call.json_body()["GroupId"]),
+                (Some("account-7"), &json!("group-7"))
+            );
+        });
+    play(&script);
+}
+
+#[test]
+fn projects_are_the_operators() {
+    let body = json!({"url": FACE, "name": "face", "project_name": "films"});
+    let message = "`project_name`: expected `default`, got the string \"films\"";
+    play(&Script::new().submit(AVATARS, body.clone()).expect_refused("project_name", message));
+    let settings = json!({"projects": ["default", "films"]});
+    let script = Script::new().settings(settings).submit(AVATARS, body).expect_accepted(|_| ()).start();
+    play(&script.expect_call(|call| assert_eq!(call.json_body()["ProjectName"], "films")));
+}
+
+#[test]
+fn a_refused_or_lost_creation_fails_its_asset_only() {
+    let fail = |script: Script, blame: Blame, reason: &str| {
+        let message = format!("some assets failed review: \"face\" ({reason})");
+        play(&script.expect_fail(blame, &message));
+    };
+    let sent = || grouped(assets(&["face"]));
+    fail(sent().reply(400, error("InvalidParameter.URL", "not a picture")), Blame::Request, "not a picture");
+    fail(sent().reply(200, error("InvalidParameter.URL", "not a picture")), Blame::Request, "not a picture");
+    let failed = "the upstream failed to take the asset";
+    fail(sent().reply(500, error("InternalError", "boom")), Blame::Upstream, failed);
+    fail(sent().reply(200, result(json!({}))), Blame::Upstream, failed);
+    let lost = "the upstream's answer was lost, please submit it again";
+    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
+        fail(sent().outage(outage), Blame::Upstream, lost);
+    }
+}
+
+#[test]
+fn the_operators_account_ends_it() {
+    for (status, code) in [
+        (403, "SubscriptionRequired"),
+        (403, "SignatureDoesNotMatch"),
+        (401, "InvalidAccessKey"),
+        (400, "InvalidTimestamp"),
+        (200, "AccessDenied"),
+    ] {
+        let script = grouped(assets(&["face"])).reply(status, error(code, "the account 2100"));
+        play(&script.expect_fail(Blame::Upstream, UNAVAILABLE));
+    }
+    play(&grouped(assets(&["face"])).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn what_was_turned_away_is_sent_again() {
+    let mut script = grouped(assets(&["face"]));
+    for (status, code) in [(429, "Throttling"), (200, "FlowLimitExceeded")] {
+        script = script.reply(status, error(code, "slow down")).expect_wait(|_| ()).timer();
+        script = script.expect_call(|call| is_action(call, "CreateAsset", Replay::Once));
+    }
+    script = script.outage(Outage::Unreachable).expect_wait(|_| ()).timer().expect_call(|_| ());
+    play(&made(script, "asset-1").expect_wait(|_| ()));
+}
+
+#[test]
+fn unclear_polls_are_asked_again_eight_times() {
+    let mut script = polled();
+    for round in 0..8 {
+        let answered = match round % 2 {
+            0 => script.reply(500, error("InternalError", "boom")),
+            _ => script.reply(404, error("NotFound", "no such asset")),
+        };
+        script = answered.expect_wait(|_| ()).timer().expect_call(|_| ());
+    }
+    play(
+        &script
+            .reply(404, error("NotFound", "no such asset"))
+            .expect_fail(Blame::Request, "some assets failed review: \"face\" (no such asset)"),
+    );
+    let mut lost = polled();
+    for outage in [Outage::Timeout, Outage::Broken, Outage::Unreachable].into_iter().cycle().take(20) {
+        lost = lost.outage(outage).expect_wait(|_| ()).timer().expect_call(|_| ());
+    }
+    play(&lost.reply(200, review("Active")).expect_done(|_| ()));
+}
+
+/// The host's own timeout would leave the approved assets without an owner.
+#[test]
+fn it_ends_itself_before_the_deadline() {
+    let script = polled().later(Duration::from_secs(29 * 60 + 30)).reply(200, review("Processing"));
+    play(&script.expect_fail_with(|ending| {
+        assert_eq!(ending.failure.message, "Task timeout: 1 assets were not reviewed in time");
+        let names: Vec<_> = ending.claims.iter().map(|claim| claim.name.as_str()).collect();
+        assert_eq!(names, ["group-1", "asset://asset-1"]);
+    }));
+}
+
+#[test]
+fn a_cancel_never_loses_what_was_made() {
+    let waiting = accepted(assets(&["face"])).start().expect_call(|_| ()).reply(429, error("Throttling", ""));
+    play(&waiting.expect_wait(|_| ()).cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
+    let under_review = made(grouped(assets(&["face"])), "asset-1").expect_wait(|_| ()).cancel();
+    play(&under_review.expect_wait(|wait| assert!(!wait.is_zero())));
+}

@@ -1,0 +1,108 @@
+//! The family as the host meets it: every script runs natively and as the built component.
+
+mod avatars;
+mod media;
+mod polling;
+mod prompts;
+mod requests;
+mod states;
+mod submission;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use clip::{Clip, VIDEOS};
+use gatehouse_sdk::{Facts, MediaKind};
+use gatehouse_testkit::{Component, Script, check_family};
+use serde_json::{Value, json};
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("clip"));
+
+const TASKS: &str = "/contents/generations/tasks";
+const TASK: &str = "cgt-20260514183217-t8rzv";
+const VIDEO: &str = "https://ark-x.tos-cn-beijing.volces.com/a.mp4?X-Tos-Expires=86400";
+const FRAME: &str = "https://ark-x.tos-cn-beijing.volces.com/a.png?X-Tos-Expires=86400";
+const UNAVAILABLE: &str = "No available upstream, please retry later";
+const FAILED: &str = "the upstream failed to generate the video";
+
+/// Plays it both ways.
+fn play(script: &Script) {
+    script.run_native::<Clip>();
+    script.run_component(&COMPONENT);
+}
+
+/// `fields` over a good request.
+fn body(fields: Value) -> Value {
+    over(json!({"model": "clip-2.0", "prompt": "a red kite"}), fields)
+}
+
+fn over(mut body: Value, fields: Value) -> Value {
+    let Value::Object(fields) = fields else { panic!("fields are an object") };
+    for (name, value) in fields {
+        body[name] = value;
+    }
+    body
+}
+
+/// Submitted and accepted.
+fn accepted(fields: Value) -> Script {
+    Script::new().submit(VIDEOS, body(fields)).expect_accepted(|accepted| {
+        assert_eq!(accepted.expected, Some(Duration::from_secs(150)));
+    })
+}
+
+/// Submitted without media, and the call to the provider is out.
+fn sent(fields: Value) -> Script {
+    accepted(fields).start().expect_call(|call| assert_eq!(call.method, "POST"))
+}
+
+/// Accepted by the provider; the family waits for the first poll.
+fn taken(fields: Value) -> Script {
+    sent(fields).reply(200, json!({"id": TASK})).expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+}
+
+/// The first poll is out.
+fn polled(fields: Value) -> Script {
+    taken(fields).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+/// What the provider answers to a poll, with that status.
+fn task(status: &str) -> Value {
+    json!({
+        "id": TASK, "model": "doubao-seedance-2-0-260128", "status": status, "created_at": 1_778_754_737,
+        "updated_at": 1_778_755_025, "service_tier": "default", "execution_expires_after": 3600,
+    })
+}
+
+fn succeeded() -> Value {
+    let content = json!({"video_url": VIDEO, "last_frame_url": FRAME});
+    over(task("succeeded"), json!({"content": content, "seed": 1276, "usage": {"total_tokens": 108_900}}))
+}
+
+/// The provider's error body.
+fn error(code: &str, message: &str) -> Value {
+    json!({"error": {"code": code, "message": format!("{message} Request id: 0217abc"), "type": "BadRequest"}})
+}
+
+fn image(width: u32, height: u32) -> Facts {
+    Facts { width: Some(width), height: Some(height), ..Facts::new(MediaKind::Image, "image/png", 1000) }
+}
+
+fn video(width: u32, height: u32, milliseconds: u64) -> Facts {
+    Facts {
+        width: Some(width),
+        height: Some(height),
+        milliseconds: Some(milliseconds),
+        ..Facts::new(MediaKind::Video, "video/mp4", 1000)
+    }
+}
+
+fn audio(milliseconds: u64) -> Facts {
+    Facts { milliseconds: Some(milliseconds), ..Facts::new(MediaKind::Audio, "audio/wav", 1000) }
+}
+
+#[test]
+fn the_self_tests_hold() {
+    check_family::<Clip>();
+    assert_eq!(COMPONENT.family(), "clip");
+}

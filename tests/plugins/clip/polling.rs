@@ -1,0 +1,189 @@
+//! Polls: how each answer of the provider ends, and what progress shows.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::clip::{
+    FAILED, FRAME, TASK, TASKS, UNAVAILABLE, VIDEO, error, over, play, polled, succeeded, taken, task,
+};
+
+fn again(script: Script) -> Script {
+    script.expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+#[test]
+fn the_poll_names_the_task() {
+    let script = taken(json!({})).timer().expect_call(|call| {
+        assert_eq!(call.target, Target::from(format!("{TASKS}/{TASK}")));
+        assert_eq!((call.provider.as_str(), call.replay), ("ark", Replay::Safe));
+    });
+    play(&script);
+}
+
+#[test]
+fn the_result_is_the_video() {
+    for fields in [json!({}), json!({"return_last_frame": false})] {
+        let script = polled(fields).reply(200, succeeded()).expect_done(|outcome| {
+            let videos = json!({"videos": [{"url": ["media:0"], "expires_at": "expires:0"}]});
+            assert_eq!(outcome.public, videos);
+            assert_eq!(outcome.private["id"], TASK);
+            assert_eq!(outcome.private["seed"], 1276);
+            assert_eq!(outcome.products.len(), 1);
+            assert_eq!(outcome.products[0].source, VIDEO);
+            assert_eq!(outcome.products[0].mime.as_deref(), Some("video/mp4"));
+            assert_eq!(outcome.settle, None);
+        });
+        play(&script);
+    }
+}
+
+#[test]
+fn the_last_frame_comes_when_asked_for_and_there() {
+    let asked = || polled(json!({"return_last_frame": true}));
+    let with = asked().reply(200, succeeded()).expect_done(|outcome| {
+        assert_eq!(outcome.public["last_frame_url"], "media:1");
+        assert_eq!(outcome.products[1].source, FRAME);
+    });
+    play(&with);
+    let missing = over(succeeded(), json!({"content": {"video_url": VIDEO}}));
+    let without = asked().reply(200, missing).expect_done(|outcome| {
+        assert_eq!(outcome.public["last_frame_url"], Value::Null);
+        assert_eq!(outcome.products.len(), 1);
+    });
+    play(&without);
+}
+
+#[test]
+fn a_result_without_a_video_is_asked_for_again() {
+    for content in [json!({}), json!({"video_url": null}), json!({"video_url": "gs://bucket/a.mp4"})] {
+        let answer = over(succeeded(), json!({"content": content}));
+        play(&again(polled(json!({})).reply(200, answer)).reply(200, succeeded()).expect_done(|_| ()));
+    }
+}
+
+#[test]
+fn progress_is_an_estimate_that_never_falls() {
+    let tell = |status: &'static str, after: u64, stage: Stage, progress: u8| {
+        let script = polled(json!({})).later(Duration::from_secs(after)).reply(200, task(status));
+        play(&script.expect_wait(|_| ()).expect_stage(stage).expect_progress(progress));
+    };
+    tell("queued", 0, Stage::Pending, 5);
+    tell("queued", 600, Stage::Pending, 5);
+    tell("running", 0, Stage::Processing, 11);
+    tell("running", 73, Stage::Processing, 52);
+    tell("running", 148, Stage::Processing, 95);
+    tell("running", 1700, Stage::Processing, 95);
+    // A status of the future is never the end.
+    tell("polishing", 73, Stage::Processing, 52);
+    let back = polled(json!({})).later(Duration::from_secs(73)).reply(200, task("running"));
+    let back = again(back).reply(200, task("queued")).expect_wait(|_| ());
+    play(&back.expect_stage(Stage::Processing).expect_progress(52));
+}
+
+fn fails(answer: Value, blame: Blame, message: &str) {
+    play(&polled(json!({})).reply(200, answer).expect_fail(blame, message));
+}
+
+fn failed_with(code: &str) -> Value {
+    over(task("failed"), json!({"error": {"code": code, "message": "in words of its own"}}))
+}
+
+#[test]
+fn a_failed_task_says_why() {
+    let output = "the generated video was stopped by output moderation";
+    fails(failed_with("OutputVideoSensitiveContentDetected"), Blame::Moderation, output);
+    let policy = format!("{output}: it may violate a policy, such as a copyright");
+    fails(failed_with("OutputVideoSensitiveContentDetected.PolicyViolation"), Blame::Moderation, &policy);
+    let audio = "the generated audio was stopped by output moderation";
+    fails(failed_with("OutputAudioSensitiveContentDetected"), Blame::Moderation, audio);
+    fails(failed_with("InvalidParameter"), Blame::Request, "in words of its own");
+    fails(failed_with("InternalServiceError"), Blame::Upstream, FAILED);
+    fails(failed_with("ServerOverloaded"), Blame::Upstream, FAILED);
+    fails(failed_with("AccountOverdueError"), Blame::Upstream, UNAVAILABLE);
+    fails(task("failed"), Blame::Upstream, FAILED);
+    fails(task("expired"), Blame::Upstream, "the upstream did not finish the video in time");
+    fails(task("cancelled"), Blame::Upstream, "the video was cancelled at the upstream");
+}
+
+#[test]
+fn the_operators_account_ends_it() {
+    for status in [401, 403] {
+        let answer = error("AuthenticationError", "the key is wrong");
+        play(&polled(json!({})).reply(status, answer).expect_fail(Blame::Upstream, UNAVAILABLE));
+    }
+    play(&polled(json!({})).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn an_unknown_task_is_asked_for_five_times_more() {
+    let missing = || error("ResourceNotFound", "no such task");
+    let mut script = polled(json!({}));
+    for _ in 0..5 {
+        script = again(script.reply(404, missing()));
+    }
+    play(&script.reply(404, missing()).expect_fail(Blame::Upstream, FAILED));
+}
+
+#[test]
+fn unreadable_answers_are_asked_again_eight_times() {
+    let mut script = polled(json!({}));
+    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
+        let answered = match round % 4 {
+            0 => script.reply_whole(Reply::raw(200, "<html>")),
+            1 => script.reply(200, json!({"id": TASK})),
+            2 => script.reply(500, error("InternalServiceError", "boom")),
+            _ => script.outage(Outage::TooLarge),
+        };
+        script = answered
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .timer()
+            .expect_call(|_| ());
+    }
+    play(&script.reply_whole(Reply::raw(200, "<html>")).expect_fail(Blame::Upstream, FAILED));
+}
+
+#[test]
+fn lost_polls_and_429_go_on_until_the_deadline() {
+    let mut script = polled(json!({}));
+    for round in 0..40 {
+        let lost = match round % 4 {
+            0 => script.outage(Outage::Unreachable),
+            1 => script.outage(Outage::Timeout),
+            2 => script.outage(Outage::Broken),
+            _ => script.reply(429, error("RateLimitExceeded", "slow down")),
+        };
+        script = again(lost);
+    }
+    play(&script.reply(200, succeeded()).expect_done(|_| ()));
+}
+
+#[test]
+fn a_lost_video_is_fetched_by_three_new_links() {
+    let mut script = polled(json!({})).reply(200, succeeded()).expect_done(|_| ());
+    for _ in 0..3 {
+        script = again(script.lost("the server answered 403")).reply(200, succeeded()).expect_done(|_| ());
+    }
+    let gone = "the finished video could not be fetched from the upstream";
+    play(&script.lost("the server answered 403").expect_fail(Blame::Upstream, gone));
+}
+
+#[test]
+fn what_is_queued_is_stopped_and_what_runs_is_not() {
+    let stop = || {
+        taken(json!({})).cancel().expect_call(|call| {
+            assert_eq!((call.method.as_str(), call.replay), ("DELETE", Replay::Safe));
+            assert_eq!(call.target, Target::from(format!("{TASKS}/{TASK}")));
+        })
+    };
+    play(&stop().reply(200, json!({})).expect_fail(Blame::Request, "cancelled while it was queued"));
+    let too_late = error("InvalidAction.RunningTaskDeletion", "the task runs");
+    play(&again(stop().reply(409, too_late)).reply(200, succeeded()).expect_done(|_| ()));
+    play(&again(stop().outage(Outage::Timeout)).reply(200, succeeded()).expect_done(|_| ()));
+    let running = again(polled(json!({})).reply(200, task("running"))).reply(200, task("running"));
+    play(&running.expect_wait(|_| ()).cancel().expect_wait(|wait| assert!(!wait.is_zero())));
+    let over = taken(json!({})).deadline().expect_call(|call| assert_eq!(call.method, "DELETE"));
+    play(&over);
+}

@@ -1,0 +1,243 @@
+//! Polls, line by line of the outcome table: how each answer of the provider ends.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::context_image::{POLLING_URL, SAMPLE, accepted, play, polled, taken};
+
+const FAILED: &str = "the upstream failed to generate the image";
+const UNAVAILABLE: &str = "No available upstream, please retry later";
+
+fn ready() -> Value {
+    let result = json!({"sample": SAMPLE, "prompt": "a red kite", "seed": 42, "duration": 5.8});
+    json!({"id": "5f0c", "status": "Ready", "result": result, "progress": null, "details": null})
+}
+
+fn status(word: &str) -> Value {
+    json!({"id": "5f0c", "status": word, "result": null, "progress": null, "details": null})
+}
+
+/// The answer is "not yet", and the family asks again.
+fn again(script: Script, status: u16, body: Value) -> Script {
+    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+#[test]
+fn polls_the_url_of_the_provider() {
+    let script = taken().timer().expect_call(|call| {
+        assert_eq!(call.provider, "bfl");
+        assert_eq!(call.target, Target::Url(POLLING_URL.to_owned()));
+        assert_eq!(call.replay, Replay::Safe);
+    });
+    play(&script);
+}
+
+#[test]
+fn completes_with_the_image() {
+    for (format, mime) in [("png", "image/png"), ("jpeg", "image/jpeg"), ("webp", "image/webp")] {
+        let script = accepted(json!({"output_format": format}))
+            .start()
+            .expect_call(|_| ())
+            .reply(200, json!({"id": "5f0c", "polling_url": POLLING_URL}))
+            .expect_wait(|_| ())
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, ready())
+            .expect_done(move |outcome| {
+                let image = json!({"images": [{"url": ["media:0"], "expires_at": "expires:0"}]});
+                assert_eq!(outcome.public, image);
+                assert_eq!(outcome.private, json!({"id": "5f0c", "seed": 42}));
+                assert_eq!(outcome.products.len(), 1);
+                assert_eq!(outcome.products[0].source, SAMPLE);
+                assert_eq!(outcome.products[0].mime.as_deref(), Some(mime));
+                assert_eq!(outcome.settle, None);
+            });
+        play(&script);
+    }
+}
+
+#[test]
+fn reports_progress() {
+    let tell = |body: Value, after: u64, expected: u8| {
+        let script = polled()
+            .later(Duration::from_secs(after))
+            .reply(200, body)
+            .expect_wait(|_| ())
+            .expect_stage(Stage::Processing)
+            .expect_progress(expected);
+        play(&script);
+    };
+    let with = |progress: Value| {
+        let mut body = status("Pending");
+        body["progress"] = progress;
+        body
+    };
+    tell(with(json!(0)), 0, 0);
+    tell(with(json!(0.404)), 0, 40);
+    tell(with(json!(0.405)), 0, 41);
+    tell(with(json!(1)), 0, 99);
+    tell(with(json!(-3)), 0, 0);
+    // No number: two of ten seconds were spent before the first poll.
+    tell(with(Value::Null), 0, 19);
+    tell(with(json!("half")), 3, 47);
+    tell(with(Value::Null), 8, 95);
+    tell(with(Value::Null), 600, 95);
+    // A status of newer endpoints, or an unknown one: the task runs until the host's deadline.
+    tell(status("Reasoning"), 0, 19);
+    tell(status("Failed"), 0, 19);
+}
+
+#[test]
+fn progress_never_falls() {
+    let mut half = status("Pending");
+    half["progress"] = json!(0.6);
+    let script = again(polled(), 200, half).reply(200, status("Pending")).expect_wait(|_| ());
+    play(&script.expect_progress(60));
+}
+
+#[test]
+fn polls_less_often_over_time() {
+    let waits = |elapsed: u64, expected: u64| {
+        let script = polled()
+            .later(Duration::from_secs(elapsed - 2))
+            .reply(200, status("Pending"))
+            .expect_wait(move |wait| assert_eq!(*wait, Duration::from_secs(expected)));
+        play(&script);
+    };
+    waits(2, 2);
+    waits(16, 2);
+    waits(80, 10);
+    waits(240, 30);
+    waits(1700, 30);
+}
+
+#[test]
+fn moderation_names_input_or_output() {
+    let end = |body: Value, message: &str| {
+        play(&polled().reply(200, body).expect_fail(Blame::Moderation, message));
+    };
+    end(status("Request Moderated"), "the prompt or a reference image was stopped by input moderation");
+    end(status("Content Moderated"), "the generated image was stopped by output moderation");
+    let mut reasons = status("Content Moderated");
+    reasons["details"] = json!({"Moderation Reasons": ["Derivative Works Filter", "Violence", 3]});
+    end(reasons, "the generated image was stopped by output moderation: Derivative Works Filter, Violence");
+}
+
+#[test]
+fn answers_that_end_the_task() {
+    let end = |code: u16, body: Value, message: &str| {
+        play(&polled().reply(code, body).expect_fail(Blame::Upstream, message));
+    };
+    end(200, status("Error"), FAILED);
+    let mut explained = status("Error");
+    explained["details"] = json!({"secret": "cluster 7 is on fire"});
+    end(200, explained, FAILED);
+    end(402, json!({"detail": "Insufficient credits"}), UNAVAILABLE);
+    end(403, json!({"detail": "Not authenticated"}), UNAVAILABLE);
+    play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn polls_an_unknown_task_five_times_more() {
+    for (code, body) in [
+        (404, status("Task not found")),
+        (200, status("Task not found")),
+        (404, json!({"detail": "Not Found"})),
+    ] {
+        let mut script = polled();
+        for _ in 0..5 {
+            script = again(script, code, body.clone());
+        }
+        play(&script.reply(code, body).expect_fail(Blame::Upstream, FAILED));
+    }
+    let mut script = polled();
+    for _ in 0..5 {
+        script = again(script, 404, status("Task not found"));
+    }
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+}
+
+#[test]
+fn polls_eight_times_more_after_unreadable_answers() {
+    let html = || Reply::raw(200, "<html>");
+    let missing = json!({"id": "5f0c", "status": "Ready", "result": {}});
+    let mut script = polled();
+    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
+        let answered = match round % 4 {
+            0 => script.reply_whole(html()),
+            1 => script.reply(200, missing.clone()),
+            2 => script.reply(500, json!({"detail": "boom"})),
+            _ => script.outage(Outage::TooLarge),
+        };
+        script = answered
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .timer()
+            .expect_call(|_| ());
+    }
+    play(&script.reply_whole(html()).expect_fail(Blame::Upstream, FAILED));
+}
+
+#[test]
+fn a_clear_answer_resets_the_count() {
+    let mut script = polled();
+    for _ in 0..8 {
+        script = again(script, 503, json!({}));
+    }
+    script = again(script, 200, status("Pending"));
+    for _ in 0..8 {
+        script = again(script, 503, json!({}));
+    }
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+}
+
+#[test]
+fn lost_polls_and_429_are_asked_again_until_the_deadline() {
+    let mut script = polled();
+    for round in 0..40 {
+        let lost = match round % 4 {
+            0 => script.outage(Outage::Unreachable),
+            1 => script.outage(Outage::Timeout),
+            2 => script.outage(Outage::Broken),
+            _ => script.reply(429, json!({"error": "rate", "message": "slow down", "retry_after": 1})),
+        };
+        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
+    }
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+}
+
+#[test]
+fn polls_for_three_new_links_after_a_lost_image() {
+    let mut script = polled().reply(200, ready()).expect_done(|_| ());
+    for wait in [2, 4, 8] {
+        let mut fresh = ready();
+        fresh["result"]["sample"] = json!(format!("{SAMPLE}&fresh={wait}"));
+        let source = format!("{SAMPLE}&fresh={wait}");
+        script = script
+            .lost("the server answered 403")
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, fresh)
+            .expect_done(move |outcome| assert_eq!(outcome.products[0].source, source));
+    }
+    let gone = "the finished image could not be fetched from the upstream";
+    play(&script.lost("the server answered 403").expect_fail(Blame::Upstream, gone));
+}
+
+#[test]
+fn a_running_task_cannot_be_cancelled() {
+    let script = taken()
+        .later(Duration::from_secs(1))
+        .cancel()
+        // The host goes on with the wait that is under way.
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, ready())
+        .expect_done(|_| ());
+    play(&script);
+    play(&taken().later(Duration::from_secs(60)).cancel().expect_wait(|_| ()).timer().expect_call(|_| ()));
+}

@@ -1,0 +1,67 @@
+//! The family as the host meets it: every script runs natively and as the built component.
+
+mod answers;
+mod checks;
+mod delivery;
+mod references;
+mod sending;
+mod states;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use gatehouse_sdk::Stage;
+use gatehouse_testkit::{Component, Script, check_family};
+use imagine::{Imagine, SURFACE};
+use serde_json::{Value, json};
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("imagine"));
+
+/// Plays it both ways.
+fn play(script: &Script) {
+    script.run_native::<Imagine>();
+    script.run_component(&COMPONENT);
+}
+
+/// A good request with `fields` over it.
+fn body(fields: Value) -> Value {
+    let mut body = json!({"model": "imagine-1.5-gw", "prompt": "a red kite"});
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        body[name] = value.clone();
+    }
+    body
+}
+
+/// Submitted and accepted.
+fn accepted(fields: Value) -> Script {
+    Script::new().submit(SURFACE, body(fields)).expect_accepted(|accepted| {
+        assert_eq!(accepted.expected, Some(Duration::from_secs(15)));
+    })
+}
+
+/// Submitted, without a reference, for `n` images, and the call to the provider is out.
+fn sent(n: u32) -> Script {
+    let script = accepted(json!({"n": n})).start();
+    script.expect_call(|call| assert_eq!(call.method, "POST")).expect_stage(Stage::Processing)
+}
+
+/// The link of the provider to its image of that number.
+fn link(number: usize) -> String {
+    format!("https://imgen.x.ai/xai-imgen/xai-tmp-imgen-{number}.jpeg")
+}
+
+/// An item of an answer.
+fn item(number: usize) -> Value {
+    json!({"url": link(number), "mime_type": "image/jpeg", "revised_prompt": ""})
+}
+
+/// An answer with these items.
+fn data(items: &[Value]) -> Value {
+    json!({"data": items, "usage": {"cost_in_usd_ticks": 200_000_000}})
+}
+
+#[test]
+fn the_self_tests_hold() {
+    check_family::<Imagine>();
+    assert_eq!(COMPONENT.family(), "imagine");
+}

@@ -1,0 +1,280 @@
+//! Inpaint and its modal step: the task waits in MODAL, one request joins it, and there is one charge.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Parent, Stage, Status, Submission, Target};
+use gatehouse_testkit::{Script, picture};
+use serde_json::{Value, json};
+
+use crate::journey::play;
+use crate::journey::support::{ID, PICTURE, TASK, about, cut, dialog, finished, remote, sent, single, taken};
+
+/// An inpaint task that waits in MODAL.
+fn waiting() -> Script {
+    sent(about("journey.inpaint", json!({"task_id": TASK}), single()))
+        .reply(200, dialog())
+        .expect_view(|view| {
+            assert_eq!(view.private["status"], "MODAL");
+            assert_eq!(view.private["picture"], json!([640, 480]));
+            assert_eq!(view.public, Value::Null);
+        })
+        .expect_stage(Stage::Processing)
+        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(30 * 60)))
+}
+
+/// The same task as a parent of the modal route.
+fn modal_parent() -> Parent {
+    let record = json!({"action": "inpaint", "status": "MODAL", "id": ID, "version": "v7", "prompt": "a red kite",
+        "result": null, "picture": [640, 480]});
+    Parent::new("journey", "journey", record).status(Status::Processing)
+}
+
+fn modal(fields: Value) -> Submission {
+    let mut body = json!({"task_id": TASK});
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        body[name] = value.clone();
+    }
+    Submission { blobs: vec![cut(640, 480)], ..about("journey.modal", body, modal_parent()) }
+}
+
+/// The brief of a request.
+fn brief(prompt: &str, area: Option<&str>, speed: &str) -> Vec<u8> {
+    let area = area.map(|source| json!({"field": "mask_url", "source": source}));
+    json!({"prompt": prompt, "area": area, "speed": speed}).to_string().into_bytes()
+}
+
+#[test]
+fn a_request_becomes_the_brief_of_the_waiting_task() {
+    for (fields, prompt, area, speed, key) in [
+        (json!({}), "", None, "relax", "journey@modal-v7"),
+        (json!({"prompt": "a hat"}), "a hat", None, "relax", "journey@modal-v7"),
+        (
+            json!({"prompt": "a hat --turbo", "mask_url": PICTURE}),
+            "a hat",
+            Some(PICTURE),
+            "turbo",
+            "journey@modal-v7-turbo",
+        ),
+        (
+            json!({"prompt": "a hat", "mask": "blob:cut", "speed": "fast"}),
+            "a hat",
+            Some("blob:cut"),
+            "fast",
+            "journey@modal-v7-fast",
+        ),
+    ] {
+        let field = if area == Some("blob:cut") { "mask" } else { "mask_url" };
+        let script = Script::new().submit_whole(modal(fields)).expect_accepted(move |accepted| {
+            assert!(accepted.state.as_ref().is_none_or(Vec::is_empty), "the waiting task has the state");
+            let brief: Value = serde_json::from_slice(&accepted.brief).expect("a brief is JSON");
+            assert_eq!(brief["prompt"], prompt);
+            assert_eq!(brief["speed"], speed);
+            match area {
+                Some(source) => assert_eq!(brief["area"], json!({"field": field, "source": source})),
+                None => assert_eq!(brief["area"], Value::Null),
+            }
+            assert_eq!(accepted.charge.keys[0], key);
+            assert_eq!(
+                (accepted.charge.keys.last().map(String::as_str), accepted.charge.quantity),
+                (Some("journey"), 1)
+            );
+        });
+        play(&script);
+    }
+}
+
+#[test]
+fn the_joined_task_goes_on_under_its_own_id() {
+    let script = waiting()
+        .later(Duration::from_secs(60))
+        .joined(brief("a hat", Some(PICTURE), "fast"))
+        .expect_probe(|probes| assert_eq!((probes[0].source.as_str(), probes[0].keep), (PICTURE, true)))
+        .probed([Ok(picture(640, 480, "blob:area"))])
+        .expect_call(|call| {
+            assert_eq!(call.target, Target::Path("/mj-fast/mj/submit/modal".to_owned()));
+            assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a hat", "maskBase64": "blob:area"}));
+        })
+        .reply(200, taken())
+        .expect_view(|view| {
+            assert_eq!(
+                (&view.private["status"], &view.private["action"]),
+                (&json!("SUBMITTED"), &json!("inpaint"))
+            );
+        })
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|call| assert_eq!(call.target, Target::Path(format!("/mj/task/{ID}/fetch"))))
+        .reply(200, remote("IN_PROGRESS", json!("50%")))
+        .expect_progress(50)
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, finished(json!({"action": "VARIATION"})))
+        .expect_done(|outcome| {
+            assert_eq!(outcome.products.len(), 5, "four tiles and the grid");
+            assert_eq!(outcome.private["action"], "inpaint");
+            assert_eq!(outcome.settle, None, "inpaint has its own price, which is none");
+        });
+    play(&script);
+}
+
+#[test]
+fn a_request_without_a_file_is_sent_as_it_is() {
+    let script = waiting()
+        .joined(brief("", None, "relax"))
+        .expect_call(|call| assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": ""})))
+        .reply(200, json!({"code": 22, "description": "queued", "result": ID}))
+        .expect_wait(|_| ());
+    play(&script);
+}
+
+#[test]
+fn a_custom_zoom_waits_too_and_has_one_charge() {
+    let body = json!({"task_id": TASK, "custom_id": "MJ::CustomZoom::1::bbbb"});
+    let script = sent(about("journey.zoom", body, single()))
+        .reply(200, dialog())
+        .expect_view(|view| {
+            assert_eq!((&view.private["status"], &view.private["action"]), (&json!("MODAL"), &json!("zoom")));
+        })
+        .joined(brief("a red kite --zoom 1.8", None, "relax"))
+        .expect_call(|call| {
+            assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a red kite --zoom 1.8"}));
+        })
+        .reply(200, taken())
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, finished(json!({})))
+        .expect_done(|outcome| {
+            let settle = outcome.settle.as_ref().expect("only the modal request is billed");
+            assert_eq!((settle.keys.last().map(String::as_str), settle.quantity), (Some("journey"), 0));
+        });
+    play(&script);
+}
+
+/// The server says MODAL in the record only.
+#[test]
+fn a_task_may_reach_modal_late() {
+    let script = sent(about("journey.inpaint", json!({"task_id": TASK}), single()))
+        .reply(200, taken())
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, remote("MODAL", Value::Null))
+        .expect_view(|view| assert_eq!(view.private["status"], "MODAL"))
+        .expect_wait(|_| ())
+        .joined(brief("a hat", None, "relax"))
+        .expect_call(|_| ());
+    play(&script);
+}
+
+#[test]
+fn an_untouched_task_waits_for_the_hosts_deadline() {
+    let script = waiting().timer().expect_wait(|wait| assert!(wait.is_zero())).deadline();
+    play(&script.expect_fail(Blame::Request, "cancelled before it was sent"));
+    play(&waiting().cancel().expect_fail(Blame::Request, "cancelled before it was sent"));
+}
+
+#[test]
+fn a_second_request_changes_nothing() {
+    let script = waiting()
+        .joined(brief("a hat", None, "relax"))
+        .expect_call(|_| ())
+        .reply(200, taken())
+        .expect_wait(|_| ())
+        .joined(brief("a bird", None, "relax"))
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|call| assert_eq!(call.method, "GET"))
+        .reply(200, finished(json!({})))
+        .expect_done(|_| ())
+        .joined(brief("a bird", None, "relax"));
+    // A task that was about to complete is asked for again, and completes.
+    let script = script.expect_wait(|_| ()).timer().expect_call(|_| ());
+    play(&script.reply(200, finished(json!({}))).expect_done(|_| ()));
+    let full =
+        waiting().joined(brief("a hat", None, "relax")).expect_call(|_| ()).outage(Outage::Unreachable);
+    let full = full.expect_wait(|_| ()).joined(brief("a bird", None, "relax")).expect_wait(|_| ()).timer();
+    play(&full.expect_call(|call| assert_eq!(call.json_body()["prompt"], "a hat")));
+}
+
+#[test]
+fn failures_of_the_modal_step_fail_the_task() {
+    let gone = "the upstream no longer knows the task that this one follows up";
+    for (status, body, blame, message) in [
+        (404, json!({"code": 3, "description": "x"}), Blame::Upstream, gone),
+        (
+            200,
+            json!({"code": 4, "description": "the region is empty"}),
+            Blame::Request,
+            "the region is empty",
+        ),
+        (200, json!({"code": 24}), Blame::Moderation, "Banned prompt detected"),
+        (500, json!({}), Blame::Upstream, "No available upstream"),
+    ] {
+        let script = waiting().joined(brief("a hat", None, "relax")).expect_call(|_| ());
+        play(&script.reply(status, body).expect_fail(blame, message));
+    }
+    let probed =
+        |found| waiting().joined(brief("a hat", Some(PICTURE), "relax")).expect_probe(|_| ()).probed([found]);
+    for (found, message) in [
+        (Err("could not be fetched: no"), "`mask_url`: could not be fetched: no"),
+        (
+            Ok(picture(640, 481, "blob:1")),
+            "`mask_url`: expected the picture's own size, 640x480 pixels, got 640x481",
+        ),
+        (
+            Ok(gatehouse_sdk::Facts { mime: "image/jpeg".to_owned(), ..picture(640, 480, "blob:1") }),
+            "`mask_url`: expected a PNG, got image/jpeg",
+        ),
+    ] {
+        play(&probed(found).expect_fail(Blame::Request, message));
+    }
+}
+
+#[test]
+fn requests_that_cannot_join_are_refused() {
+    let refused = |request: Submission, field: &str, problem: &str| {
+        let message = format!("`{field}`: {problem}");
+        play(&Script::new().submit_whole(request).expect_refused(field, &message));
+    };
+    let expected = "expected an inpaint task that waits in MODAL, got";
+    let no_task = Submission::new("journey.modal", json!({"prompt": "a hat"}));
+    refused(no_task, "task_id", "expected a value, got nothing");
+    let number = Submission::new("journey.modal", json!({"task_id": 7}));
+    refused(number, "task_id", "expected a string, got 7");
+    let empty = Submission::new("journey.modal", json!({"task_id": ""}));
+    refused(empty, "task_id", &format!("{expected} an empty string"));
+    let body = json!({"task_id": TASK});
+    let completed = about("journey.modal", body.clone(), single());
+    refused(completed, "task_id", &format!("{expected} the task of upscale, which is completed"));
+    let mut running = modal_parent();
+    running.private["status"] = json!("IN_PROGRESS");
+    let running = about("journey.modal", body.clone(), running);
+    refused(running, "task_id", &format!("{expected} the task of inpaint, which is processing"));
+    let ended = about("journey.modal", body.clone(), modal_parent().status(Status::Failed));
+    refused(ended, "task_id", &format!("{expected} the task of inpaint, which is failed"));
+    let fresh = Parent { private: Value::Null, ..modal_parent() }.status(Status::Submitted);
+    refused(
+        about("journey.modal", body.clone(), fresh),
+        "task_id",
+        &format!("{expected} one that is submitted"),
+    );
+    let taken = Parent { joining: vec![b"{}".to_vec()], ..modal_parent() };
+    refused(
+        about("journey.modal", body.clone(), taken),
+        "task_id",
+        &format!("{expected} the task of inpaint, whose modal request has come"),
+    );
+    let foreign = Parent { family: "context-image".to_owned(), ..modal_parent() };
+    refused(about("journey.modal", body, foreign), "task_id", &format!("{expected} one that is processing"));
+
+    refused(modal(json!({"prompt": 7})), "prompt", "expected a string, got 7");
+    refused(modal(json!({"mask_url": 7})), "mask_url", "expected a string, got 7");
+    let source = "expected an http(s) URL, a base64 `data:` URI or base64, got the string \"x\"";
+    refused(modal(json!({"mask": "x"})), "mask", source);
+    refused(modal(json!({"metadata": {"mask_url": "x"}})), "metadata.mask_url", source);
+    let speed = "expected one of `relax`, `fast`, `turbo`, got the string \"slow\"";
+    refused(modal(json!({"speed": "slow"})), "speed", speed);
+    let small = Submission { blobs: vec![cut(64, 48)], ..modal(json!({"mask_url": "blob:cut"})) };
+    refused(small, "mask_url", "expected the picture's own size, 640x480 pixels, got 64x48");
+}

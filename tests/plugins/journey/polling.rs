@@ -1,0 +1,212 @@
+//! Polls: every status and every odd record of the provider's servers.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Reply, Stage};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::journey::play;
+use crate::journey::support::{finished, polled, remote};
+
+const UNAVAILABLE: &str = "No available upstream";
+
+/// The answer is "not yet", and the family asks again.
+fn again(script: Script, status: u16, body: Value) -> Script {
+    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+#[test]
+fn every_status_has_its_stage_and_progress() {
+    let tell = |record: Value, stage: Stage, progress: u8| {
+        play(&polled().reply(200, record).expect_wait(|_| ()).expect_stage(stage).expect_progress(progress));
+    };
+    tell(remote("NOT_START", Value::Null), Stage::Pending, 0);
+    tell(remote("", Value::Null), Stage::Pending, 0);
+    tell(remote("SUBMITTED", json!("0%")), Stage::Processing, 0);
+    tell(remote("IN_PROGRESS", json!("35%")), Stage::Processing, 35);
+    tell(remote("IN_PROGRESS", json!("Waiting to start")), Stage::Processing, 0);
+    tell(remote("IN_PROGRESS", Value::Null), Stage::Processing, 0);
+    tell(remote("IN_PROGRESS", json!("100%")), Stage::Processing, 99);
+    tell(remote("in_progress", json!(62)), Stage::Processing, 62);
+    tell(remote("PAUSED", json!("62")), Stage::Processing, 62);
+    let mut fresh = remote("", Value::Null);
+    fresh["status"] = Value::Null;
+    tell(fresh, Stage::Pending, 0);
+    tell(json!({"id": "1754200000000123"}), Stage::Pending, 0);
+    tell(json!({"status": "IN_PROGRESS", "progress": "5%"}), Stage::Processing, 5);
+}
+
+#[test]
+fn each_new_status_is_shown_once() {
+    let script = polled()
+        .reply(200, remote("SUBMITTED", Value::Null))
+        .expect_view(|view| {
+            assert_eq!((&view.public, &view.private["status"]), (&Value::Null, &json!("SUBMITTED")));
+        })
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, remote("IN_PROGRESS", json!("5%")))
+        .expect_view(|view| assert_eq!(view.private["status"], "IN_PROGRESS"))
+        .timer()
+        .expect_call(|_| ());
+    play(&script);
+    let unchanged = again(polled(), 200, remote("IN_PROGRESS", json!("5%")));
+    play(
+        &unchanged
+            .reply(200, remote("SUBMITTED", Value::Null))
+            .expect_stage(Stage::Processing)
+            .expect_wait(|_| ()),
+    );
+}
+
+#[test]
+fn progress_never_falls() {
+    let script = again(polled(), 200, remote("IN_PROGRESS", json!("60%")));
+    let script = again(script, 200, remote("IN_PROGRESS", json!("")));
+    let script = again(script, 200, remote("SUBMITTED", json!("0%")));
+    play(&script.reply(200, remote("IN_PROGRESS", json!("31%"))).expect_wait(|_| ()).expect_progress(60));
+}
+
+#[test]
+fn polls_less_often_over_time() {
+    for (elapsed, expected) in [(2, 2), (16, 2), (80, 10), (240, 30), (1700, 30)] {
+        let script = polled()
+            .later(Duration::from_secs(elapsed - 2))
+            .reply(200, remote("IN_PROGRESS", json!("5%")))
+            .expect_wait(move |wait| assert_eq!(*wait, Duration::from_secs(expected)));
+        play(&script);
+    }
+}
+
+#[test]
+fn every_reason_of_a_failure_has_its_words() {
+    for (reason, blame, message) in [
+        (
+            json!("\u{53ef}\u{80fd}\u{5305}\u{542b}\u{654f}\u{611f}\u{8bcd}"),
+            Blame::Moderation,
+            "Banned prompt detected",
+        ),
+        (json!("[Banned prompt detected] word"), Blame::Moderation, "Banned prompt detected"),
+        (json!("\u{4efb}\u{52a1}\u{8d85}\u{65f6}"), Blame::Upstream, "Task timeout"),
+        (json!("\u{6267}\u{884c}\u{8d85}\u{65f6} 5 \u{5206}\u{949f}"), Blame::Upstream, "Task timeout"),
+        (json!("\u{4efb}\u{52a1}\u{63d0}\u{4ea4}\u{8d85}\u{65f6}"), Blame::Upstream, "Task timeout"),
+        (json!("[Invalid parameter] --xyz"), Blame::Request, "[Invalid parameter] --xyz"),
+        (json!("[Invalid link] no picture"), Blame::Request, "[Invalid link] no picture"),
+        (json!("[Image denied] no"), Blame::Moderation, "[Image denied] no"),
+        (json!("[Internal Server Error]"), Blame::Upstream, "[Internal Server Error]"),
+        (
+            json!("Request cancelled due to output filters"),
+            Blame::Moderation,
+            "Request cancelled due to output filters",
+        ),
+        (json!("Failed to process your command"), Blame::Upstream, "Failed to process your command"),
+        (json!("Account blocked"), Blame::Upstream, UNAVAILABLE),
+        (Value::Null, Blame::Upstream, "the upstream failed to finish the task"),
+        (json!(""), Blame::Upstream, "the upstream failed to finish the task"),
+    ] {
+        let mut record = remote("FAILURE", json!(""));
+        record["failReason"] = reason;
+        play(&polled().reply(200, record).expect_fail(blame, message));
+    }
+    let cancelled = polled().reply(200, remote("CANCEL", Value::Null));
+    play(&cancelled.expect_fail(Blame::Upstream, "the upstream cancelled the task"));
+}
+
+#[test]
+fn an_unknown_task_is_asked_for_five_times_more() {
+    let empty: [fn() -> Reply; 6] = [
+        || Reply::raw(200, ""),
+        || Reply::raw(204, ""),
+        || Reply::raw(200, "null"),
+        || Reply::new(200, &json!({})),
+        || Reply::new(404, &json!({})),
+        || Reply::new(200, &json!({"code": 4, "description": "task_no_found", "result": null})),
+    ];
+    for reply in empty {
+        let mut script = polled();
+        for _ in 0..5 {
+            script = script.reply_whole(reply()).expect_wait(|_| ()).timer().expect_call(|_| ());
+        }
+        play(&script.reply_whole(reply()).expect_fail(Blame::Upstream, UNAVAILABLE));
+    }
+    let mut script = polled();
+    for _ in 0..5 {
+        script = again(script, 200, Value::Null);
+    }
+    script = again(script, 200, remote("IN_PROGRESS", json!("5%")));
+    play(&again(script, 200, Value::Null).reply(200, finished(json!({}))).expect_done(|_| ()));
+}
+
+#[test]
+fn unreadable_answers_are_asked_again_eight_times() {
+    let mut script = polled();
+    for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
+        let answered = match round % 5 {
+            0 => script.reply_whole(Reply::raw(200, "<html>")),
+            1 => script.reply(200, finished(json!({"imageUrl": null}))),
+            2 => script.reply(502, json!({})),
+            3 => script.reply(200, json!([])),
+            _ => script.outage(Outage::TooLarge),
+        };
+        script = answered
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .timer()
+            .expect_call(|_| ());
+    }
+    play(&script.reply(500, json!({})).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn lost_polls_and_429_are_asked_again_until_the_deadline() {
+    let mut script = polled();
+    for round in 0..40 {
+        let lost = match round % 4 {
+            0 => script.outage(Outage::Unreachable),
+            1 => script.outage(Outage::Timeout),
+            2 => script.outage(Outage::Broken),
+            _ => script.reply(429, json!({})),
+        };
+        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
+    }
+    play(&script.reply(200, finished(json!({}))).expect_done(|_| ()));
+}
+
+#[test]
+fn an_account_that_is_refused_ends_the_task() {
+    for status in [401, 402, 403] {
+        play(&polled().reply(status, json!({})).expect_fail(Blame::Upstream, UNAVAILABLE));
+    }
+    play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn polls_again_three_times_after_a_lost_picture() {
+    let mut script = polled().reply(200, finished(json!({}))).expect_done(|_| ());
+    for wait in [2, 4, 8] {
+        script = script
+            .lost("the server answered 403")
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .expect_progress(99)
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, finished(json!({})))
+            .expect_done(|_| ());
+    }
+    let gone = "the finished result could not be fetched from the upstream";
+    play(&script.lost("the server answered 403").expect_fail(Blame::Upstream, gone));
+}
+
+#[test]
+fn a_running_task_cannot_be_cancelled() {
+    let script = again(polled(), 200, remote("IN_PROGRESS", json!("5%")))
+        .reply(200, remote("IN_PROGRESS", json!("6%")))
+        .expect_wait(|_| ())
+        .cancel()
+        .expect_wait(|_| ())
+        .timer()
+        .expect_call(|_| ())
+        .reply(200, finished(json!({})))
+        .expect_done(|_| ());
+    play(&script);
+}

@@ -1,0 +1,18 @@
+//! The families as the host meets them: natively through the SDK's own entry points, and as built components under the
+//! host's limits, which must agree to the byte. One module a family; `cargo test -p gatehouse-plugin-tests chat::` runs one.
+//!
+//! One binary for all of them: wasmtime is linked once.
+
+mod chat;
+mod clip;
+mod context_image;
+mod imagine;
+mod journey;
+mod messages;
+mod motion;
+mod scene;
+
+/// The family's component, built once a run.
+fn component(family: &str) -> gatehouse_testkit::Component {
+    gatehouse_testkit::Component::build(&format!("{}/../../plugins/{family}", env!("CARGO_MANIFEST_DIR")))
+}

@@ -1,0 +1,242 @@
+//! A provider that speaks Chat: what is asked of it.
+
+use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, Target};
+use messages::Messages;
+use serde_json::{Value, json};
+
+use crate::messages::{body, both, prepare, refused, sent, text_request};
+
+fn asked(fields: Value) -> Value {
+    sent(fields, Protocol::Chat, json!({}))
+}
+
+/// The messages that come of `turns`.
+fn told(turns: Value, rules: Value) -> Value {
+    sent(json!({"messages": turns}), Protocol::Chat, rules)["messages"].take()
+}
+
+#[test]
+fn the_plainest_request() {
+    let prepared = prepare(&body(json!({})), Protocol::Chat, json!({})).expect("good");
+    assert_eq!(prepared.call.target, Target::Path("/v1/chat/completions".to_owned()));
+    assert_eq!(prepared.call.headers, []);
+    let expected = json!({
+        "model": "upstream-model",
+        "messages": [{"role": "user", "content": "hello"}],
+        "max_completion_tokens": 4096,
+    });
+    assert_eq!(asked(json!({})), expected);
+}
+
+#[test]
+fn translates_every_field() {
+    let function = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let table = [
+        (json!({"temperature": 0.5}), "temperature", json!(0.5)),
+        (json!({"top_p": 0.5}), "top_p", json!(0.5)),
+        (json!({"top_k": 5}), "top_k", Value::Null),
+        (json!({"stop_sequences": ["a", "b"]}), "stop", json!(["a", "b"])),
+        (json!({"stream": true}), "stream", json!(true)),
+        (json!({"stream": true}), "stream_options", json!({"include_usage": true})),
+        (json!({"stream": false}), "stream_options", Value::Null),
+        (json!({"metadata": {"user_id": "u-1"}}), "user", json!("u-1")),
+        (json!({"tool_choice": {"type": "auto"}}), "tool_choice", json!("auto")),
+        (json!({"tool_choice": {"type": "any"}}), "tool_choice", json!("required")),
+        (json!({"tool_choice": {"type": "none"}}), "tool_choice", json!("none")),
+        (json!({"tool_choice": {"type": "tool", "name": "f"}}), "tool_choice", function("f")),
+        (
+            json!({"tool_choice": {"type": "any", "disable_parallel_tool_use": true}}),
+            "parallel_tool_calls",
+            json!(false),
+        ),
+        (
+            json!({"tools": [{"name": "f", "description": "d", "input_schema": {"type": "object"}, "strict": true}]}),
+            "tools",
+            json!([{"type": "function", "function":
+                {"name": "f", "description": "d", "parameters": {"type": "object"}, "strict": true}}]),
+        ),
+        (json!({"thinking": {"type": "enabled", "budget_tokens": 1024}}), "reasoning_effort", json!("low")),
+        (json!({"thinking": {"type": "enabled", "budget_tokens": 4095}}), "reasoning_effort", json!("low")),
+        (json!({"thinking": {"type": "adaptive"}}), "reasoning_effort", json!("high")),
+        (json!({"thinking": {"type": "disabled"}}), "reasoning_effort", Value::Null),
+        (json!({"model": "lm-sonnet-4-6-thinking"}), "reasoning_effort", json!("high")),
+        (json!({"thinking": {"type": "disabled"}}), "thinking", Value::Null),
+        (json!({"system": "be brief"}), "system", Value::Null),
+    ];
+    for (mut fields, name, expected) in table {
+        if name.contains("tool_c") {
+            assert_eq!(asked(fields.clone()).get("parallel_tool_calls"), None, "there are no tools");
+            fields["tools"] = json!([{"name": "f", "input_schema": {}}]);
+        }
+        let thinks = json!({"thinking": ["enabled", "adaptive"]});
+        assert_eq!(sent(fields.clone(), Protocol::Chat, thinks)[name], expected, "{fields}");
+    }
+    assert_eq!(
+        asked(json!({"tool_choice": {"type": "auto"}})).get("tool_choice"),
+        None,
+        "there are no tools"
+    );
+}
+
+#[test]
+fn applies_the_operators_rules() {
+    let got = sent(
+        json!({"stream": true}),
+        Protocol::Chat,
+        json!({"max_tokens_field": "max_tokens", "include_usage": false}),
+    );
+    assert_eq!((&got["max_tokens"], got.get("max_completion_tokens")), (&json!(4096), None));
+    assert_eq!(got.get("stream_options"), None);
+    let rules = json!({"pass": ["output_config", "service_tier", "cache_control"], "thinking": ["adaptive"]});
+    let schema = json!({"type": "object"});
+    let fields = json!({
+        "output_config": {"effort": "max", "format": {"type": "json_schema", "schema": schema}},
+        "service_tier": "standard_only",
+        "cache_control": {"type": "ephemeral"},
+        "thinking": {"type": "adaptive"},
+    });
+    let got = sent(fields, Protocol::Chat, rules);
+    assert_eq!(got["reasoning_effort"], "max");
+    assert_eq!(
+        got["response_format"],
+        json!({"type": "json_schema", "json_schema": {"name": "output", "schema": schema, "strict": true}})
+    );
+    assert_eq!((&got["service_tier"], got.get("cache_control")), (&json!("default"), None));
+}
+
+#[test]
+fn the_system_prompt_is_one_message() {
+    let blocks = json!([
+        {"type": "text", "text": "one", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "two"}]);
+    for (system, expected) in [(json!("be brief"), "be brief"), (blocks, "one\ntwo")] {
+        let got = asked(json!({"system": system}));
+        assert_eq!(got["messages"][0], json!({"role": "system", "content": expected}));
+        assert_eq!(got["messages"][1]["role"], "user");
+    }
+}
+
+#[test]
+fn a_users_parts() {
+    let data =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}});
+    let cut = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "blob:blob_1"}});
+    let link = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
+    let text = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+    let image = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
+    let table = [
+        (json!([text("a")]), json!("a")),
+        (json!([text("a"), text("b\"")]), json!("a\nb\"")),
+        (
+            json!([text("a"), data]),
+            json!([{"type": "text", "text": "a"}, image("data:image/png;base64,iVBO")]),
+        ),
+        (json!([cut]), json!([image("blob:blob_1")])),
+        (json!([link]), json!([image("https://example.com/a.png")])),
+        (
+            json!([{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "doc"}}]),
+            json!("doc"),
+        ),
+        (
+            json!([{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}}]),
+            json!([{"type": "file", "file":
+                {"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBE"}}]),
+        ),
+    ];
+    for (content, expected) in table {
+        let got = told(json!([{"role": "user", "content": content}]), json!({}));
+        assert_eq!(got, json!([{"role": "user", "content": expected}]));
+    }
+}
+
+#[test]
+fn an_assistants_text_and_tools_stay_together() {
+    let turns = json!([
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "xx"},
+            {"type": "text", "text": "let me look"},
+            {"type": "tool_use", "id": "t1", "name": "look", "input": {"at": "it"}},
+            {"type": "tool_use", "id": "t2", "name": "wait", "input": {}},
+        ]},
+        {"role": "user", "content": "and?"},
+    ]);
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let mut expected = json!({
+        "role": "assistant",
+        "content": "let me look",
+        "tool_calls": [call("t1", "look", r#"{"at":"it"}"#), call("t2", "wait", "{}")],
+    });
+    assert_eq!(told(turns.clone(), json!({}))[0], expected);
+    expected["reasoning_content"] = json!("hm");
+    assert_eq!(told(turns, json!({"reasoning_history": true}))[0], expected);
+
+    let silent = json!([
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+    ]);
+    assert_eq!(told(silent, json!({}))[0]["content"], Value::Null);
+}
+
+#[test]
+fn results_of_tools_come_first_and_their_pictures_after() {
+    let picture = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
+    let turns = json!([{"role": "user", "content": [
+        {"type": "text", "text": "go on"},
+        {"type": "tool_result", "tool_use_id": "t1", "content": [
+            {"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}]},
+        {"type": "tool_result", "tool_use_id": "t2", "content": "no such file", "is_error": true},
+        {"type": "tool_result", "tool_use_id": "t3"},
+    ]}]);
+    let expected = json!([
+        {"role": "tool", "tool_call_id": "t1", "content": "a\nb"},
+        {"role": "tool", "tool_call_id": "t2", "content": "Error: no such file"},
+        {"role": "tool", "tool_call_id": "t3", "content": ""},
+        {"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+            {"type": "text", "text": "go on"},
+        ]},
+    ]);
+    assert_eq!(told(turns, json!({})), expected);
+}
+
+#[test]
+fn refuses_blocks_chat_does_not_have() {
+    let user = |block: Value| json!({"messages": [{"role": "user", "content": [block]}]});
+    let table = [
+        (
+            user(json!({"type": "image", "source": {"type": "file", "file_id": "f"}})),
+            "`messages.0.content`: this model does not take a picture whose source is a `file`",
+        ),
+        (
+            user(json!({"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}})),
+            "`messages.0.content`: this model does not take a document by its URL",
+        ),
+        (
+            user(json!({"type": "search_result", "source": "s", "title": "t", "content": []})),
+            "`messages.0.content`: this model does not take a `search_result` block",
+        ),
+        (
+            json!({"tools": [{"type": "bash_20241022", "name": "bash"}]}),
+            "`tools.0`: expected a custom tool for this model, got one of type \"bash_20241022\"",
+        ),
+    ];
+    for (fields, expected) in table {
+        assert_eq!(refused(&body(fields.clone()), Protocol::Chat, json!({})), expected);
+        assert!(prepare(&body(fields), Protocol::Messages, json!({})).is_ok(), "Messages has words for it");
+    }
+}
+
+#[test]
+fn refuses_a_blob_inside_quoted_json() {
+    let turns = json!([
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t", "name": "f", "input": {"picture": "blob:blob_1"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+    ]);
+    let mut request = text_request(&body(json!({"messages": turns})).to_string(), Protocol::Chat, json!({}));
+    assert!(both().prepare::<Messages>(&request).is_ok(), "words that only look like it");
+    let facts =
+        Facts { blob: Some("blob:blob_1".to_owned()), ..Facts::new(MediaKind::Image, "image/png", 9) };
+    request.blobs.push(facts);
+    assert!(matches!(both().prepare::<Messages>(&request), Err(Refusal::Invalid { .. })));
+}

@@ -1,0 +1,205 @@
+//! A provider's errors: the obstacle of each, and its message.
+
+use gatehouse_sdk::{Body, Obstacle, Protocol, Reply, Sse, TextFailure};
+use messages::Messages;
+use serde_json::{Value, json};
+
+use crate::messages::{both, frames, play_in, rejected, state};
+
+const PROTOCOLS: [Protocol; 2] = [Protocol::Messages, Protocol::Chat];
+const ACCOUNT: &str = "No available upstream, please retry later";
+const UNKNOWN: &str = "the provider does not serve this model at present";
+
+fn anthropic(kind: &str, message: &str) -> Value {
+    json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
+}
+
+fn openai(kind: &str, code: Value, message: &str) -> Value {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+}
+
+fn raw(status: u16, body: &str) -> Reply {
+    let mut reply = Reply::new(status, &json!({}));
+    reply.body = Body::Inline(body.as_bytes().to_vec());
+    reply
+}
+
+#[test]
+fn maps_every_error_to_its_obstacle() {
+    let invalid = "invalid_request_error";
+    let table = [
+        (
+            400,
+            anthropic(invalid, "prompt is too long: 208904 tokens > 200000 maximum"),
+            Obstacle::Invalid,
+            None,
+        ),
+        (
+            400,
+            openai(
+                invalid,
+                json!("context_length_exceeded"),
+                "This model's maximum context length is 8192 tokens.",
+            ),
+            Obstacle::Invalid,
+            Some("prompt is too long: This model's maximum context length is 8192 tokens."),
+        ),
+        (
+            422,
+            json!({"detail": "max_tokens is too large"}),
+            Obstacle::Invalid,
+            Some("max_tokens is too large"),
+        ),
+        (409, anthropic("conflict_error", "try later"), Obstacle::Invalid, None),
+        (
+            400,
+            anthropic(invalid, "Your credit balance is too low to access the Anthropic API. Go to Plans."),
+            Obstacle::Account,
+            Some(ACCOUNT),
+        ),
+        (401, anthropic("authentication_error", "invalid x-api-key"), Obstacle::Account, Some(ACCOUNT)),
+        (
+            401,
+            openai(invalid, json!("invalid_api_key"), "Incorrect API key: sk-12345678"),
+            Obstacle::Account,
+            Some(ACCOUNT),
+        ),
+        (402, anthropic("billing_error", "pay"), Obstacle::Account, Some(ACCOUNT)),
+        (403, json!("no"), Obstacle::Account, Some(ACCOUNT)),
+        (
+            429,
+            openai("insufficient_quota", json!("insufficient_quota"), "You exceeded your current quota"),
+            Obstacle::Account,
+            Some(ACCOUNT),
+        ),
+        (429, anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, Some("slow down")),
+        (429, json!(null), Obstacle::RateLimited, Some("the provider takes no more requests for now")),
+        (404, anthropic("not_found_error", "model: claude-9"), Obstacle::Upstream, Some(UNKNOWN)),
+        (
+            404,
+            openai(invalid, json!("model_not_found"), "The model `x` does not exist"),
+            Obstacle::Upstream,
+            Some(UNKNOWN),
+        ),
+        (400, openai(invalid, json!("model_not_found"), "no `x` here"), Obstacle::Upstream, Some(UNKNOWN)),
+        (404, anthropic("not_found_error", "file_id: f"), Obstacle::NotFound, Some("file_id: f")),
+        (404, json!({"detail": "Not Found"}), Obstacle::Upstream, Some(UNKNOWN)),
+        (404, openai(invalid, json!(null), "no file f"), Obstacle::NotFound, Some("no file f")),
+        // The provider's name of the model is the operator's.
+        (
+            400,
+            openai(invalid, json!(null), "upstream-model takes no pictures"),
+            Obstacle::Invalid,
+            Some("lm-sonnet-4-6 takes no pictures"),
+        ),
+        (413, anthropic("request_too_large", "too big"), Obstacle::TooLarge, Some("too big")),
+        (413, json!(null), Obstacle::TooLarge, Some("the request is too large for the provider")),
+        (500, anthropic("api_error", "internal"), Obstacle::Upstream, Some("the provider failed (HTTP 500)")),
+        (
+            503,
+            openai("server_error", json!(null), "busy"),
+            Obstacle::Upstream,
+            Some("the provider failed (HTTP 503)"),
+        ),
+        (
+            529,
+            anthropic("overloaded_error", "Overloaded"),
+            Obstacle::Upstream,
+            Some("the provider is overloaded (HTTP 529)"),
+        ),
+        (418, json!({"message": "tea"}), Obstacle::Upstream, Some("the provider failed (HTTP 418)")),
+        (400, json!({"error": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
+        (400, json!({"object": "error", "message": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
+    ];
+    for (status, got, obstacle, words) in table {
+        let own = got["error"]["message"].as_str().unwrap_or_default().to_owned();
+        let expected = TextFailure::new(obstacle, words.map_or(own, str::to_owned));
+        for protocol in PROTOCOLS {
+            assert_eq!(rejected(protocol, status, &got), expected, "HTTP {status} {got}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_an_earlier_version_reads() {
+    let mut state: Value = serde_json::from_slice(&state(Protocol::Chat, false)).unwrap();
+    state.as_object_mut().unwrap().remove("upstream").expect("it is there now");
+    let body = openai("x", json!(null), "bad").to_string();
+    let answer = both().answer::<Messages>(state.to_string().as_bytes(), &raw(400, &body));
+    assert_eq!(answer, Err(TextFailure::new(Obstacle::Invalid, "bad")));
+}
+
+#[test]
+fn html_pages_and_empty_bodies_are_provider_failures() {
+    for body in ["<html><body>502 key=sk-1</body></html>", "", "oops", "\u{0}"] {
+        for (status, obstacle) in
+            [(400, Obstacle::Upstream), (502, Obstacle::Upstream), (200, Obstacle::Upstream)]
+        {
+            for protocol in PROTOCOLS {
+                let answer = both().answer::<Messages>(&state(protocol, false), &raw(status, body));
+                let rejection = answer.expect_err("no answer");
+                assert_eq!(rejection.obstacle, obstacle, "{status} {body:?}");
+                assert!(!rejection.message.contains('<'), "{rejection:?}");
+            }
+        }
+    }
+    let page = json!({"error": {"message": "<html>sorry</html>", "type": "invalid_request_error"}});
+    assert_eq!(rejected(Protocol::Chat, 400, &page).obstacle, Obstacle::Upstream);
+}
+
+#[test]
+fn redacts_account_names() {
+    let words = "Rate limit reached for gpt in organization org-AbCdEfGh12 on tokens (key sk-proj-12345678), org-wide.";
+    let got = rejected(Protocol::Chat, 429, &openai("tokens", json!("rate_limit_exceeded"), words));
+    let expected = "Rate limit reached for gpt in organization *** on tokens (key ***), org-wide.";
+    assert_eq!(got, TextFailure::new(Obstacle::RateLimited, expected));
+    let long = rejected(Protocol::Chat, 400, &openai("x", json!(null), &"word ".repeat(1000)));
+    assert!(long.message.len() <= 2_003 && long.message.ends_with("..."), "{}", long.message.len());
+}
+
+#[test]
+fn reads_an_error_inside_an_answer_of_200() {
+    let table = [
+        (anthropic("overloaded_error", "Overloaded"), Obstacle::Upstream),
+        (anthropic("invalid_request_error", "bad"), Obstacle::Invalid),
+        (anthropic("authentication_error", "bad"), Obstacle::Account),
+        (anthropic("rate_limit_error", "bad"), Obstacle::RateLimited),
+        (anthropic("api_error", "bad"), Obstacle::Upstream),
+        (openai("server_error", json!(null), "bad"), Obstacle::Upstream),
+        (openai("insufficient_quota", json!(null), "bad"), Obstacle::Account),
+        (openai("x", json!(429), "bad"), Obstacle::RateLimited),
+        (openai("x", json!(70_000), "bad"), Obstacle::Upstream),
+        (json!({"error": "bad"}), Obstacle::Upstream),
+    ];
+    for (got, obstacle) in table {
+        for protocol in PROTOCOLS {
+            assert_eq!(rejected(protocol, 200, &got).obstacle, obstacle, "{got}");
+            let named = Sse { event: Some("error".to_owned()), data: got.to_string() };
+            for event in [frames(std::slice::from_ref(&got)).remove(0), named] {
+                let stream = play_in(&state(protocol, false), &[event], &[]);
+                assert_eq!(stream.expect_err("an error").obstacle, obstacle, "{got}");
+            }
+        }
+    }
+}
+
+#[test]
+fn answers_of_another_shape_are_provider_failures() {
+    let table = [
+        (Protocol::Messages, json!({"type": "message", "content": "hi", "model": "x"})),
+        (Protocol::Messages, json!({"type": "message", "content": []})),
+        (Protocol::Messages, json!({"content": [], "model": "x"})),
+        (Protocol::Messages, json!([])),
+        (Protocol::Chat, json!({})),
+        (Protocol::Chat, json!({"choices": []})),
+        (Protocol::Chat, json!({"choices": [{"finish_reason": "stop"}]})),
+        (Protocol::Chat, json!({"choices": [{"message": {"content": 7}}]})),
+    ];
+    for (protocol, got) in table {
+        assert_eq!(
+            rejected(protocol, 200, &got),
+            TextFailure::upstream("the provider's answer does not read"),
+            "{got}"
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! The family as the host meets it: every script runs natively and as the built component.
+
+mod media;
+mod polling;
+mod requests;
+mod states;
+mod submission;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use gatehouse_testkit::{Component, Script, check_family};
+use motion::{Motion, SURFACE};
+use serde_json::{Value, json};
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("motion"));
+
+const ID: &str = "3659aa57-0c36-4a92-a2f9-2d1f4f5c0b6e";
+const VIDEO: &str = "https://dashscope-result.oss-ap-southeast-1.aliyuncs.com/a.mp4?Expires=1&Signature=A";
+const FAILED: &str = "the upstream failed to generate the video";
+const UNAVAILABLE: &str = "No available upstream, please retry later";
+
+/// Plays it both ways.
+fn play(script: &Script) {
+    script.run_native::<Motion>();
+    script.run_component(&COMPONENT);
+}
+
+/// An object with `fields` over it.
+fn with(mut body: Value, fields: Value) -> Value {
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        body[name] = value.clone();
+    }
+    body
+}
+
+fn text26(fields: Value) -> Value {
+    with(json!({"model": "motion-2.6", "prompt": "a red kite"}), fields)
+}
+
+fn text27(fields: Value) -> Value {
+    with(json!({"model": "motion-2.7", "prompt": "a red kite"}), fields)
+}
+
+/// Submitted and accepted.
+fn accepted(body: Value) -> Script {
+    Script::new().submit(SURFACE, body).expect_accepted(|accepted| {
+        assert_eq!(accepted.expected, Some(Duration::from_secs(150)));
+    })
+}
+
+/// Submitted, and the call to the provider is out.
+fn sent() -> Script {
+    accepted(text26(json!({}))).start().expect_call(|call| assert_eq!(call.method, "POST"))
+}
+
+/// Accepted by the provider; the family waits for the first poll.
+fn taken() -> Script {
+    sent()
+        .reply(200, json!({"request_id": "e259", "output": {"task_id": ID, "task_status": "PENDING"}}))
+        .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(2)))
+}
+
+/// The first poll is out.
+fn polled() -> Script {
+    taken().timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+#[test]
+fn the_self_tests_hold() {
+    check_family::<Motion>();
+    assert_eq!(COMPONENT.family(), "motion");
+}

@@ -1,0 +1,227 @@
+//! Polls: how each answer of the provider ends, and the progress.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::motion::{FAILED, ID, UNAVAILABLE, VIDEO, play, polled, taken};
+
+fn output(status: &str, more: Value) -> Value {
+    let mut output = json!({"task_id": ID, "task_status": status, "submit_time": "2026-06-30 18:07:20.235"});
+    for (name, value) in more.as_object().expect("fields are an object") {
+        output[name] = value.clone();
+    }
+    json!({"request_id": "c6b9", "output": output})
+}
+
+fn status(word: &str) -> Value {
+    output(word, json!({}))
+}
+
+fn ready() -> Value {
+    output("SUCCEEDED", json!({"video_url": VIDEO, "orig_prompt": "a red kite"}))
+}
+
+/// The answer is "not yet", and the family asks again.
+fn again(script: Script, status: u16, body: Value) -> Script {
+    script.reply(status, body).expect_wait(|_| ()).timer().expect_call(|call| assert_eq!(call.method, "GET"))
+}
+
+#[test]
+fn polls_the_task() {
+    let script = taken().timer().expect_call(|call| {
+        assert_eq!(call.provider, "dashscope");
+        assert_eq!(call.target, Target::from(format!("/api/v1/tasks/{ID}")));
+        assert_eq!((call.replay, call.header_value("x-dashscope-async")), (Replay::Safe, None));
+    });
+    play(&script);
+}
+
+#[test]
+fn completes_with_the_video() {
+    let script = polled()
+        .reply(200, ready())
+        .expect_done(|outcome| {
+            assert_eq!(outcome.public, json!({"videos": [{"url": ["media:0"], "expires_at": "expires:0"}]}));
+            assert_eq!(outcome.private, json!({"id": ID}));
+            assert_eq!(outcome.products.len(), 1);
+            assert_eq!(outcome.products[0].source, VIDEO);
+            assert_eq!(outcome.products[0].mime.as_deref(), Some("video/mp4"));
+            assert_eq!(outcome.settle, None);
+        })
+        .expect_stage(Stage::Processing);
+    play(&script);
+}
+
+#[test]
+fn progress_is_made_of_status_and_age() {
+    let waiting = |word: &str| {
+        play(
+            &polled()
+                .reply(200, status(word))
+                .expect_wait(|_| ())
+                .expect_stage(Stage::Pending)
+                .expect_progress(5),
+        );
+    };
+    waiting("PENDING");
+    waiting("SUSPENDED");
+    // 150 seconds are usual; the first sight of its work begins the count.
+    let working = |seconds: u64, expected: u8| {
+        let script = again(polled(), 200, status("RUNNING"))
+            .later(Duration::from_secs(seconds))
+            .reply(200, status("RUNNING"))
+            .expect_wait(|_| ())
+            .expect_stage(Stage::Processing)
+            .expect_progress(expected);
+        play(&script);
+    };
+    working(0, 11);
+    working(28, 27);
+    working(148, 95);
+    working(1500, 95);
+    // Whatever newer words mean.
+    play(&polled().reply(200, status("PREPARING")).expect_wait(|_| ()).expect_progress(10));
+}
+
+#[test]
+fn progress_and_stage_never_fall() {
+    for word in ["PENDING", "UNKNOWN"] {
+        let script = again(polled(), 200, status("RUNNING")).later(Duration::from_secs(28));
+        let script = script.reply(200, status("RUNNING")).expect_wait(|_| ()).expect_progress(27).timer();
+        let script = script.expect_call(|_| ()).reply(200, status(word)).expect_wait(|_| ());
+        play(&script.expect_progress(27).expect_stage(Stage::Processing));
+    }
+}
+
+#[test]
+fn failures_come_with_status_200() {
+    let end = |code: &str, message: &str, blame: Blame, expected: &str| {
+        let body = output("FAILED", json!({"code": code, "message": message}));
+        play(&polled().reply(200, body).expect_fail(blame, expected));
+    };
+    let moderated = "the request or the generated video was stopped by content moderation";
+    end("DataInspectionFailed", "x", Blame::Moderation, moderated);
+    let infringing = "the request or the generated video was stopped: suspected infringement of rights";
+    end("IPInfringementSuspect", "x", Blame::Moderation, infringing);
+    let unreachable = "dependency unavailable: an image, video or sound of the request could not be fetched";
+    end("InvalidParameter.DataInspection", "x", Blame::Request, unreachable);
+    for code in
+        ["InvalidFile.Size", "InvalidFile.Duration", "InvalidFile.Format", "InvalidFile.FPS", "InvalidURL"]
+    {
+        end(code, "the file is odd", Blame::Request, "the upstream refused the request: the file is odd");
+    }
+    end("Arrearage", "x", Blame::Upstream, UNAVAILABLE);
+    for code in ["InternalError", "InternalError.Timeout", "InternalError.Algo.X", "Throttling", ""] {
+        end(code, "boom", Blame::Upstream, FAILED);
+    }
+    play(&polled().reply(200, status("FAILED")).expect_fail(Blame::Upstream, FAILED));
+    play(&polled().reply(200, status("CANCELED")).expect_fail(Blame::Upstream, FAILED));
+}
+
+#[test]
+fn a_refused_account_ends_the_task() {
+    for (code, body) in [
+        (401, json!({"code": "InvalidApiKey", "message": "x"})),
+        (403, json!({})),
+        (400, json!({"code": "Arrearage"})),
+    ] {
+        play(&polled().reply(code, body).expect_fail(Blame::Upstream, UNAVAILABLE));
+    }
+    play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn polls_an_unknown_task_five_times_more() {
+    for (code, body) in [(200, status("UNKNOWN")), (404, json!({}))] {
+        let script = || (0..5).fold(polled(), |script, _| again(script, code, body.clone()));
+        play(&script().reply(200, ready()).expect_done(|_| ()));
+        play(&script().reply(code, body.clone()).expect_fail(Blame::Upstream, FAILED));
+    }
+}
+
+#[test]
+fn polls_eight_times_more_after_unreadable_answers() {
+    let html = || Reply::raw(200, "<html>");
+    let eight = || {
+        let mut script = polled();
+        for (round, wait) in [2, 4, 8, 16, 30, 30, 30, 30].into_iter().enumerate() {
+            let answered = match round % 4 {
+                0 => script.reply_whole(html()),
+                1 => script.reply(200, status("SUCCEEDED")),
+                2 => script.reply(500, json!({"code": "InternalError"})),
+                _ => script.outage(Outage::TooLarge),
+            };
+            let waits = move |came: &Duration| assert_eq!(*came, Duration::from_secs(wait));
+            script = answered.expect_wait(waits).timer().expect_call(|_| ());
+        }
+        script
+    };
+    play(&eight().reply_whole(html()).expect_fail(Blame::Upstream, FAILED));
+    // A clear answer begins the count again.
+    let mut script = again(eight(), 200, status("RUNNING"));
+    for _ in 0..8 {
+        script = again(script, 503, json!({}));
+    }
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+}
+
+#[test]
+fn lost_polls_and_429_are_asked_again_until_the_deadline() {
+    let mut script = polled();
+    for round in 0..40 {
+        let lost = match round % 4 {
+            0 => script.outage(Outage::Unreachable),
+            1 => script.outage(Outage::Timeout),
+            2 => script.outage(Outage::Broken),
+            _ => script.reply(429, json!({"code": "Throttling.RateQuota"})),
+        };
+        script = lost.expect_wait(|_| ()).timer().expect_call(|_| ());
+    }
+    play(&script.reply(200, ready()).expect_done(|_| ()));
+}
+
+#[test]
+fn polls_for_three_new_links_after_a_lost_video() {
+    let mut script = polled().reply(200, ready()).expect_done(|_| ());
+    for wait in [2, 4, 8] {
+        script = script
+            .lost("the server answered 403")
+            .expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)))
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, ready())
+            .expect_done(|_| ());
+    }
+    let gone = "the finished video could not be fetched from the upstream";
+    play(&script.lost("the server answered 403").expect_fail(Blame::Upstream, gone));
+}
+
+#[test]
+fn a_task_that_waits_is_cancelled_at_the_provider() {
+    let asked = |script: Script| {
+        script.cancel().expect_call(|call| {
+            assert_eq!(call.method, "POST");
+            assert_eq!(call.target, Target::from(format!("/api/v1/tasks/{ID}/cancel")));
+        })
+    };
+    let agreed = asked(taken()).reply(200, json!({"request_id": "1"}));
+    play(&agreed.expect_fail(Blame::Request, "cancelled before it was started"));
+    // It was begun in the meantime.
+    let begun = asked(taken()).reply(400, json!({"code": "UnsupportedOperation", "message": "not PENDING"}));
+    play(&begun.expect_call(|call| assert_eq!(call.method, "GET")).reply(200, ready()).expect_done(|_| ()));
+    let lost = asked(taken()).outage(Outage::Timeout).expect_wait(|_| ()).timer();
+    play(&lost.expect_call(|call| assert_eq!(call.method, "GET")).reply(200, ready()).expect_done(|_| ()));
+    let late = taken().deadline().expect_call(|call| assert_eq!(call.method, "POST"));
+    play(&late);
+}
+
+#[test]
+fn a_task_that_is_worked_on_cannot_be_cancelled() {
+    let working = polled().reply(200, status("RUNNING")).expect_wait(|_| ());
+    // The host goes on with the wait that is under way.
+    let script = working.later(Duration::from_secs(1)).cancel().expect_wait(|_| ());
+    play(&script.timer().expect_call(|_| ()).reply(200, ready()).expect_done(|_| ()));
+}

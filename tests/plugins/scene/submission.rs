@@ -1,0 +1,106 @@
+//! The answers to the submission: it is sent once, and again only when it certainly was not accepted.
+
+use std::time::Duration;
+
+use gatehouse_sdk::{Blame, Outage, Reply, Stage};
+use gatehouse_testkit::Script;
+use serde_json::{Value, json};
+
+use crate::scene::{FAILED, OPERATION, UNAVAILABLE, play, sent, taken, text};
+
+const LOST: &str = "the upstream's answer was lost, please submit the task again";
+
+fn error(status: u16, name: &str, message: &str) -> Value {
+    json!({"error": {"code": status, "status": name, "message": message}})
+}
+
+fn begun() -> Script {
+    sent(text(json!({})))
+}
+
+#[test]
+fn an_accepted_submission_is_processed() {
+    play(&taken(text(json!({}))).expect_stage(Stage::Processing).expect_progress(10));
+}
+
+#[test]
+fn answers_that_end_the_task() {
+    let end = |status: u16, body: Value, blame: Blame, message: &str| {
+        play(&begun().reply(status, body).expect_fail(blame, message));
+    };
+    for (status, name) in [
+        (400, "FAILED_PRECONDITION"),
+        (401, "UNAUTHENTICATED"),
+        (403, "PERMISSION_DENIED"),
+        (404, "NOT_FOUND"),
+        (402, ""),
+    ] {
+        end(status, error(status, name, "project p"), Blame::Upstream, UNAVAILABLE);
+    }
+    let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
+        "details": [{"reason": "API_KEY_INVALID"}]}});
+    end(400, key, Blame::Upstream, UNAVAILABLE);
+    let invalid = error(400, "INVALID_ARGUMENT", "parameters.durationSeconds must be 8");
+    let shown = "the upstream refused the request: duration must be 8";
+    end(400, json!([invalid]), Blame::Request, shown);
+    end(400, invalid, Blame::Request, shown);
+    let private = error(400, "INVALID_ARGUMENT", "Project p cannot use veo-3.1-generate-001");
+    end(400, private, Blame::Request, "the upstream refused the request");
+    let blocked = error(400, "INVALID_ARGUMENT", "It violates the guidelines. Support codes: 61493863");
+    let moderated = "the request or the generated video was stopped by content moderation: violence";
+    end(400, blocked, Blame::Moderation, moderated);
+    for (status, body) in [
+        (500, error(500, "INTERNAL", "boom")),
+        (503, error(503, "UNAVAILABLE", "x")),
+        (504, json!({})),
+        (302, json!({})),
+        (400, json!({})),
+        (200, json!({})),
+        (200, json!({"name": 5})),
+        (200, json!({"name": "../operations/x"})),
+        (200, json!({"name": "/models/x/operations/y"})),
+    ] {
+        end(status, body, Blame::Upstream, FAILED);
+    }
+    play(&begun().reply_whole(Reply::raw(503, "<html></html>")).expect_fail(Blame::Upstream, FAILED));
+    play(&begun().reply_whole(Reply::raw(200, "{\"name\": ")).expect_fail(Blame::Upstream, FAILED));
+}
+
+#[test]
+fn never_repeats_a_submission_after_a_lost_answer() {
+    for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge] {
+        play(&begun().outage(outage).expect_fail(Blame::Upstream, LOST));
+    }
+    play(&begun().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+fn again(script: Script, wait: u64) -> Script {
+    let waited = script.expect_wait(move |came| assert_eq!(*came, Duration::from_secs(wait)));
+    waited.timer().expect_call(|call| assert_eq!(call.method, "POST"))
+}
+
+#[test]
+fn throttled_submissions_are_sent_again() {
+    let mut script = begun();
+    for wait in [2, 4, 8, 16, 30, 30] {
+        script = again(script.reply(429, error(429, "RESOURCE_EXHAUSTED", "quota")), wait);
+    }
+    play(&script.expect_stage(Stage::Pending).reply(200, json!({"name": OPERATION})).expect_wait(|_| ()));
+}
+
+#[test]
+fn retries_an_unreachable_provider_for_five_minutes() {
+    let mut script = begun();
+    for wait in [2, 4, 8, 16].into_iter().chain([30; 9]) {
+        script = again(script.outage(Outage::Unreachable), wait);
+    }
+    play(&script.outage(Outage::Unreachable).expect_fail(Blame::Upstream, UNAVAILABLE));
+}
+
+#[test]
+fn cancels_a_waiting_submission() {
+    let resting = begun().reply(429, json!({})).expect_wait(|_| ());
+    play(&resting.cancel().expect_fail(Blame::Request, "cancelled before it was started"));
+    // The outcome of the sent call is unknown: the task continues.
+    play(&begun().cancel().expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(1800))));
+}

@@ -1,0 +1,11 @@
+//! What customers get around the models, as a black box: dry runs, events of tasks, and the documentation of the API.
+//! The real binary with every family, and strict simulated providers.
+
+mod documents;
+mod dry_run;
+mod dry_run_limits;
+mod events;
+mod scene;
+mod schemas;
+
+use scene::Scene;
