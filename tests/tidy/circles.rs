@@ -1,10 +1,11 @@
-//! Imports between the files of one crate form no circle.
+//! Imports between the folders of one crate form no circle; the files of one folder may know each other.
 //!
 //! An arrow goes from a file to the file that declares what it imports; re-exports of `lib.rs` and `mod.rs` are
-//! followed to their source. A face that only re-exports its own children draws no arrow. Test modules are left out.
+//! followed to their source. A face that only re-exports its own children draws no arrow. Test modules are left out. Arrows
+//! are compared level by level: the children of one folder, files and folders, form no circle that a folder is part of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
@@ -16,47 +17,146 @@ const SOURCES: &[&str] = &["host", "plugins", "sdk", "tests"];
 /// Longest row of re-exports that is followed.
 const MAX_HOPS: u32 = 8;
 
+/// Circles from before the rule, by folder: to be untangled, never to grow. A row without a circle has to go.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("host/admin/src", &["api", "http", "service"]),
+    ("host/admin/src", &["http/openapi", "http/router"]),
+    ("host/admin/src", &["service/admin_service", "service/configuration", "service/money"]),
+    ("host/console/src", &["pages/customers", "pages/keys", "pages/statements"]),
+    ("host/driver/src", &["config", "driver", "scheduler", "state", "step", "submit", "text"]),
+    (
+        "host/edge/src",
+        &["backend", "documentation", "endpoints", "errors", "http", "net", "rate_headers", "sse"],
+    ),
+    ("host/media/src", &["edit", "ingest", "links", "probe", "storage"]),
+    ("host/runtime/src", &["deploy/error", "deploy/stages"]),
+    (
+        "host/runtime/src",
+        &[
+            "config",
+            "deploy",
+            "registry",
+            "service",
+            "state",
+            "version",
+            "version_error",
+            "version_first_step",
+            "version_text",
+            "versions",
+        ],
+    ),
+    ("host/sandbox/src", &["ark/control", "ark/data", "ark/provider"]),
+    ("host/sandbox/src", &["context/delivery", "context/provider"]),
+    ("host/sandbox/src", &["dashscope/files", "dashscope/provider"]),
+    (
+        "host/sandbox/src",
+        &["midjourney/files", "midjourney/provider", "midjourney/submit", "midjourney/tasks"],
+    ),
+    (
+        "host/store/src",
+        &[
+            "administration",
+            "listing",
+            "open",
+            "read",
+            "records",
+            "statement",
+            "store",
+            "transaction",
+            "usage",
+            "webhooks",
+            "writer",
+        ],
+    ),
+    (
+        "host/tasks/src",
+        &[
+            "administration",
+            "commands",
+            "ledger",
+            "records",
+            "responses",
+            "steps",
+            "storage",
+            "usage",
+            "webhooks",
+        ],
+    ),
+    (
+        "host/upstream/src",
+        &[
+            "auth", "call", "client", "config", "headers", "pool", "provider", "request", "response",
+            "upstream",
+        ],
+    ),
+    ("host/upstream/src", &["pool/account", "pool/accounts", "pool/operator"]),
+    ("plugins/journey/src", &["request", "steps"]),
+    ("tests/simulation", &["clients", "system"]),
+    ("tests/simulation", &["customers", "oracle", "plan", "provider", "simulation"]),
+];
+
 /// One file: what it imports, and what it re-exports by name.
 #[derive(Default)]
 struct File {
-    path: String,
     is_face: bool,
     imports: Vec<Vec<String>>,
     exports: BTreeMap<String, Vec<String>>,
 }
 
-/// The files of a crate by module path, such as `["exec", "threads"]`.
-type Crate = BTreeMap<Vec<String>, File>;
+/// A module path, such as `["exec", "threads"]`.
+type Module = Vec<String>;
+
+/// The files of a crate.
+type Crate = BTreeMap<Module, File>;
+
+/// What imports what.
+type Arrows = BTreeMap<Module, BTreeSet<Module>>;
 
 #[test]
-fn no_two_files_import_each_other() {
-    let mut broken = Vec::new();
+fn no_two_folders_import_each_other() {
+    let mut found = BTreeSet::new();
     for folder in crate_folders() {
-        let files = read_crate(&folder);
-        for circle in circles(&arrows(&files)) {
-            let names: Vec<&str> = circle.iter().map(|module| files[module].path.as_str()).collect();
-            broken.push(format!("{}: {}", crate::shown(&folder), names.join(", ")));
+        for circle in circles_of_folders(&arrows(&read_crate(&folder))) {
+            found.insert((crate::shown(&folder), circle));
         }
     }
-    assert_none("import circles between the files of a crate", &broken);
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let known = KNOWN.iter().map(|(folder, circle)| ((*folder).to_owned(), named(circle))).collect();
+    let rows = |rows: &BTreeSet<_>, others: &BTreeSet<(String, Vec<String>)>| -> Vec<String> {
+        rows.difference(others).map(|(folder, circle)| format!("{folder}: {}", circle.join(", "))).collect()
+    };
+    assert_none("import circles between folders of a crate", &rows(&found, &known));
+    assert_none("circles that are gone or have changed; mend the table", &rows(&known, &found));
 }
 
 #[test]
-fn a_circle_is_found_through_a_re_export() {
-    let circle = |files: &[(&str, &str)]| {
+fn a_circle_is_found_between_folders_and_through_a_re_export() {
+    let check = |files: &[(&str, &str)], expected: &[&str]| {
         let files = files.iter().map(|(path, text)| parse(path, text)).collect();
-        circles(&arrows(&files)).into_iter().map(|circle| circle.len()).collect::<Vec<_>>()
+        let found: Vec<String> =
+            circles_of_folders(&arrows(&files)).iter().map(|circle| circle.join(" ")).collect();
+        assert_eq!(found, expected);
     };
     let face = ("lib.rs", "mod a; mod b; mod c; pub use a::A; pub use b::B;");
-    assert_eq!(circle(&[face, ("a.rs", "use crate::B; struct A;"), ("b.rs", "use crate::{A, c::C};")]), [2]);
-    assert_eq!(circle(&[face, ("a.rs", "struct A;"), ("b.rs", "use super::a::A; struct B;")]), [0; 0]);
-    assert_eq!(circle(&[face, ("a.rs", "struct A(crate::b::B);"), ("b.rs", "use crate::A;")]), [2]);
+    let (a, b) = (("a/mod.rs", "mod d; use crate::B; struct A;"), ("b.rs", "use crate::{A, c::C};"));
+    let d = ("a/d.rs", "use super::A;");
+    check(&[face, a, d, b], &["a b"]);
+    check(&[face, ("a.rs", "use crate::B; struct A;"), b], &[]);
+    check(&[face, a, d, ("b.rs", "struct B;")], &[]);
+    check(&[face, ("a/mod.rs", "mod d; struct A;"), ("a/d.rs", "use crate::B;"), b], &["a b"]);
+    check(&[face, ("a/mod.rs", "mod d; struct A;"), d], &[]);
+    let nested = [
+        ("a/d/mod.rs", "use crate::a::e::E;"),
+        ("a/e/f.rs", "use crate::a::d::D;"),
+        ("a/e/mod.rs", "mod f;"),
+    ];
+    check(&[&[face, ("a/mod.rs", "mod d; mod e;")][..], &nested].concat(), &["a/d a/e"]);
     let in_tests = "#[cfg(test)] mod tests { use crate::A; } struct B;";
-    assert_eq!(circle(&[face, ("a.rs", "use crate::B;"), ("b.rs", in_tests)]), [0; 0]);
+    check(&[face, a, d, ("b.rs", in_tests)], &[]);
 }
 
 /// Every folder that holds the sources of one crate.
-fn crate_folders() -> BTreeSet<std::path::PathBuf> {
+fn crate_folders() -> BTreeSet<PathBuf> {
     let roots = SOURCES.iter().flat_map(|folder| files_below(&root().join(folder), "rs"));
     roots
         .filter(|path| path.file_name().is_some_and(|name| name == "lib.rs" || name == "main.rs"))
@@ -64,8 +164,14 @@ fn crate_folders() -> BTreeSet<std::path::PathBuf> {
         .collect()
 }
 
+/// The files below a folder, but for those of crates inside it.
 fn read_crate(folder: &Path) -> Crate {
-    let sources = files_below(folder, "rs").into_iter().filter_map(|path| {
+    let inside: Vec<PathBuf> =
+        crate_folders().into_iter().filter(|other| other != folder && other.starts_with(folder)).collect();
+    let own = files_below(folder, "rs")
+        .into_iter()
+        .filter(|path| !inside.iter().any(|other| path.starts_with(other)));
+    let sources = own.filter_map(|path| {
         let text = std::fs::read_to_string(&path).expect("a readable file");
         let below = path.strip_prefix(folder).expect("a path below its folder").display().to_string();
         let is_test = below.split('/').any(|part| part == "tests") || below.ends_with("tests.rs");
@@ -74,13 +180,13 @@ fn read_crate(folder: &Path) -> Crate {
     sources.collect()
 }
 
-fn parse(path: &str, text: &str) -> (Vec<String>, File) {
-    let mut module: Vec<String> = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+fn parse(path: &str, text: &str) -> (Module, File) {
+    let mut module: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     let is_face = module.last().is_some_and(|name| ["lib", "main", "mod"].contains(&name.as_str()));
     if is_face {
         module.pop();
     }
-    let mut file = File { path: path.to_owned(), is_face, ..File::default() };
+    let mut file = File { is_face, ..File::default() };
     file.visit_file(&syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}")));
     (module, file)
 }
@@ -142,8 +248,8 @@ impl File {
 }
 
 /// Each file's arrows to other files of its crate.
-fn arrows(files: &Crate) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
-    let mut arrows = BTreeMap::new();
+fn arrows(files: &Crate) -> Arrows {
+    let mut arrows = Arrows::new();
     for (module, file) in files {
         let re_exports: BTreeSet<&Vec<String>> = file.exports.values().collect();
         let targets = file.imports.iter().filter_map(|path| {
@@ -157,9 +263,9 @@ fn arrows(files: &Crate) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
 }
 
 /// The file that declares what `path` names when `module` imports it; `None` outside the crate.
-fn declared_in(files: &Crate, module: &[String], path: &[String], hops: u32) -> Option<Vec<String>> {
+fn declared_in(files: &Crate, module: &[String], path: &[String], hops: u32) -> Option<Module> {
     let ups = path.iter().take_while(|name| *name == "super").count();
-    let full: Vec<String> = match path.first().map(String::as_str)? {
+    let full: Module = match path.first().map(String::as_str)? {
         "crate" => path[1..].to_vec(),
         "self" => [module, &path[1..]].concat(),
         "super" => [&module[..module.len().checked_sub(ups)?], &path[ups..]].concat(),
@@ -177,17 +283,36 @@ fn declared_in(files: &Crate, module: &[String], path: &[String], hops: u32) -> 
         .or_else(|| Some(holder.to_vec()))
 }
 
-/// Groups of files that reach each other: strongly connected components of more than one file.
-fn circles(arrows: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>) -> Vec<BTreeSet<Vec<String>>> {
-    let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
+/// The circles among the children of each folder, those of files alone left out.
+fn circles_of_folders(arrows: &Arrows) -> Vec<Vec<String>> {
+    let is_folder =
+        |module: &Module| arrows.keys().any(|other| other.len() > module.len() && other.starts_with(module));
+    let mut levels: BTreeMap<Module, Arrows> = BTreeMap::new();
+    for (from, to) in arrows.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to))) {
+        let common = from.iter().zip(to).take_while(|(one, other)| one == other).count();
+        // A folder and what is in it are one.
+        if let (Some(from), Some(to)) = (from.get(..=common), to.get(..=common)) {
+            let level = levels.entry(from[..common].to_vec()).or_default();
+            level.entry(from.to_vec()).or_default().insert(to.to_vec());
+            level.entry(to.to_vec()).or_default();
+        }
+    }
+    let found = levels.values().flat_map(circles);
+    let with_folders = found.filter(|circle| circle.iter().any(is_folder));
+    with_folders.map(|circle| circle.iter().map(|module| module.join("/")).collect()).collect()
+}
+
+/// Groups of modules that reach each other: strongly connected components of more than one module.
+fn circles(arrows: &Arrows) -> Vec<BTreeSet<Module>> {
+    let reached: BTreeMap<&Module, BTreeSet<&Module>> =
         arrows.keys().map(|module| (module, reachable(arrows, module))).collect();
-    let mut found: Vec<BTreeSet<Vec<String>>> = Vec::new();
+    let mut found: Vec<BTreeSet<Module>> = Vec::new();
     for module in arrows.keys() {
         if found.iter().any(|circle| circle.contains(module)) {
             continue;
         }
         let back = reached[module].iter().filter(|other| reached[**other].contains(module));
-        let circle: BTreeSet<Vec<String>> = back.map(|other| (*other).clone()).collect();
+        let circle: BTreeSet<Module> = back.map(|other| (*other).clone()).collect();
         if !circle.is_empty() {
             found.push(circle);
         }
@@ -195,12 +320,9 @@ fn circles(arrows: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>) -> Vec<BTreeSe
     found
 }
 
-fn reachable<'a>(
-    arrows: &'a BTreeMap<Vec<String>, BTreeSet<Vec<String>>>,
-    from: &Vec<String>,
-) -> BTreeSet<&'a Vec<String>> {
+fn reachable<'a>(arrows: &'a Arrows, from: &Module) -> BTreeSet<&'a Module> {
     let mut seen = BTreeSet::new();
-    let mut open: Vec<&Vec<String>> = arrows[from].iter().collect();
+    let mut open: Vec<&Module> = arrows[from].iter().collect();
     while let Some(module) = open.pop() {
         if seen.insert(module) {
             open.extend(arrows.get(module).into_iter().flatten());

@@ -1,12 +1,15 @@
-//! How files open, how long they are, and words only their owners may write.
+//! How files open, how long and how short they are, and words only their owners may write.
+
+use std::collections::BTreeSet;
 
 use crate::{assert_none, files_below, root, shown};
 
-/// Lines of a source file, and of a file of tests.
-const LIMIT: usize = 400;
-const TEST_LIMIT: usize = 600;
-/// Source files in one folder, `lib.rs`, `main.rs` and `mod.rs` not counted.
-const FLAT: usize = 12;
+/// Most lines of a file.
+const MOST_LINES: usize = 600;
+/// A file with fewer lines needs a reason to be one: what it holds may be found sooner beside what uses it.
+const FEW_LINES: usize = 40;
+/// The files with fewer: by path those from before the rule, a new one with its reason behind a colon.
+const SMALL_FILES: &str = include_str!("small_files.txt");
 
 /// A word, and the places (path prefixes) that may write it.
 const WORDS: &[(&str, &[&str])] = &[
@@ -31,32 +34,53 @@ fn every_file_says_what_it_owns() {
 
 #[test]
 fn no_file_is_too_long() {
-    let mut broken = Vec::new();
-    for (path, text) in sources() {
-        let is_test = path.contains("/tests/") || path.starts_with("tests/") || path.ends_with("tests.rs");
-        let (lines, limit) = (text.lines().count(), if is_test { TEST_LIMIT } else { LIMIT });
-        if lines > limit {
-            broken.push(format!("{path}: {lines} lines, at most {limit}"));
-        }
-    }
+    let long = sources().into_iter().filter(|(_, text)| text.lines().count() > MOST_LINES);
+    let broken: Vec<String> =
+        long.map(|(path, text)| format!("{path}: {} lines", text.lines().count())).collect();
     assert_none("files over the limit", &broken);
 }
 
 #[test]
-fn folders_stay_small_enough_to_read() {
-    let mut flat: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
-    for (path, _) in sources() {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        if !["lib.rs", "main.rs", "mod.rs"].contains(&name) {
-            *flat.entry(folder.to_owned()).or_default() += 1;
+fn a_small_file_has_a_reason() {
+    let is_whole = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        ["build.rs", "lib.rs", "main.rs", "mod.rs"].contains(&name)
+    };
+    let small: BTreeSet<String> = sources()
+        .into_iter()
+        .filter(|(path, text)| !is_whole(path) && text.lines().count() < FEW_LINES)
+        .map(|(path, _)| path)
+        .collect();
+    let known: BTreeSet<String> = SMALL_FILES
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_once(": ").map_or(line, |(path, _)| path).to_owned())
+        .collect();
+    let paths =
+        |paths: std::collections::btree_set::Difference<'_, String>| paths.cloned().collect::<Vec<_>>();
+    assert_none("files under 40 lines without a reason in small_files.txt", &paths(small.difference(&known)));
+    assert_none("files that are gone or have grown; mend small_files.txt", &paths(known.difference(&small)));
+}
+
+#[test]
+fn examples_in_documentation_are_run() {
+    let mut broken = Vec::new();
+    for package in crate::packages() {
+        let folder = package.manifest_path.parent().expect("a folder").as_str().to_owned();
+        let without = package.targets.iter().any(|target| target.is_lib() && !target.doctest);
+        for path in files_below(folder.as_ref(), "rs").into_iter().filter(|_| without) {
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let fences = text.lines().filter_map(|line| {
+                let line = line.trim_start();
+                line.strip_prefix("/// ```").or_else(|| line.strip_prefix("//! ```"))
+            });
+            // Every second one closes.
+            if fences.step_by(2).any(|language| ["", "rust", "should_panic"].contains(&language.trim())) {
+                broken.push(shown(&path));
+            }
         }
     }
-    let broken: Vec<String> = flat
-        .into_iter()
-        .filter(|(_, files)| *files > FLAT)
-        .map(|(folder, files)| format!("{folder}: {files} files, at most {FLAT}"))
-        .collect();
-    assert_none("folders with too many flat files", &broken);
+    assert_none("examples in crates with `doctest = false`", &broken);
 }
 
 #[test]

@@ -8,11 +8,14 @@
 
 mod arrows;
 mod circles;
+mod features;
 mod files;
 mod readme;
 mod words;
 
 use std::path::{Path, PathBuf};
+
+use cargo_metadata::{MetadataCommand, Package};
 
 /// The top of the tree.
 fn root() -> PathBuf {
@@ -48,4 +51,15 @@ fn shown(path: &Path) -> String {
 /// Fails with every broken rule at once.
 fn assert_none(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}
+
+/// The crates of the workspace.
+fn packages() -> Vec<Package> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .other_options(["--offline".to_owned()])
+        .exec()
+        .expect("cargo metadata");
+    metadata.workspace_packages().into_iter().cloned().collect()
 }
