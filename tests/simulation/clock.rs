@@ -39,16 +39,6 @@ impl VirtualClock {
         Self { state: Mutex::new(state), stalled: watch::Sender::new(false) }
     }
 
-    /// A clock that goes on from this moment, before its first process.
-    pub(crate) fn fork(&self) -> Self {
-        let state = self.with(|state| {
-            let past = state.process_time();
-            let (wall, elapsed) = (state.wall + past, state.elapsed + past);
-            State { origin: None, wall, elapsed, last_set: state.last_set, reads: (0, 0) }
-        });
-        Self { state: Mutex::new(state), stalled: watch::Sender::new(false) }
-    }
-
     /// A runtime has started.
     pub(crate) fn begin(&self) {
         self.with(|state| state.origin = Some(Instant::now()));

@@ -1,7 +1,7 @@
 //! The crash switch: counts every operation that leaves the process (disk, network, object store), and crashes the
 //! process at a chosen one. An operation after a crash reaches nothing.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
@@ -9,11 +9,7 @@ use tokio::sync::watch;
 pub(crate) struct CrashSwitch {
     state: Mutex<State>,
     crashed: watch::Sender<bool>,
-    before: OnceLock<Before>,
 }
-
-/// Is told of each operation before it happens.
-type Before = Box<dyn Fn(&'static str) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -28,19 +24,7 @@ struct State {
 
 impl CrashSwitch {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::default(), crashed: watch::Sender::new(false), before: OnceLock::new() }
-    }
-
-    /// A process that has done so many operations, and is to crash.
-    pub(crate) fn after(operations: usize) -> Self {
-        let switch = Self::new();
-        switch.lock().operations = operations;
-        switch
-    }
-
-    /// Tells `before` of each operation to come. Called once at most.
-    pub(crate) fn tell(&self, before: impl Fn(&'static str) + Send + Sync + 'static) {
-        assert!(self.before.set(Box::new(before)).is_ok(), "one listener");
+        Self { state: Mutex::default(), crashed: watch::Sender::new(false) }
     }
 
     /// A process starts, after a crash or for the first time. It crashes at operation `crash_at`, counted from here.
@@ -51,9 +35,6 @@ impl CrashSwitch {
 
     /// Asks for permission to do an operation that is seen from outside. `false`: the process has crashed.
     pub(crate) fn allow(&self, operation: &'static str) -> bool {
-        if let Some(before) = self.before.get().filter(|_| self.is_running()) {
-            before(operation);
-        }
         let mut state = self.lock();
         if state.off {
             return false;

@@ -80,17 +80,14 @@ impl Plugins {
 
     /// Opens the service again on the same folder, as a new process does.
     pub(crate) fn reopen(&mut self) {
+        let active = |service: &PluginService| {
+            FIRST.map(|number| service.registry().family(FAMILIES[number]).map(|version| version.digest()))
+        };
         let before = active(self.service());
         self.service = None;
         self.service = Some(service(self.dir.path()));
         assert_eq!(active(self.service()), before, "a restart keeps the active versions");
     }
-}
-
-/// The active version of each family.
-pub(crate) fn active(service: &PluginService) -> Vec<Option<Digest>> {
-    let version = |number: usize| service.registry().family(FAMILIES[number]);
-    FIRST.into_iter().map(|number| version(number).map(|version| version.digest())).collect()
 }
 
 fn service(dir: &Path) -> PluginService {

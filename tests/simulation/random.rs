@@ -14,16 +14,6 @@ impl Random {
         Self(Mutex::new(Rng::with_seed(seed)))
     }
 
-    /// The same numbers from here on.
-    pub(crate) fn fork(&self) -> Self {
-        Self(Mutex::new(self.with(|numbers| numbers.clone())))
-    }
-
-    /// Begins anew, as a process with another seed.
-    pub(crate) fn begin(&self, seed: u64) {
-        self.with(|numbers| *numbers = Rng::with_seed(seed));
-    }
-
     /// Below `end`.
     pub(crate) fn below(&self, end: usize) -> usize {
         self.with(|numbers| numbers.usize(..end))

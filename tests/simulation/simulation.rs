@@ -34,7 +34,6 @@ pub(crate) struct Simulation {
 }
 
 /// What changes between two processes of the system.
-#[derive(Clone)]
 struct State {
     disk: Vec<u8>,
     /// The next actionion of the plan.
@@ -53,8 +52,6 @@ struct State {
     process_start: UnixMs,
     /// The present process was told to stop.
     stopping: bool,
-    /// What the present process has changed on its disk: writes, lengths, syncs.
-    disk_changes: usize,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -76,7 +73,6 @@ impl Simulation {
             failure: None,
             process_start: UnixMs(0),
             stopping: false,
-            disk_changes: 0,
         };
         let provider = ProviderRecord {
             task_outcomes: plan.task_outcomes.clone(),
@@ -95,28 +91,6 @@ impl Simulation {
             plan,
             provider: Mutex::new(provider),
             oracle: Mutex::default(),
-            state: Mutex::new(state),
-        })
-    }
-
-    /// The same simulation from this moment on, without its process: a crash follows. `fault_seed` decides about the faults to
-    /// come, and each of the processes to come crashes at one of those operations.
-    ///
-    /// # Panics
-    /// Where the provider's record or the oracle is in use: nobody does an operation meanwhile.
-    pub(crate) fn fork(&self, fault_seed: u64, crashes: impl Into<VecDeque<usize>>) -> Arc<Self> {
-        let provider = self.provider.try_lock().expect("the provider's record is free during an operation");
-        let oracle = self.oracle.try_lock().expect("the oracle is free during an operation");
-        let state = State { crashes: crashes.into(), ..lock(&self.state).clone() };
-        Arc::new(Self {
-            switch: CrashSwitch::after(self.switch.operations()),
-            clock: Arc::new(self.clock.fork()),
-            fault_random: Random::new(fault_seed),
-            seed: Arc::new(self.seed.fork()),
-            objects: Arc::new(self.objects.fork()),
-            plan: self.plan.clone(),
-            provider: Mutex::new(provider.clone()),
-            oracle: Mutex::new(oracle.clone()),
             state: Mutex::new(state),
         })
     }
@@ -151,17 +125,7 @@ impl Simulation {
     /// A process of the system begins now.
     pub(crate) fn begin_process(&self) {
         let mut state = lock(&self.state);
-        (state.process_start, state.stopping, state.disk_changes) = (self.clock.now(), false, 0);
-    }
-
-    /// The disk is changed once more.
-    pub(crate) fn changed_disk(&self) {
-        lock(&self.state).disk_changes += 1;
-    }
-
-    /// How often the present process has changed its disk.
-    pub(crate) fn disk_changes(&self) -> usize {
-        lock(&self.state).disk_changes
+        (state.process_start, state.stopping) = (self.clock.now(), false);
     }
 
     /// The present process is told to stop: from now on it begins no steps.

@@ -63,7 +63,7 @@ pub(crate) struct TextRecord {
 }
 
 /// Everything that was promised and seen, and the checks.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Oracle {
     /// By prompt.
     pub(crate) promises: BTreeMap<String, Promise>,

@@ -39,7 +39,7 @@ pub(crate) struct Patch {
 }
 
 /// What the provider knows.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct ProviderRecord {
     pub(crate) task_outcomes: BTreeMap<String, TaskOutcome>,
     pub(crate) arrivals: BTreeMap<String, Vec<Arrival>>,

@@ -3,19 +3,17 @@
 
 use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_fault_injection::{Cut, Disk, Op};
-use gatehouse_model::Digest;
+use gatehouse_fault_injection::{Cut, Disk};
 use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts, webhooks};
 use crate::clock::VirtualClock;
 use crate::panics;
 use crate::plan::actions::Action;
-use crate::plugins::{Plugins, active};
+use crate::plugins::Plugins;
 use crate::provider::endpoints::ACCOUNT_LIMITS;
 use crate::random::Random;
 use crate::simulation::Simulation;
@@ -33,100 +31,14 @@ enum ProcessEnd {
     Done,
 }
 
-/// A process's disk: as it began, and what was done to it.
-struct DiskLog {
-    first: Vec<u8>,
-    log: Vec<Op>,
-}
-
-/// A simulation as it was before one of its operations. A crash there needs no run from the beginning.
-pub(crate) struct Snapshot {
-    operation: &'static str,
-    simulation: Arc<Simulation>,
-    /// The number of its process, and the changes of the disk until then.
-    process: usize,
-    changes: usize,
-    active: Vec<Option<Digest>>,
-}
-
-/// A simulation that was run to its end, with a snapshot of each operation.
-pub(crate) struct Recording {
-    pub(crate) snapshots: Vec<Snapshot>,
-    disks: Vec<DiskLog>,
-}
-
-impl Recording {
-    /// Runs a simulation without a crash.
-    ///
-    /// # Errors
-    /// The first broken invariant.
-    pub(crate) fn make(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result<Self, String> {
-        plugins.activate_first();
-        let snapshots = Arc::new(Mutex::new(Vec::new()));
-        let process = Arc::new(AtomicUsize::new(0));
-        let (running, service) = (Arc::downgrade(simulation), plugins.service().clone());
-        let (made, number) = (Arc::clone(&snapshots), Arc::clone(&process));
-        simulation.switch.restart(None);
-        simulation.switch.tell(move |operation| {
-            let Some(running) = running.upgrade() else { return };
-            let snapshot = Snapshot {
-                operation,
-                simulation: running.fork(0, []),
-                process: number.load(Ordering::SeqCst),
-                changes: running.disk_changes(),
-                active: active(&service),
-            };
-            made.lock().expect("no listener panicked").push(snapshot);
-        });
-        let mut disks = Vec::new();
-        run_processes(simulation, plugins, |disk| {
-            disks.push(disk);
-            process.fetch_add(1, Ordering::SeqCst);
-        })?;
-        let snapshots = std::mem::take(&mut *snapshots.lock().expect("no listener panicked"));
-        Ok(Self { snapshots, disks })
-    }
-
-    /// Crashes at the operation of that number, and, where `second` says so, again at that operation of the recovery; runs on
-    /// to the end. The second value is the first broken invariant.
-    pub(crate) fn crash_at(
-        &self,
-        number: usize,
-        second: Option<usize>,
-        fault_seed: u64,
-        plugins: &mut Plugins,
-    ) -> (Arc<Simulation>, Result<(), String>) {
-        let Snapshot { operation, simulation, process, changes, active } = &self.snapshots[number];
-        let simulation = simulation.fork(fault_seed, Vec::from_iter(second));
-        plugins.activate_first();
-        for version in active.iter().flatten() {
-            plugins.service().activate(version).expect("a version");
-        }
-        simulation.log(format_args!("crash at: {operation}"));
-        simulation.clock.end(away(&simulation.fault_random));
-        crash(&simulation, plugins, &self.disks[*process], *changes);
-        let outcome = run_processes(&simulation, plugins, |_| ());
-        (simulation, outcome)
-    }
-}
-
 /// Runs a simulation to its end.
 ///
 /// # Errors
 /// The first broken invariant.
 pub(crate) fn run(simulation: &Arc<Simulation>, plugins: &mut Plugins) -> Result<(), String> {
     plugins.activate_first();
-    simulation.switch.restart(simulation.next_crash());
-    run_processes(simulation, plugins, |_| ())
-}
-
-/// Runs process after process; `ended` gets the disk of each.
-fn run_processes(
-    simulation: &Arc<Simulation>,
-    plugins: &mut Plugins,
-    mut ended: impl FnMut(DiskLog),
-) -> Result<(), String> {
     let panics = panics::here();
+    simulation.switch.restart(simulation.next_crash());
     for _ in 0..MAX_PROCESSES {
         let first = simulation.disk();
         let disk = Disk::of(first.clone());
@@ -135,39 +47,26 @@ fn run_processes(
         if panics::here() != panics {
             return Err("something panicked".to_owned());
         }
-        let log = DiskLog { first, log: disk.log() };
         match end {
-            ProcessEnd::Done => {
-                ended(log);
-                return Ok(());
-            }
-            ProcessEnd::Stopped => {
-                simulation.set_disk(disk.bytes());
-                ended(log);
-            }
+            ProcessEnd::Done => return Ok(()),
+            ProcessEnd::Stopped => simulation.set_disk(disk.bytes()),
             ProcessEnd::Crashed => {
-                crash(simulation, plugins, &log, log.log.len());
-                ended(log);
+                simulation.count("the process crashed");
+                simulation.switch.restart(simulation.next_crash());
+                simulation.set_disk(disk_after_crash(simulation, first, &disk));
+                if simulation.fault_random.once_in(8) {
+                    plugins.reopen();
+                }
             }
         }
     }
     Err("the simulation does not end".to_owned())
 }
 
-/// The process is gone, after so many changes of its disk.
-fn crash(simulation: &Simulation, plugins: &mut Plugins, disk: &DiskLog, changes: usize) {
-    simulation.count("the process crashed");
-    simulation.seed.begin(simulation.fault_random.with(|random| random.u64(..)));
-    simulation.switch.restart(simulation.next_crash());
-    simulation.set_disk(disk_after_crash(simulation, disk.first.clone(), &disk.log[..changes]));
-    if simulation.fault_random.once_in(8) {
-        plugins.reopen();
-    }
-}
-
 /// What a crash leaves: everything synced, and any part of the rest.
-fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, log: &[Op]) -> Vec<u8> {
-    let cut = Cut::at_end(&mut first, log);
+fn disk_after_crash(simulation: &Simulation, mut first: Vec<u8>, disk: &Disk) -> Vec<u8> {
+    let log = disk.log();
+    let cut = Cut::at_end(&mut first, &log);
     let image = simulation.fault_random.with(|random| cut.images(1, random).pop());
     image.expect("one image was asked for")
 }
@@ -197,17 +96,10 @@ fn run_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &Disk) -> 
         if let Some(what) = simulation.switch.interrupted() {
             simulation.log(format_args!("crash at: {what}"));
         }
-        // A crash is where runs with the same plan part.
-        let chance =
-            if matches!(end, ProcessEnd::Crashed) { &simulation.fault_random } else { &*simulation.seed };
-        simulation.clock.end(away(chance));
+        let away = simulation.seed.millis(0..20_000);
+        simulation.clock.end(away);
         end
     })
-}
-
-/// How long no process runs.
-fn away(chance: &Random) -> Duration {
-    chance.millis(0..20_000)
 }
 
 async fn whole_process(simulation: &Arc<Simulation>, plugins: &Plugins, disk: &Disk) -> ProcessEnd {

@@ -42,13 +42,7 @@ impl System {
         disk: &Disk,
     ) -> Option<Arc<Self>> {
         let asked = Arc::clone(simulation);
-        disk.break_by(DiskFault::Ask(Box::new(move |access| {
-            let allowed = asked.switch.allow(access.word());
-            if allowed {
-                asked.changed_disk();
-            }
-            allowed
-        })));
+        disk.break_by(DiskFault::Ask(Box::new(move |access| asked.switch.allow(access.word()))));
         let opened = Store::with_writer(disk.clone(), &gatehouse_store::Config::default());
         let (store, writer) = match opened {
             Ok(opened) => opened,
