@@ -6,9 +6,7 @@
 FOLDER gets a folder for each set; without a name every set is installed. `pins/NAME.txt` is a set of Python packages with
 their hashes, installed by uv, which is itself installed from `pins/uv.txt` by pip. `pins/NAME/` is a set of npm packages, and
 gets the scripts of `node/` beside them, where node looks for packages. What has been installed is left alone, so this may be
-run before the tests, and by several of them at once: each set has a lock.
-
-The only part of the tests that uses package registries, through their ordinary clients. Needs python3 with venv, node and npm.
+run before the tests, and by several of them at once: each set has a lock. Needs python3 with venv, node and npm.
 """
 
 import fcntl

@@ -1,4 +1,5 @@
-//! A disk in memory that remembers what was written to it, and what a power cut may leave of that. For tests of this crate and of the crates above it; never part of a gateway.
+//! A disk in memory that remembers what was written to it, and what a power cut may leave of that. For tests of the store and
+//! of what stands on it.
 
 mod disk;
 mod image;
