@@ -40,11 +40,19 @@ fn is_plugin(manifest: &Path) -> bool {
 }
 
 /// `<workspace target>/plugins`, from any path inside the target folder (a build script's `OUT_DIR`, a
-/// test's own executable), so that build scripts and tests share one folder. cargo marks the target folder
-/// with `CACHEDIR.TAG`; without the mark the folder is put beside `inside`.
+/// test's own executable), so that build scripts and tests share one folder. Outside of a target folder it
+/// is put beside `inside`.
 #[must_use]
 pub fn plugins_target_dir(inside: &Path) -> PathBuf {
-    inside.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file()).unwrap_or(inside).join("plugins")
+    target_dir(inside).unwrap_or(inside).join("plugins")
+}
+
+/// cargo's target folder around a path. cargo marks one that it creates with `CACHEDIR.TAG`; one that was
+/// there before the first build (a mounted cache) has only the `.cargo-lock` of each profile.
+#[must_use]
+pub fn target_dir(inside: &Path) -> Option<&Path> {
+    let marked = |mark: &str| inside.ancestors().find(|dir| dir.join(mark).is_file());
+    marked("CACHEDIR.TAG").or_else(|| marked(".cargo-lock")?.parent())
 }
 
 /// The file name cargo gives the library: `[lib] name`, else the package's with underscores.
@@ -110,7 +118,18 @@ mod tests {
         let exe = std::env::current_exe().unwrap();
         let folder = plugins_target_dir(&exe);
         assert_eq!(folder, plugins_target_dir(exe.parent().unwrap()));
-        assert!(folder.parent().unwrap().join("CACHEDIR.TAG").is_file());
         assert_eq!(plugins_target_dir(Path::new("/nowhere/x")), Path::new("/nowhere/x/plugins"));
+    }
+
+    /// Otherwise each build script and each test would build all plugins in a folder of its own.
+    #[test]
+    fn a_target_folder_that_cargo_did_not_create_is_found() {
+        let target = tempfile::tempdir().unwrap();
+        let deps = target.path().join("debug/deps");
+        fs::create_dir_all(&deps).unwrap();
+        fs::write(target.path().join("debug/.cargo-lock"), "").unwrap();
+        assert_eq!(plugins_target_dir(&deps.join("a_test-0123")), target.path().join("plugins"));
+        fs::write(target.path().join("CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(plugins_target_dir(&deps.join("a_test-0123")), target.path().join("plugins"));
     }
 }

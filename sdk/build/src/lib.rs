@@ -11,6 +11,6 @@ mod error;
 mod target;
 
 pub use build::{build_plugin, build_plugins};
-pub use discover::{PluginCrate, discover, plugins_target_dir};
+pub use discover::{PluginCrate, discover, plugins_target_dir, target_dir};
 pub use error::{BuildError, TARGET};
 pub use target::ensure_target;

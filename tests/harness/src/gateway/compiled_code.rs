@@ -70,7 +70,7 @@ impl Kept {
     /// Below the folder of what is built. `None` for a program elsewhere, such as one that starts the binary.
     fn of(binary: &Path) -> Option<Self> {
         let profile = binary.parent()?;
-        let target = profile.parent().filter(|target| target.join("CACHEDIR.TAG").exists())?;
+        let target = gatehouse_build::target_dir(profile)?;
         let facts = fs::metadata(binary).ok()?;
         let changed = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         let folder = target.join("tmp/compiled-plugins");
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn code_outlives_the_binary_and_goes_with_its_plugin() {
         let target = tempfile::tempdir().unwrap();
-        fs::write(target.path().join("CACHEDIR.TAG"), "").unwrap();
         fs::create_dir(target.path().join("debug")).unwrap();
+        fs::write(target.path().join("debug/.cargo-lock"), "").unwrap();
         let binary = target.path().join("debug/gatehouse");
         let check = |plugins: &[&str], linked: &[&str], kept: &[&str]| {
             let (found, left) = start(target.path(), &binary, plugins);
