@@ -28,6 +28,7 @@ pub mod job;
 pub mod log;
 pub mod pace;
 pub mod params;
+pub mod provider;
 pub mod run;
 pub mod source;
 #[doc(hidden)]

@@ -1,14 +1,13 @@
-//! What the provider's error codes mean, on both planes and inside a task. Codes are compared, texts never are.
+//! What the provider's error codes mean, on both planes and inside a task. Codes are compared; a text only tells a used-up
+//! trial from a full queue, which have the same code.
 //!
-//! A refusal of the request or by moderation is the client's to read; whatever concerns the operator's account, the
-//! provider's names or its servers goes to the operator's log.
+//! A refusal by a code that is known to be about the request, or by moderation, is the client's to read; whatever concerns
+//! the operator's account, the provider's names or its servers goes to the operator's log.
 
 use gatehouse_sdk::job::Policy;
+use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
-
-/// Characters of the provider's text that a client reads.
-const MAX_SHOWN: usize = 400;
 
 /// An error as both planes write it, but for the case of its fields.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -38,14 +37,13 @@ pub(crate) enum ErrorKind {
 /// Beginnings of codes about the operator's account (reference 4.5 and 5.1).
 const ACCOUNT: &[&str] = &[
     "AccessDenied",
-    "AccountOverdue",
     "AuthenticationError",
     "AuthFailure",
     "InvalidAccessKey",
     "InvalidActionOrVersion",
     "InvalidAuthorization",
     "InvalidCredential",
-    "InvalidEndpointOrModel",
+    "InvalidEndpoint",
     "InvalidSecurityToken",
     "InvalidTimestamp",
     "MissingAuthenticationToken",
@@ -53,11 +51,11 @@ const ACCOUNT: &[&str] = &[
     "Forbidden",
     "OperationDenied",
     "SignatureDoesNotMatch",
-    "SubscriptionRequired",
     "Unauthorized",
 ];
 /// Beginnings of codes about the rate of requests.
 const BUSY: &[&str] = &[
+    "AccountRateLimitExceeded",
     "FlowLimitExceeded",
     "ModelAccountRpmRateLimitExceeded",
     "ModelLoadingError",
@@ -71,7 +69,10 @@ const BUSY: &[&str] = &[
 /// Beginnings of codes about the request.
 const REQUEST: &[&str] =
     &["InvalidParameter", "MissingParameter", "OutofContextError", "ResourceNotFound", "NotFound"];
-const SENSITIVE: &str = "SensitiveContentDetected";
+/// Ends of the first part of codes of moderation.
+const MODERATED: [&str; 2] = ["SensitiveContentDetected", "RiskDetection"];
+/// What a client reads of a refusal whose words are not for it.
+const REFUSED: &str = "the upstream refused the request";
 
 impl UpstreamError {
     /// Out of `{"error": {...}}`.
@@ -91,18 +92,18 @@ impl UpstreamError {
     /// By the code, and without a known one by the status.
     pub(crate) fn kind(&self, status: u16) -> ErrorKind {
         let begins = |table: &[&str]| table.iter().any(|start| self.code.starts_with(start));
-        if self.code.contains(SENSITIVE) {
+        let head = self.code.split('.').next().unwrap_or_default();
+        if MODERATED.iter().any(|end| head.ends_with(end)) {
             return ErrorKind::Moderation;
         }
+        let is_busy = begins(BUSY) || status == 429;
         match status {
-            _ if begins(BUSY) => ErrorKind::Busy,
+            _ if is_account_code(&self.code) || is_busy && says_spent(&self.message) => ErrorKind::Account,
+            _ if is_busy => ErrorKind::Busy,
             _ if begins(ACCOUNT) => ErrorKind::Account,
-            429 => ErrorKind::Busy,
             401..=403 => ErrorKind::Account,
             500.. => ErrorKind::Provider,
             _ if begins(REQUEST) => ErrorKind::Request,
-            // A refusal of the body in words of its own; HTML and other pages have no code.
-            400 | 413 | 422 if !self.code.is_empty() => ErrorKind::Request,
             _ => ErrorKind::Provider,
         }
     }
@@ -125,11 +126,8 @@ impl UpstreamError {
             .filter_map(|mark| self.message.find(mark))
             .min()
             .map_or(self.message.as_str(), |at| &self.message[..at]);
-        let mut text: String = text.trim_end_matches([' ', '.', ',', '(']).chars().take(MAX_SHOWN).collect();
-        for (theirs, ours) in names {
-            text = text.replace(theirs, ours);
-        }
-        let text = if text.is_empty() { "the upstream refused the request".to_owned() } else { text };
+        let text = text.trim_end_matches([' ', '.', ',', '(']);
+        let text = shown(text, names, &[]).unwrap_or_else(|| REFUSED.to_owned());
         match &self.param {
             Some(param) if !param.is_empty() && !text.contains(param.as_str()) => {
                 format!("{text} (at {param})")
@@ -149,7 +147,7 @@ impl UpstreamError {
 /// `OutputVideoSensitiveContentDetected.PolicyViolation` in words.
 fn moderated(code: &str) -> String {
     let (head, detail) = code.split_once('.').unwrap_or((code, ""));
-    let what = match head.strip_suffix(SENSITIVE).unwrap_or(head) {
+    let what = match MODERATED.iter().find_map(|end| head.strip_suffix(end)).unwrap_or_default() {
         "InputText" => "the prompt was stopped by input moderation",
         "InputImage" => "an image was stopped by input moderation",
         "InputVideo" => "a reference video was stopped by input moderation",
@@ -186,7 +184,16 @@ mod tests {
             (404, "ModelNotOpen", ErrorKind::Account),
             (429, "RateLimitExceeded.EndpointRPMExceeded", ErrorKind::Busy),
             (429, "ModelAccountRpmRateLimitExceeded", ErrorKind::Busy),
+            (429, "AccountRateLimitExceeded", ErrorKind::Busy),
             (429, "QuotaExceeded", ErrorKind::Busy),
+            (429, "SetLimitExceeded", ErrorKind::Account),
+            (400, "InvalidSubscription", ErrorKind::Account),
+            (404, "InvalidEndpoint.ClosedEndpoint", ErrorKind::Account),
+            (400, "InvalidEndpoint.ClosedEndpoint", ErrorKind::Account),
+            (400, "ContentSecurityDetectionError", ErrorKind::Provider),
+            (400, "NobodyKnowsIt", ErrorKind::Provider),
+            (400, "InputTextRiskDetection", ErrorKind::Moderation),
+            (400, "InputImageRiskDetection", ErrorKind::Moderation),
             (429, "ServerOverloaded", ErrorKind::Busy),
             (429, "ModelLoadingError", ErrorKind::Busy),
             (429, "", ErrorKind::Busy),
@@ -204,6 +211,9 @@ mod tests {
         ] {
             assert_eq!(error(code, "").kind(status), kind, "{status} {code}");
         }
+        // One code for two reasons: the one passes, the other does not.
+        let trial = error("QuotaExceeded", "The free trial quota of your account is used up.");
+        assert_eq!(trial.kind(429), ErrorKind::Account);
     }
 
     #[test]
@@ -221,6 +231,8 @@ mod tests {
     fn moderation_says_what_was_stopped() {
         for (code, expected) in [
             ("InputTextSensitiveContentDetected", "the prompt was stopped by input moderation"),
+            ("InputTextRiskDetection", "the prompt was stopped by input moderation"),
+            ("InputImageRiskDetection", "an image was stopped by input moderation"),
             (
                 "InputImageSensitiveContentDetected.PrivacyInformation",
                 "an image was stopped by input moderation: it may show a real person",

@@ -77,13 +77,13 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
             Ok(Task { polling_url, .. }) => without_task(&format!("polling_url is no URL: {polling_url:?}")),
             Err(error) => without_task(&error.to_string()),
         },
-        429 => Submitted::Busy,
         401..=403 => Submitted::Failed(account(reply)),
-        422 if detail::is_about_the_key(reply) => Submitted::Failed(account(reply)),
+        400 | 422 | 429 if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
+        429 => Submitted::Busy,
         400 | 422 => {
             let reason = detail::words(reply);
             log::warn("the provider refused parameters this family let through", &[("reason", &reason)]);
-            Submitted::Failed(Failure::request(reason))
+            Submitted::Failed(Failure::request(detail::for_client(reply)))
         }
         status => {
             log::error("a submission failed", &status_fields(&status.to_string(), &detail::words(reply)));
@@ -146,7 +146,7 @@ impl Record {
             "Ready" => self.ready(),
             "Request Moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
             "Content Moderated" => Polled::Failed(self.moderated("the generated image", "output")),
-            "Error" => {
+            "Error" | "Failed" => {
                 let reason = self.details.as_ref().or(self.result.as_ref()).map(ToString::to_string);
                 log::warn("the provider failed a task", &[("reason", &reason.unwrap_or_default())]);
                 Polled::Failed(POLICY.failed())

@@ -72,6 +72,23 @@ fn moderation_names_what_was_stopped() {
     }
 }
 
+/// A queue that these enter holds the task and its money until the deadline, and a client would read whose account it is.
+#[test]
+fn what_waiting_does_not_mend_ends_the_task() {
+    for (status, code, message) in [
+        (429, "SetLimitExceeded", "Your account 2100000001 has reached the inference limit"),
+        (429, "QuotaExceeded", "The free trial quota of account 2100000001 is used up"),
+        (400, "InvalidSubscription", "Account 2100000001: see https://console.volcengine.com/ark"),
+        (403, "AccountOverdueError", "The account 2100000001 has an overdue balance"),
+        (404, "InvalidEndpoint.ClosedEndpoint", "The endpoint ep-1 is closed"),
+    ] {
+        ends(status, error(code, message), Blame::Upstream, UNAVAILABLE);
+    }
+    for code in ["ContentSecurityDetectionError", "SomethingNew"] {
+        ends(400, error(code, "account 2100000001"), Blame::Upstream, FAILED);
+    }
+}
+
 #[test]
 fn the_providers_faults_are_its_own() {
     ends(500, error("InternalServiceError", "shard 7 burns"), Blame::Upstream, FAILED);

@@ -32,11 +32,13 @@ fn answers_that_end_the_task() {
     end(403, json!({"detail": key}), Blame::Upstream, UNAVAILABLE);
     end(401, json!({}), Blame::Upstream, UNAVAILABLE);
     end(422, json!({"detail": "Invalid API key format"}), Blame::Upstream, UNAVAILABLE);
+    end(429, json!({"detail": "Insufficient credits"}), Blame::Upstream, UNAVAILABLE);
     // The request.
     let detail =
         json!([{"loc": ["body", "safety_tolerance"], "msg": "Input should be at most 6", "input": 9}]);
     end(422, json!({"detail": detail}), Blame::Request, "`safety_tolerance`: Input should be at most 6");
     end(400, json!({"detail": "Unsupported image"}), Blame::Request, "Unsupported image");
+    end(400, json!({"detail": "Account 7 has none"}), Blame::Request, "the upstream answered HTTP 400");
     end(400, json!({}), Blame::Request, "the upstream answered HTTP 400");
     // The provider.
     end(500, json!({"detail": "boom"}), Blame::Upstream, FAILED);

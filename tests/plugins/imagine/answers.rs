@@ -169,8 +169,10 @@ fn a_bad_argument_is_the_requests_and_names_no_provider() {
     ends(400, nested("invalid-argument", text), Blame::Request, shown);
     let plain = "the upstream refused the request";
     ends(400, flat("invalid-argument", "grok-imagine-image fails"), Blame::Request, plain);
-    ends(400, json!({}), Blame::Request, plain);
-    play(&sent(1).reply_whole(Reply::raw(400, "<html>")).expect_fail(Blame::Request, plain));
+    // Nothing says that these are about the request.
+    ends(400, json!({}), Blame::Upstream, plain);
+    ends(400, flat("some-other-code", text), Blame::Upstream, plain);
+    play(&sent(1).reply_whole(Reply::raw(400, "<html>")).expect_fail(Blame::Upstream, plain));
 }
 
 #[test]

@@ -37,6 +37,11 @@ fn answers_that_end_the_task() {
         (403, "AllocationQuota.FreeTierOnly"),
         (404, "ModelNotFound"),
         (402, "Odd"),
+        (429, "PostpaidBillOverdue"),
+        (429, "PrepaidBillOverdue"),
+        (429, "CommodityNotPurchased"),
+        (429, "BudgetLimitExceeded"),
+        (400, "Workspace.AccessDenied"),
     ] {
         end(status, refusal(code, "the account is in arrears"), Blame::Upstream, UNAVAILABLE);
     }

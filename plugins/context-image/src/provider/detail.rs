@@ -2,26 +2,41 @@
 //! `{error, message}`, or nothing that can be read.
 
 use gatehouse_sdk::Reply;
+use gatehouse_sdk::provider::{says_spent, shown};
 use serde_json::Value;
 
-/// The reason in words, in terms of the client's fields.
+/// The reason in words, for the operator.
 pub(super) fn words(reply: &Reply) -> String {
     let body: Value = reply.json().unwrap_or(Value::Null);
-    let message = match &body["detail"] {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(items) => {
-            let items: Vec<_> = items.iter().filter_map(item).collect();
-            (!items.is_empty()).then(|| items.join("; "))
-        }
-        _ => body["message"].as_str().or_else(|| body["error"].as_str()).map(str::to_owned),
-    };
-    message.unwrap_or_else(|| format!("the upstream answered HTTP {}", reply.status))
+    fields(&body).or_else(|| sentence(&body)).unwrap_or_else(|| answered(reply))
 }
 
-/// 422 is also the answer to a key of the wrong form, which is the operator's error.
-pub(super) fn is_about_the_key(reply: &Reply) -> bool {
+/// The reason in terms of the client's fields, or a sentence that is about nothing but the request.
+pub(super) fn for_client(reply: &Reply) -> String {
     let body: Value = reply.json().unwrap_or(Value::Null);
-    body["detail"].as_str().is_some_and(|text| text.to_ascii_lowercase().contains("api key"))
+    let words = fields(&body).or_else(|| sentence(&body));
+    words.and_then(|words| shown(&words, &[], &[])).unwrap_or_else(|| answered(reply))
+}
+
+/// Whether a refusal of the request, 422 among them, is one of the operator's key or credit.
+pub(super) fn is_about_the_account(reply: &Reply) -> bool {
+    let body: Value = reply.json().unwrap_or(Value::Null);
+    let is_it = |text: String| text.to_ascii_lowercase().contains("api key") || says_spent(&text);
+    fields(&body).is_none() && sentence(&body).is_some_and(is_it)
+}
+
+fn answered(reply: &Reply) -> String {
+    format!("the upstream answered HTTP {}", reply.status)
+}
+
+fn fields(body: &Value) -> Option<String> {
+    let items: Vec<_> = body["detail"].as_array()?.iter().filter_map(item).collect();
+    (!items.is_empty()).then(|| items.join("; "))
+}
+
+fn sentence(body: &Value) -> Option<String> {
+    let texts = ["detail", "message", "error"].map(|name| body[name].as_str());
+    texts.into_iter().flatten().next().map(str::to_owned)
 }
 
 /// `{"loc": ["body", "safety_tolerance"], "msg": "..."}`.
@@ -93,9 +108,18 @@ mod tests {
     }
 
     #[test]
-    fn only_a_text_about_the_key_is_about_the_key() {
-        assert!(is_about_the_key(&Reply::new(422, &json!({"detail": "Invalid API key format"}))));
-        assert!(!is_about_the_key(&Reply::new(422, &json!({"detail": "Invalid prompt"}))));
-        assert!(!is_about_the_key(&Reply::new(422, &json!({"detail": [{"msg": "api key"}]}))));
+    fn only_a_sentence_is_about_the_account() {
+        let is_it = |detail: Value| is_about_the_account(&Reply::new(422, &json!({"detail": detail})));
+        assert!(is_it(json!("Invalid API key format")));
+        assert!(is_it(json!("Insufficient credits")));
+        assert!(!is_it(json!("Invalid prompt")));
+        assert!(!is_it(json!([{"msg": "api key"}])));
+    }
+
+    #[test]
+    fn a_client_reads_of_its_request_only() {
+        let read = |detail: &str| for_client(&Reply::new(400, &json!({"detail": detail})));
+        assert_eq!(read("Unsupported image"), "Unsupported image");
+        assert_eq!(read("Account 77 may not"), "the upstream answered HTTP 400");
     }
 }

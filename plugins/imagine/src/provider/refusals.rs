@@ -4,6 +4,7 @@
 //! violates the provider's rules is a 400 or a 403 with the code of a missing permission. The text tells them apart.
 
 use gatehouse_sdk::job::Submitted;
+use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde_json::Value;
 
@@ -12,12 +13,12 @@ use super::POLICY;
 /// Words about content.
 const CONTENT: [&str; 3] = ["content-moderated", "content moderation", "usage guidelines"];
 /// Words about the operator's account, in a 400 or a 429.
-const ACCOUNT: [&str; 6] =
-    ["api key", "credits", "spending limit", "monthly limit", "monthly spending", "billing"];
+const ACCOUNT: [&str; 5] = ["api key", "credits", "monthly limit", "monthly spending", "billing"];
 /// Words that name the provider or the account: a text with one of them is not for clients.
-const INTERNAL: [&str; 6] = ["grok", "x.ai", "xai", "team", "http", "key"];
-/// Characters of the provider's text that a client reads.
-const MAX_SHOWN: usize = 200;
+const PRIVATE: [&str; 5] = ["grok", "x.ai", "xai", "team", "key"];
+/// Codes about the request. The words of others are not for clients.
+const REQUEST: [&str; 2] = ["invalid-argument", "client specified an invalid argument"];
+const REFUSED: &str = "the upstream refused the request";
 
 pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
@@ -30,11 +31,15 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
             Failure::moderation("the prompt or the generated image was stopped by moderation")
         }
         401..=403 => account(&fields),
-        400 | 429 if has(&ACCOUNT) => account(&fields),
+        400 | 429 if has(&ACCOUNT) || says_spent(&text) || is_account_code(&code) => account(&fields),
         429 => return Submitted::Busy,
-        400 => {
+        400 if REQUEST.contains(&code.to_lowercase().as_str()) => {
             log::warn("the provider refused parameters this family let through", &fields);
-            Failure::request(for_client(&text, &lower))
+            Failure::request(for_client(&text))
+        }
+        400 => {
+            log::error("the provider refused a request by a code that this family does not know", &fields);
+            Failure::upstream(REFUSED)
         }
         _ => {
             log::error("a call failed", &fields);
@@ -49,16 +54,8 @@ fn account(fields: &[(&str, &str)]) -> Failure {
 }
 
 /// The provider's sentence, where it is about the request and about nothing else.
-fn for_client(text: &str, lower: &str) -> String {
-    let is_plain = !text.is_empty()
-        && text.chars().count() <= MAX_SHOWN
-        && !text.contains(['<', '>'])
-        && !INTERNAL.iter().any(|word| lower.contains(word));
-    if is_plain {
-        format!("the upstream refused the request: {text}")
-    } else {
-        "the upstream refused the request".to_owned()
-    }
+fn for_client(text: &str) -> String {
+    shown(text, &[], &PRIVATE).map_or_else(|| REFUSED.to_owned(), |text| format!("{REFUSED}: {text}"))
 }
 
 /// Why a call was refused; both may be empty.
@@ -109,11 +106,9 @@ mod tests {
 
     #[test]
     fn a_text_that_names_the_provider_is_not_shown() {
-        let shown = |text: &str| for_client(text, &text.to_lowercase());
-        assert_eq!(shown("prompt is too long"), "the upstream refused the request: prompt is too long");
-        let plain = "the upstream refused the request";
-        for text in ["", "Model Grok-X fails", "see https://docs", "Team 1", "<html>", &"a".repeat(201)] {
-            assert_eq!(shown(text), plain, "{text}");
+        assert_eq!(for_client("prompt is too long"), "the upstream refused the request: prompt is too long");
+        for text in ["", "Model Grok-X fails", "https://docs", "Team 1", "<html>"] {
+            assert_eq!(for_client(text), REFUSED, "{text}");
         }
     }
 }

@@ -3,12 +3,8 @@
 use std::time::Duration;
 
 use gatehouse_sdk::job::Policy;
+use gatehouse_sdk::provider::shown;
 use gatehouse_sdk::{Failure, Reply, log};
-
-/// Characters of a text that are passed on.
-const MAX_TEXT: usize = 500;
-/// More digits in a row than this are an id of the provider.
-const MAX_DIGITS: usize = 9;
 
 /// Banned words in a prompt, however the provider calls them.
 const BANNED: [&str; 4] = ["banned prompt", "banned word", "\u{654f}\u{611f}\u{8bcd}", "sensitive word"];
@@ -121,16 +117,7 @@ pub(crate) fn words(text: &str) -> Option<String> {
     let is_english = text
         .chars()
         .all(|letter| letter.is_ascii() || "\u{2018}\u{2019}\u{201c}\u{201d}\u{2026}".contains(letter));
-    let kept: Vec<_> = text
-        .split_whitespace()
-        .filter(|word| {
-            let mut runs = word.split(|letter: char| !letter.is_ascii_digit());
-            !word.contains("://") && runs.all(|digits| digits.len() <= MAX_DIGITS)
-        })
-        .collect();
-    let text: String = kept.join(" ").chars().take(MAX_TEXT).collect();
-    let has_words = text.chars().any(|letter| letter.is_ascii_alphabetic());
-    (is_english && has_words && !text.contains('<')).then_some(text)
+    shown(text, &[], &[]).filter(|_| is_english)
 }
 
 #[cfg(test)]

@@ -1,9 +1,26 @@
 //! The provider's error codes. Messages for clients never name the operator's account, and speak of the client's fields.
 
 use gatehouse_sdk::Failure;
+use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
 
-/// Characters of the provider's explanation that a client reads.
-const SHOWN: usize = 300;
+/// Beginnings of codes about the operator's account, key or model.
+const ACCOUNT: [&str; 6] = [
+    "accessdenied",
+    "modelaccessdenied",
+    "workspaceaccessdenied",
+    "allocationquota",
+    "modelnotfound",
+    "appaccessdenied",
+];
+/// The provider's fields in the client's words.
+const FIELDS: [(&str, &str); 6] = [
+    ("input.img_url", "image_urls[0]"),
+    ("img_url", "image_urls[0]"),
+    ("input.media", "image_urls, image_with_roles or video_urls"),
+    ("first_clip", "video_urls[0]"),
+    ("parameters.", ""),
+    ("input.", ""),
+];
 
 /// What an error means.
 #[derive(Debug, PartialEq)]
@@ -25,18 +42,14 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
         code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
     let begins = |prefix: &str| plain.starts_with(prefix);
     let moderation = |what: &str| Meaning::Client(Failure::moderation(what));
-    if begins("throttling") || status == 429 {
+    let is_busy = begins("throttling") || status == 429;
+    if is_account_code(code) || is_busy && says_spent(message) {
+        return Meaning::Account;
+    }
+    if is_busy {
         return Meaning::Busy;
     }
-    let account = [
-        "invalidapikey",
-        "arrearage",
-        "accessdenied",
-        "modelaccessdenied",
-        "allocationquota",
-        "modelnotfound",
-    ];
-    if account.iter().any(|prefix| begins(prefix)) || matches!(status, 401..=403) {
+    if ACCOUNT.iter().any(|prefix| begins(prefix)) || matches!(status, 401..=403) {
         return Meaning::Account;
     }
     if begins("invalidparameterdatainspection") {
@@ -64,19 +77,11 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
 
 /// The provider's words in terms of the client's fields.
 fn explanation(code: &str, message: &str) -> String {
-    let shown = if message.trim().is_empty() { code } else { message };
-    let mut text: String = shown.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
-    for (theirs, ours) in [
-        ("input.img_url", "image_urls[0]"),
-        ("img_url", "image_urls[0]"),
-        ("input.media", "image_urls, image_with_roles or video_urls"),
-        ("first_clip", "video_urls[0]"),
-        ("parameters.", ""),
-        ("input.", ""),
-    ] {
-        text = text.replace(theirs, ours);
+    let text = if message.trim().is_empty() { code } else { message };
+    match shown(text, &FIELDS, &[]) {
+        Some(text) => format!("the upstream refused the request: {text}"),
+        None => "the upstream refused the request".to_owned(),
     }
-    format!("the upstream refused the request: {text}")
 }
 
 #[cfg(test)]
@@ -115,6 +120,12 @@ mod tests {
             (403, "AccessDenied.Unpurchased", ""),
             (400, "Model.AccessDenied", ""),
             (403, "AllocationQuota.FreeTierOnly", ""),
+            (429, "PostpaidBillOverdue", ""),
+            (429, "PrepaidBillOverdue", ""),
+            (429, "CommodityNotPurchased", ""),
+            (429, "BudgetLimitExceeded", ""),
+            (429, "Throttling.AllocationQuota", "Free tier only: the free quota is used up."),
+            (400, "Workspace.AccessDenied", ""),
             (404, "ModelNotFound", ""),
             (400, "InvalidParameter", "Model not exist."),
             (401, "", ""),
@@ -154,8 +165,8 @@ mod tests {
         );
         assert_eq!(explanation("InvalidURL", " "), "the upstream refused the request: InvalidURL");
         assert_eq!(
-            explanation("X", &"a".repeat(1000)).len(),
-            "the upstream refused the request: ".len() + SHOWN
+            explanation("InvalidParameter", "account 12 has none"),
+            "the upstream refused the request"
         );
     }
 }

@@ -2,14 +2,13 @@
 //! name the operator's account or the provider's models, and speak of the client's fields.
 
 use gatehouse_sdk::job::Policy;
+use gatehouse_sdk::provider::{says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::moderation;
 
-/// Characters of the provider's explanation that a client reads.
-const SHOWN: usize = 300;
 /// Fields of the provider, and the client's words for them.
 const FIELDS: &[(&str, &str)] = &[
     ("instances[0].lastFrame", "last_frame_image"),
@@ -28,8 +27,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("parameters.", ""),
 ];
 /// Words that a client does not read: the message is then about the operator's side.
-const PRIVATE: &[&str] =
-    &["project", "veo", "publisher", "google", "gs://", "http", "account", "api key", "billing"];
+const PRIVATE: &[&str] = &["project", "veo", "publisher", "google", "gs:"];
 
 /// What a client reads when the provider does not do it.
 pub(crate) const POLICY: Policy = Policy {
@@ -91,6 +89,7 @@ impl ErrorStatus {
     /// What an answer with this error means.
     pub(super) fn meaning(&self, status: u16) -> Meaning {
         match (status, self.name()) {
+            (429, _) if says_spent(&self.message) || self.is_over_for_the_day() => Meaning::Account,
             (429, _) => Meaning::Busy,
             (401..=404, _) => Meaning::Account,
             // The Gemini API says so of a key that it does not know.
@@ -122,16 +121,16 @@ impl ErrorStatus {
 
     /// The provider's words in terms of the client's fields, where they are for clients at all.
     fn explanation(&self) -> String {
-        let mut text = self.message.clone();
-        for (theirs, ours) in FIELDS {
-            text = text.replace(theirs, ours);
-        }
-        let text: String = text.chars().filter(|letter| !letter.is_control()).take(SHOWN).collect();
-        let lower = text.to_ascii_lowercase();
-        if text.trim().is_empty() || PRIVATE.iter().any(|word| lower.contains(word)) {
-            return "the upstream refused the request".to_owned();
-        }
-        format!("the upstream refused the request: {text}")
+        let refused = "the upstream refused the request";
+        shown(&self.message, FIELDS, PRIVATE)
+            .map_or_else(|| refused.to_owned(), |text| format!("{refused}: {text}"))
+    }
+
+    /// Whether a quota of the day is used up, which no task waits for.
+    fn is_over_for_the_day(&self) -> bool {
+        let violations = self.details.iter().filter_map(|detail| detail["violations"].as_array()).flatten();
+        let mut quotas = violations.filter_map(|violation| violation["quotaId"].as_str());
+        quotas.any(|quota| quota.contains("PerDay"))
     }
 
     fn has_reason(&self, reason: &str) -> bool {
@@ -184,6 +183,16 @@ mod tests {
             _ => None,
         };
         assert_eq!(of("RESOURCE_EXHAUSTED", "x").meaning(429), Meaning::Busy);
+        let spent = "Your prepayment credits are depleted.";
+        assert_eq!(of("RESOURCE_EXHAUSTED", spent).meaning(429), Meaning::Account);
+        for (quota, meaning) in [
+            ("GenerateRequestsPerDayPerProjectPerModel", Meaning::Account),
+            ("GenerateRequestsPerMinutePerProjectPerModel", Meaning::Busy),
+        ] {
+            let details = json!([{"violations": [{"quotaId": quota}]}]);
+            let error = error(json!({"error": {"status": "RESOURCE_EXHAUSTED", "details": details}}));
+            assert_eq!(error.meaning(429), meaning, "{quota}");
+        }
         for (status, name) in [
             (401, "UNAUTHENTICATED"),
             (402, ""),

@@ -1,0 +1,169 @@
+//! What a provider says of its operator, and which of its words a client may read.
+//!
+//! Providers put account numbers, names of projects and addresses of their consoles into error messages. A client reads a
+//! provider's words only where a code says that they are about the request, and only what [`shown`] leaves of them.
+
+/// Characters of a provider's text that a client reads.
+const MAX_SHOWN: usize = 400;
+/// More digits in a row than this are an id of the provider.
+const MAX_DIGITS: usize = 9;
+/// Parts of codes that are about the operator's account or its money, in lower case without marks.
+const ACCOUNT_CODES: [&str; 19] = [
+    "arrear",
+    "overdue",
+    "billing",
+    "unpaid",
+    "notpurchased",
+    "unpurchased",
+    "budget",
+    "balance",
+    "insufficientfund",
+    "insufficientcredit",
+    "insufficientquota",
+    "subscription",
+    "apikey",
+    "accountdisabled",
+    "accountblocked",
+    "freetier",
+    "setlimit",
+    "spendlimit",
+    "spendinglimit",
+];
+/// Words about money in a message whose code does not tell a spent account from a busy one.
+const SPENT: [&str; 16] = [
+    "free trial",
+    "free-trial",
+    "free quota",
+    "free tier only",
+    "trial quota",
+    "overdue",
+    "arrear",
+    "insufficient balance",
+    "insufficient credit",
+    "insufficient fund",
+    "used all available credits",
+    "credits are depleted",
+    "spending limit",
+    "spend limit",
+    "spending cap",
+    "out of credits",
+];
+/// A text with one of them is about the operator's side.
+const PRIVATE: [&str; 13] = [
+    "account",
+    "api key",
+    "api-key",
+    "apikey",
+    "billing",
+    "quota",
+    "credit",
+    "balance",
+    "subscription",
+    "overdue",
+    "console",
+    "organization",
+    "workspace",
+];
+
+/// Whether an error code is about the operator's account or its money, whatever its status is. The same code comes in several
+/// spellings: dots, dashes, underscores and case do not count.
+///
+/// ```
+/// use gatehouse_sdk::provider::is_account_code;
+///
+/// assert!(is_account_code("PostpaidBillOverdue"));
+/// assert!(is_account_code("insufficient_balance"));
+/// assert!(!is_account_code("RateLimitExceeded"));
+/// ```
+#[must_use]
+pub fn is_account_code(code: &str) -> bool {
+    let plain: String =
+        code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+    ACCOUNT_CODES.iter().any(|part| plain.contains(part))
+}
+
+/// Whether a message says that money or a trial is used up. Only for answers that are an account's or a rate limit's anyway:
+/// a message about a request may quote the client.
+#[must_use]
+pub fn says_spent(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    SPENT.iter().any(|words| lower.contains(words))
+}
+
+/// A provider's words about a request as a client may read them: `names` of the provider become those of the client,
+/// addresses and long numbers are left out. `None` where nothing is left, where the text is a page, or where it is about the
+/// operator's side, which `private` adds words to.
+#[must_use]
+pub fn shown(text: &str, names: &[(&str, &str)], private: &[&str]) -> Option<String> {
+    let mut text = text.to_owned();
+    for (theirs, ours) in names {
+        text = text.replace(theirs, ours);
+    }
+    let lower = text.to_lowercase();
+    if text.contains('<') || PRIVATE.iter().chain(private).any(|word| lower.contains(word)) {
+        return None;
+    }
+    let is_kept = |word: &&str| {
+        let mut runs = word.split(|letter: char| !letter.is_ascii_digit());
+        !word.contains("://") && runs.all(|digits| digits.len() <= MAX_DIGITS)
+    };
+    let kept: Vec<&str> = text.split_whitespace().filter(is_kept).collect();
+    let shown: String =
+        kept.join(" ").chars().filter(|letter| !letter.is_control()).take(MAX_SHOWN).collect();
+    shown.contains(char::is_alphabetic).then_some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of them held a task and its money until the deadline, or told a client about the operator's account.
+    #[test]
+    fn codes_of_accounts_are_known_in_every_spelling() {
+        for code in [
+            "Arrearage",
+            "AccountOverdueError",
+            "PostpaidBillOverdue",
+            "PrepaidBillOverdue",
+            "CommodityNotPurchased",
+            "AccessDenied.Unpurchased",
+            "BudgetLimitExceeded",
+            "budget_limit_exceeded",
+            "SetLimitExceeded",
+            "InvalidSubscription",
+            "SubscriptionRequired",
+            "insufficient_balance",
+            "insufficient_quota",
+            "billing_hard_limit_reached",
+            "InvalidApiKey",
+        ] {
+            assert!(is_account_code(code), "{code}");
+        }
+        for code in ["", "QuotaExceeded", "RateLimitExceeded", "ServerOverloaded", "InvalidParameter", "1113"]
+        {
+            assert!(!is_account_code(code), "{code}");
+        }
+        assert!(says_spent("Your free trial quota for model x is exhausted"));
+        assert!(!says_spent("You exceeded your current quota of requests per minute"));
+    }
+
+    /// Without it a client would read account numbers and consoles.
+    #[test]
+    fn a_client_reads_nothing_of_the_operators_side() {
+        let names = [("parameters.", ""), ("big-1", "clip-2.0")];
+        for (text, expected) in [
+            ("the model big-1 has no 4k", Some("the model clip-2.0 has no 4k")),
+            ("parameters.seed is\n too large", Some("seed is too large")),
+            ("see https://console.example/x for 1118138338562560102 things", None),
+            ("see https://docs.example/x for 1118138338562560102 things", Some("see for things")),
+            ("Your account 2100000001 has no plan", None),
+            ("Project 12 has none", None),
+            ("<html>Bad Gateway", None),
+            ("  ", None),
+            ("...", None),
+        ] {
+            assert_eq!(shown(text, &names, &["project"]).as_deref(), expected, "{text}");
+        }
+        assert_eq!(shown(&"x".repeat(1000), &[], &[]).map(|text| text.len()), Some(MAX_SHOWN));
+    }
+}
