@@ -40,6 +40,8 @@ pub const WAIT_SECONDS: &str = "gatehouse_upstream_wait_seconds";
 pub const RECLAIMED: &str = "gatehouse_upstream_reclaimed_permits_total";
 /// 1 while a provider account's breaker is open, by `provider` and `account`.
 pub const BREAKER_OPEN: &str = "gatehouse_upstream_breaker_open";
+/// 1 while a provider has answered an account with "too many requests" alone for minutes, by `provider` and `account`.
+pub const RATE_LIMITED: &str = "gatehouse_upstream_account_rate_limited";
 /// A provider refused an account's credentials or credit, or its token was not renewed, by `provider` and `account`.
 pub const ACCOUNT_ERRORS: &str = "gatehouse_upstream_account_errors_total";
 /// Plugin calls by `family`, `function` and `outcome`.

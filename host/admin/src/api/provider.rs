@@ -57,6 +57,8 @@ pub struct ProviderAccountView {
     pub open_until: Option<UnixMs>,
     /// Until when it is not used, because the provider asked for a pause.
     pub paused_until: Option<UnixMs>,
+    /// Since when every answer was "too many requests".
+    pub rate_limited_since: Option<UnixMs>,
     /// Until when it is passed over, because its credentials or its credit were refused.
     pub refused_until: Option<UnixMs>,
     /// Newest first; without secrets, and without text of bodies.

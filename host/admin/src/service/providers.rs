@@ -141,6 +141,7 @@ fn account_view(provider: &str, account: AccountOverview) -> ProviderAccountView
         breaker,
         open_until,
         paused_until: account.paused_until,
+        rate_limited_since: account.rate_limited_since,
         refused_until: account.refused_until,
         last_errors: last_errors.map(|AccountError { at, text }| AccountErrorView { at, text }).collect(),
     }
@@ -180,6 +181,7 @@ mod tests {
             rate: None,
             breaker: BreakerState::Closed,
             paused_until: None,
+            rate_limited_since: None,
             refused_until: None,
             drained: false,
             last_errors: vec![],

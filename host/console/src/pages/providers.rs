@@ -140,7 +140,10 @@ fn health(account: &ProviderAccountView, now: UnixMs) -> Markup {
         (chip(tone, account.health.as_str()))
         @match (account.health, account.refused_until, account.paused_until) {
             (AccountHealth::Refused, Some(until), _) => { " credentials or credit; tried again " (moment(until, now)) }
-            (AccountHealth::Paused, _, Some(until)) => { " by the provider; goes on " (moment(until, now)) }
+            (AccountHealth::Paused, _, Some(until)) => {
+                " by the provider; goes on " (moment(until, now))
+                @if let Some(since) = account.rate_limited_since { ", too many requests since " (moment(since, now)) }
+            }
             (AccountHealth::Drained, ..) => { " gets no new work" }
             _ => {}
         }

@@ -15,6 +15,8 @@ use crate::pool::token_bucket::TokenBucket;
 
 /// How soon to look again while the trial call of another task is under way.
 const TRIAL: Duration = Duration::from_secs(1);
+/// A rate limit is over by then; what goes on is a plan that is used up, in words that nobody knows.
+const LIMITED_TOO_LONG: Duration = Duration::from_secs(300);
 
 /// One set of credentials and its limits, as configured.
 #[derive(Debug)]
@@ -40,11 +42,30 @@ pub(crate) struct AccountState {
     pub(crate) breaker: Breaker,
     pub(crate) paused_until: UnixMs,
     pub(crate) pauses: u32,
+    /// Since when it answers with "too many requests" alone.
+    pub(crate) limited: Option<Limited>,
     pub(crate) refused_until: UnixMs,
     /// Whether an operator keeps new work away.
     pub(crate) drained: bool,
     pub(crate) last_errors: LastErrors,
     token_bucket: Option<TokenBucket>,
+}
+
+/// "Too many requests" without another answer between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limited {
+    pub(crate) since: UnixMs,
+    /// Whether the operator has been told.
+    pub(crate) told: bool,
+}
+
+impl Limited {
+    /// What a further such answer makes of it; the second value says that the operator is to be told now.
+    pub(crate) fn again(known: Option<Self>, now: UnixMs) -> (Self, bool) {
+        let known = known.unwrap_or(Self { since: now, told: false });
+        let tell = !known.told && now.since(known.since) >= LIMITED_TOO_LONG;
+        (Self { told: known.told || tell, ..known }, tell)
+    }
 }
 
 /// What an answer, or its lack, says about the account.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, CustomerId, KeyId, Seed, UnixMs, metric};
 
 use crate::pool::abandoned::Abandoned;
-use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal};
+use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited};
 use crate::pool::breaker::{Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
@@ -257,6 +257,9 @@ impl Pool {
             HealthSignal::Healthy => {
                 state.breaker.succeeded();
                 state.pauses = 0;
+                if state.limited.take().is_some_and(|limited| limited.told) {
+                    self.publish_limited(account, false);
+                }
             }
             HealthSignal::RateLimited(asked) => {
                 state.breaker.succeeded();
@@ -265,6 +268,11 @@ impl Pool {
                 let pause = asked.map_or(own, |asked| asked.clamp(*PAUSE.start(), *PAUSE.end()));
                 state.pauses = state.pauses.saturating_add(1);
                 state.paused_until = state.paused_until.max(now.plus(pause));
+                let (limited, tell) = Limited::again(state.limited, now);
+                state.limited = Some(limited);
+                if tell {
+                    self.publish_limited(account, true);
+                }
             }
             HealthSignal::AccountRefused => {
                 state.breaker.succeeded();
@@ -281,6 +289,20 @@ impl Pool {
         let open = f64::from(u8::from(breaker.is_open()));
         metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.name.clone(), "account" => account.name.clone())
             .set(open);
+    }
+
+    /// Work waits for it meanwhile, so the operator is told by name, once.
+    fn publish_limited(&self, account: &Account, is_limited: bool) {
+        let (provider, account) = (&self.provider.name, &account.name);
+        if is_limited {
+            tracing::error!(
+                provider,
+                account,
+                "the provider has answered this account with \"too many requests\" alone for 5 minutes: its plan or credit may be used up"
+            );
+        }
+        metrics::gauge!(metric::RATE_LIMITED, "provider" => provider.clone(), "account" => account.clone())
+            .set(f64::from(u8::from(is_limited)));
     }
 
     /// The name of the account with that affinity.

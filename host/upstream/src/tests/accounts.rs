@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::account::{HealthSignal, Limited, NoPermit};
 
 /// Accounts as `name: settings` lines under one provider.
 fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
@@ -212,4 +212,28 @@ fn an_open_breaker_sends_calls_to_the_spare() {
         upstream.acquire_account("p", &acme(), None).unwrap().1.report(HealthSignal::Failing);
     }
     assert_eq!(name(&upstream).unwrap(), "b");
+}
+
+/// Without it work waits for an account whose plan is used up, and nobody hears of it.
+#[test]
+fn too_many_requests_for_minutes_are_told_once() {
+    let clock = TestClock::skipping_pauses_at(0);
+    let upstream = pool(&clock, &[("a", "")]);
+    let report = |signal| {
+        clock.advance_ms(60_000);
+        upstream.acquire_call("p", "a").unwrap().report(signal);
+        upstream.overview("p").unwrap().accounts[0].rate_limited_since
+    };
+    let limited = HealthSignal::RateLimited(None);
+    assert_eq!(report(limited), Some(UnixMs(60_000)));
+    assert_eq!(report(limited), Some(UnixMs(60_000)));
+    assert_eq!(report(HealthSignal::Healthy), None);
+    assert_eq!(report(limited), Some(UnixMs(240_000)));
+    let mut known = None;
+    let told = [0, 299, 301, 600].map(|seconds| {
+        let (next, tell) = Limited::again(known, UnixMs(seconds * 1000));
+        known = Some(next);
+        tell
+    });
+    assert_eq!(told, [false, false, true, false], "once, after five minutes");
 }

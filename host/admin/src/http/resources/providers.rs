@@ -95,6 +95,8 @@ struct ProviderAccount {
     open_until: Option<Moment>,
     /// Until when it is not used, because the provider asked for a pause.
     paused_until: Option<Moment>,
+    /// Since when every answer was "too many requests".
+    rate_limited_since: Option<Moment>,
     /// Until when it is passed over, because its credentials or its credit were refused.
     refused_until: Option<Moment>,
     /// At most five, newest first; without secrets, and without text of bodies.
@@ -142,6 +144,7 @@ impl From<ProviderAccountView> for ProviderAccount {
             breaker: view.breaker.as_str(),
             open_until: view.open_until.map(Moment),
             paused_until: view.paused_until.map(Moment),
+            rate_limited_since: view.rate_limited_since.map(Moment),
             refused_until: view.refused_until.map(Moment),
             last_errors: view.last_errors.into_iter().map(error).collect(),
         }

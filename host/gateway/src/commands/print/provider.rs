@@ -53,7 +53,11 @@ fn health(account: &ProviderAccountView) -> String {
         gatehouse_admin::AccountHealth::Refused => account.refused_until,
         _ => None,
     };
-    until.map_or_else(|| word.to_owned(), |until| format!("{word} until {}", rfc3339(until)))
+    let health = until.map_or_else(|| word.to_owned(), |until| format!("{word} until {}", rfc3339(until)));
+    match account.rate_limited_since {
+        Some(since) => format!("{health}, too many requests since {}", rfc3339(since)),
+        None => health,
+    }
 }
 
 fn breaker(account: &ProviderAccountView) -> String {
@@ -86,6 +90,7 @@ mod tests {
             breaker: BreakerView::Open,
             open_until: Some(UnixMs(60_000)),
             paused_until: Some(UnixMs(30_000)),
+            rate_limited_since: None,
             refused_until: None,
             last_errors: vec![AccountErrorView { at: UnixMs(0), text: "429: too many requests".to_owned() }],
         };

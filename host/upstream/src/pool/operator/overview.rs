@@ -48,6 +48,8 @@ pub struct AccountOverview {
     pub breaker: BreakerState,
     /// Until when it is not used, because the provider asked for a pause.
     pub paused_until: Option<UnixMs>,
+    /// Since when every answer was "too many requests".
+    pub rate_limited_since: Option<UnixMs>,
     /// Until when it is passed over, because its credentials or its credit were refused.
     pub refused_until: Option<UnixMs>,
     /// Whether it gets no new work.
@@ -92,6 +94,7 @@ impl Pool {
                     Admission::Trial | Admission::WhileTrial => BreakerState::HalfOpen,
                 },
                 paused_until: still(known.paused_until),
+                rate_limited_since: known.limited.map(|limited| limited.since),
                 refused_until: still(known.refused_until),
                 drained: known.drained,
                 last_errors: known.last_errors.all(),
