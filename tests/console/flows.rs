@@ -138,3 +138,22 @@ fn the_keyboard_reaches_pages_and_rows() {
         scene.tab.close().await;
     });
 }
+
+/// An untouched "Run" would spend the money of whoever has the first key.
+#[test]
+fn the_playground_spends_nobodys_money_unasked() {
+    run(async {
+        let scene = start().await;
+        let tab = &scene.tab;
+        let key = scene.gateway.open_account("acme", "100").await;
+        tab.goto("/playground/context-image").await;
+        assert_eq!(tab.run("return document.getElementById('key').value").await, "");
+        tab.click("[data-runs]").await;
+        tab.see("Choose the key that it is sent as").await;
+        tab.goto(&format!("/playground/context-image?key={}", key.id())).await;
+        let button = tab.run("return document.querySelector('[data-runs]').textContent").await;
+        assert!(button.as_str().is_some_and(|text| text.starts_with("Run for ")), "{button}");
+        tab.expect_no_problems().await;
+        scene.tab.close().await;
+    });
+}

@@ -45,6 +45,19 @@ fn a_task_is_followed_to_its_picture() {
         let spent = tab.run(sums).await;
         assert!(spent.as_i64().expect("a sum") > 0);
         assert_eq!(spent, scene.gateway.account("acme").await["spent"]);
+        // Under the right half of a bar stands that bar, not the next one.
+        let hour_under = "const chart = document.querySelector('#chart .u-over');
+            const bar = [...document.querySelectorAll('table[data-chart] tbody tr')].length;
+            const box = chart.getBoundingClientRect();
+            const at = (row) => ({ clientX: box.left + (row + 0.75) * box.width / bar, clientY: box.top + 20, bubbles: true });
+            chart.dispatchEvent(new MouseEvent('mouseenter', at(bar - 3)));
+            chart.dispatchEvent(new MouseEvent('mousemove', at(bar - 3)));
+            return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+              done(document.querySelector('#chart .u-legend .u-value').textContent))));";
+        let shown = tab.run(hour_under).await;
+        let row = "const rows = document.querySelectorAll('table[data-chart] tbody tr');
+            return rows[rows.length - 3].cells[0].textContent.slice(11, 16);";
+        assert_eq!(shown, tab.run(row).await);
         tab.expect_no_problems().await;
         scene.tab.close().await;
     });

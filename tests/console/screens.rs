@@ -45,7 +45,7 @@ fn every_page_is_accessible_and_fits() {
         scene.tab.press("Dry run").await;
         scene.tab.see("Nothing was made.").await;
         check(&scene.tab, "playground-price", &axe, &mut wrong).await;
-        scene.tab.press("Run").await;
+        scene.tab.click("[data-runs]").await;
         scene.tab.see("completed").await;
         check(&scene.tab, "playground-result", &axe, &mut wrong).await;
         scene.tab.goto("/system").await;

@@ -32,6 +32,9 @@ function draw(target) {
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
   const day = step >= 86400;
   const stamp = (at) => new Date(at * 1000).toISOString().slice(...(day ? [0, 10] : [11, 16]));
+  // A step begins at its time and lasts until the next one, so what is under the pointer is the last one that has begun.
+  const begun = (_, __, closest, at) =>
+    Math.min(times[closest] > at ? Math.max(closest - 1, 0) : closest, times.length - 2);
   const order = names.map((_, at) => names.length - 1 - at);
   target.replaceChildren();
   return new uPlot(
@@ -40,6 +43,7 @@ function draw(target) {
       height: 240,
       tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
       legend: { live: true },
+      cursor: { dataIdx: begun },
       scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
       axes: [
         { ...axis, values: (_, all) => all.map(stamp) },

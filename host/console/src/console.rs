@@ -12,6 +12,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
+use crate::once::{self, Once};
 use crate::pages::{
     audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, statements,
     system, tasks, usage, webhooks,
@@ -29,7 +30,7 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        Self(Arc::new(PageContext { service, sessions, facts, runs: Runs::default() }))
+        Self(Arc::new(PageContext { service, sessions, facts, runs: Runs::default(), once: Once::default() }))
     }
 }
 
@@ -81,14 +82,32 @@ impl PageContext {
             return asset
                 .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
         };
-        let request = PageRequest::new(request, id, self.service.clock.now());
+        let mut request = PageRequest::new(request, id, self.service.clock.now());
+        request.number = self.once.number();
         let actor = request.actor();
-        actor.during(self.page(row.page, request)).await.unwrap_or_else(|error| {
+        actor.during(self.page_once(row.page, request, &path)).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {
                 tracing::error!(path, error = error.message, "a page of the console failed");
             }
             failed(&error)
         })
+    }
+
+    /// The answer, unless it is that to a form that was sent before.
+    async fn page_once(
+        self: &Arc<Self>,
+        page: Page,
+        request: PageRequest,
+        path: &str,
+    ) -> Result<Response<ResponseBody>, PageError> {
+        let session = request.session.as_ref().map_or(0, |session| session.number);
+        let sent = self.once.take(session, request.form().text(once::FIELD), path)?;
+        let answer = self.page(page, request).await;
+        let is_done = answer.as_ref().is_ok_and(|answer| answer.status().as_u16() < 400);
+        if let Some(sent) = sent.filter(|_| !is_done) {
+            self.once.forget(&sent);
+        }
+        answer
     }
 
     async fn page(

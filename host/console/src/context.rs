@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use gatehouse_admin::{AdminService, Revealed, Sessions};
+use gatehouse_model::{ApiKey, KeyId};
 
+use crate::once::Once;
 use crate::runs::Runs;
 
 /// What the pages say of the gateway they belong to.
@@ -24,6 +26,13 @@ pub struct SandboxSecrets {
     pub bare: Revealed,
 }
 
+impl SandboxSecrets {
+    /// The id of the key whose answers come as SDKs expect.
+    pub(crate) fn id(&self) -> Option<KeyId> {
+        ApiKey::parse(&self.bare.0).ok().map(|key| key.id())
+    }
+}
+
 /// What pages are made from.
 pub(crate) struct PageContext {
     pub(crate) service: Arc<AdminService>,
@@ -31,4 +40,5 @@ pub(crate) struct PageContext {
     pub(crate) facts: Facts,
     /// Requests of the playground.
     pub(crate) runs: Runs,
+    pub(crate) once: Once,
 }

@@ -11,6 +11,7 @@ mod error;
 mod form;
 mod format;
 mod multipart;
+mod once;
 mod pages;
 mod parts;
 mod request;

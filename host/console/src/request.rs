@@ -59,6 +59,8 @@ pub(crate) struct PageRequest {
     pub(crate) body: Bytes,
     /// The part of the path that names what the page is about.
     pub(crate) id: String,
+    /// For forms that are sent once.
+    pub(crate) number: u64,
     pub(crate) theme: Theme,
     /// Missing only on pages that everybody may read.
     pub(crate) session: Option<SessionView>,
@@ -77,6 +79,7 @@ impl PageRequest {
             headers: parts.headers,
             body,
             id,
+            number: 0,
             session,
             address,
             now,

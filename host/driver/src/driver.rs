@@ -111,6 +111,12 @@ impl Driver {
         self.state.upstream.check_post_url(url, over_http).map_err(|error| error.to_string())
     }
 
+    /// The disk, "store" or "media", for whose sake new tasks are refused.
+    #[must_use]
+    pub fn full_disk(&self) -> Option<&'static str> {
+        self.state.full_disk()
+    }
+
     /// The providers, for a change of the configuration.
     #[must_use]
     pub fn upstream(&self) -> &Upstream {

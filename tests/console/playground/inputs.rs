@@ -27,7 +27,7 @@ async fn behind(gateway: &Gateway, link: &str) -> (String, Vec<u8>) {
 /// Makes a result in a family's form, and opens the page of what takes it.
 async fn use_result(tab: &Tab, family: &str) {
     tab.goto(&format!("/playground/{family}")).await;
-    tab.press("Run").await;
+    tab.click("[data-runs]").await;
     tab.see("completed").await;
     tab.press("Use as input").await;
     tab.see("goes into the form").await;
@@ -43,7 +43,7 @@ fn a_result_and_a_file_are_inputs() {
         let link = value_of(&tab, PICTURE).await;
         let (kind, bytes) = behind(&gateway, &link).await;
         assert!(kind.starts_with("image/") && !bytes.is_empty(), "{kind}");
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("completed").await;
         tab.find("img.result").await;
 
@@ -57,7 +57,7 @@ fn a_result_and_a_file_are_inputs() {
             tab.see("Nothing was made.").await;
             let link = value_of(&tab, PICTURE).await;
             assert_eq!(behind(&gateway, &link).await, (kind.clone(), bytes.clone()), "{family}");
-            tab.press("Run").await;
+            tab.click("[data-runs]").await;
             tab.see("completed").await;
             tab.find("img.result").await;
             assert_eq!(value_of(&tab, PICTURE).await, link, "it stays in the form of the run");
@@ -68,7 +68,7 @@ fn a_result_and_a_file_are_inputs() {
         std::fs::write(&page, "<!doctype html><script>alert(1)</script>").expect("a file");
         tab.goto("/playground/imagine").await;
         tab.choose("input[name='/image_urls/0|file']", &page).await;
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("This request cannot be sent").await;
         tab.see("expected a picture, a film or a sound").await;
         assert_eq!(value_of(&tab, PICTURE).await, "");
@@ -135,7 +135,7 @@ fn objects_in_a_list_take_results_and_files() {
         let last = value_of(&tab, &of_row(1, "url")).await;
         assert_eq!(behind(&gateway, &last).await, (kind, bytes));
         choose_role(&tab, 1, "last_frame").await;
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("completed").await;
         tab.find("video.result").await;
         let rows =

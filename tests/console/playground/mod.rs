@@ -47,7 +47,7 @@ fn a_request_is_sent_in_each_family() {
             tab.goto(&format!("/playground/{family}")).await;
             tab.press("Dry run").await;
             tab.see("Nothing was made.").await;
-            tab.press("Run").await;
+            tab.click("[data-runs]").await;
             tab.see("answered").await;
             let text = tab.find("p.answer").await;
             drop(text);
@@ -57,7 +57,7 @@ fn a_request_is_sent_in_each_family() {
             tab.goto(&format!("/playground/{family}")).await;
             tab.press("Dry run").await;
             tab.see("Nothing was made.").await;
-            tab.press("Run").await;
+            tab.click("[data-runs]").await;
             tab.see("completed").await;
             tab.find("img.result, video.result").await;
         }
@@ -87,7 +87,7 @@ fn a_keys_rules_hold_but_for_its_networks() {
         tab.goto(&page).await;
         tab.see("Its list of networks does not apply here.").await;
         tab.fill("#f-prompt", "a kite").await;
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("completed").await;
         tab.find("img.result").await;
 
@@ -99,7 +99,7 @@ fn a_keys_rules_hold_but_for_its_networks() {
         tab.find("#f-prompt-problem").await;
         // And what the key may not do is refused as everywhere.
         tab.goto(&format!("/playground/imagine?key={}", key.id())).await;
-        tab.press("Run").await;
+        tab.click("[data-runs]").await;
         tab.see("failed").await;
         tab.see("HTTP 403").await;
         tab.press("curl").await;

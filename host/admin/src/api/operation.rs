@@ -143,6 +143,16 @@ pub enum Operation {
         /// What becomes of the call, and why.
         ruling: TaskRuling,
     },
+    /// Ends a task early; by a running gateway.
+    TaskCancel {
+        /// The task.
+        task: TaskId,
+        /// For the audit record.
+        reason: String,
+        /// Also while its provider works on it.
+        #[serde(default)]
+        give_up: bool,
+    },
     /// Shows what a task did, with its exchanges with providers; leaves a line in the audit record.
     TaskSteps {
         /// The task.
@@ -283,6 +293,7 @@ impl Operation {
                 | Self::KeyRotate { .. }
                 | Self::KeyRevoke { .. }
                 | Self::TaskReconcile { .. }
+                | Self::TaskCancel { .. }
                 | Self::PluginInstall { .. }
                 | Self::PluginActivate { .. }
                 | Self::PluginRollback { .. }

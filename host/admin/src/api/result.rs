@@ -106,6 +106,11 @@ pub enum OperationResult {
         /// What was ruled.
         ruling: RulingWord,
     },
+    /// A task that an operator ended.
+    TaskEnded {
+        /// The task as it is now.
+        task: TaskSummary,
+    },
     /// What a task did, oldest first.
     Steps {
         /// What led to each of its commits.

@@ -13,6 +13,7 @@ use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
+use crate::api::task::TaskSummary;
 use crate::http::access::caller::Role;
 use crate::service::actor::Actor;
 use crate::service::audited::{line_of, line_of_change, status_of};
@@ -151,6 +152,10 @@ impl AdminService {
                 self.list_tasks(ambiguous, (status, customer), limit).await
             }
             Operation::TaskReconcile { task, ruling } => self.reconcile(task, &ruling).await,
+            Operation::TaskCancel { task, reason, give_up } => {
+                let ended = self.cancel_task(task, &reason, give_up).await?;
+                Ok(OperationResult::TaskEnded { task: TaskSummary::from(&ended) })
+            }
             Operation::TaskSteps { task } => self.read_steps(task).await,
             Operation::ProviderList => self.list_providers(),
             Operation::ProviderDrain { provider, account } => {

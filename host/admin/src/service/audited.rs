@@ -24,6 +24,7 @@ pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
         O::Webhook { request } => return webhook_line(request),
         O::ConsoleLink { role } => ("createLoginLink", format!("console/{role}")),
         O::TaskReconcile { task, .. } => ("reconcileTask", format!("tasks/{task}")),
+        O::TaskCancel { task, .. } => ("cancelTask", format!("tasks/{task}")),
         O::TaskSteps { task } => ("listTaskSteps", format!("tasks/{task}/steps")),
         O::Reload => ("reloadConfig", "config".to_owned()),
         O::ProviderDrain { provider, account } => ("drainAccount", account_object(provider, account)),

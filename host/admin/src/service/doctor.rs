@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gatehouse_store::{AuditQuery, RowPage};
 use gatehouse_tasks::{AuditRecord, Report};
 
-use super::admin_service::{AdminService, on_blocking_thread, store_failed};
+use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
 use crate::api::result::{AuditNote, Examination, OperationResult};
 
@@ -15,6 +15,15 @@ const MAX_LINES: usize = 1_000;
 const MAX_PAGES: usize = 50;
 
 impl AdminService {
+    /// The disk, "store" or "media", for whose sake new tasks are refused; `None` without a running gateway.
+    #[must_use]
+    pub fn full_disk(&self) -> Option<&'static str> {
+        match &self.backend {
+            Backend::Running { driver, .. } => driver.full_disk(),
+            Backend::Offline(_) => None,
+        }
+    }
+
     pub(super) async fn examine(&self) -> Result<OperationResult, OperationError> {
         self.examination().await.map(OperationResult::Examined)
     }

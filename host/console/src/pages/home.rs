@@ -1,7 +1,7 @@
 //! Home: lines to paste, and what needs a person.
 
-use gatehouse_admin::{Operation, OperationResult, PluginState, ResponseBody};
-use gatehouse_model::UnixMs;
+use gatehouse_admin::{AccountHealth, Operation, OperationResult, PluginState, ProviderView, ResponseBody};
+use gatehouse_model::{TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use crate::request::PageRequest;
 const MOST: usize = 10;
 /// Lines of the audit record among which decisions are looked for; most lines are about what operators did.
 const AUDIT_LINES: u32 = 200;
+/// How a person's own ruling begins: of its task nothing is left to look at.
+const RULED: &str = "ruled by an operator";
 /// Decisions of the last day are worth a look.
 const RECENT: Duration = Duration::from_secs(86_400);
 
@@ -72,7 +74,10 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
 }
 
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
-    let mut notices: Vec<Notice> = of_ambiguous(pages).into_iter().collect();
+    // What is wrong now and strikes every client comes first.
+    let mut notices: Vec<Notice> = of_disks(pages).into_iter().collect();
+    notices.extend(of_providers(pages).await?);
+    notices.extend(of_ambiguous(pages));
     notices.extend(of_plugins(pages).await?);
     let (webhooks, other_webhooks) = of_webhooks(pages).await?;
     notices.extend(webhooks);
@@ -104,6 +109,44 @@ async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> 
             }
         }
     })
+}
+
+/// A disk without room.
+fn of_disks(pages: &PageContext) -> Option<Notice> {
+    let disk = pages.service.full_disk()?;
+    let text = format!("the disk of the {disk} is nearly full; new tasks are refused");
+    Some(Notice { tone: Tone::Error, word: "disk full", text, link: "/system".to_owned(), at: None })
+}
+
+/// Providers of which no account takes work: each is refused, failing or kept away.
+async fn of_providers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
+    let providers = super::providers::all(pages).await?;
+    let without = providers.iter().filter_map(|provider| {
+        let reason = no_account_works(provider)?;
+        let text = format!("{}: {reason}", provider.name);
+        let link = format!("/providers#{}", provider.name);
+        Some(Notice { tone: Tone::Error, word: "provider", text, link, at: None })
+    });
+    Ok(without.collect())
+}
+
+/// Why a provider with accounts cannot be used.
+fn no_account_works(provider: &ProviderView) -> Option<&'static str> {
+    let all = |health: &[AccountHealth]| {
+        !provider.accounts.is_empty()
+            && provider.accounts.iter().all(|account| health.contains(&account.health))
+    };
+    if all(&[AccountHealth::Refused]) {
+        Some("the credentials or credit of every account are refused")
+    } else if all(&[AccountHealth::Failing]) {
+        Some("every account fails")
+    } else if all(&[AccountHealth::Drained]) {
+        Some("every account is drained")
+    } else if all(&[AccountHealth::Refused, AccountHealth::Failing, AccountHealth::Drained]) {
+        Some("no account can be used")
+    } else {
+        None
+    }
 }
 
 /// Tasks that wait for a ruling.
@@ -195,7 +238,10 @@ async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageE
     let OperationResult::Audit { notes, .. } = pages.service.perform(read).await? else {
         return Err(PageError::unexpected());
     };
-    let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && note.task.is_some());
+    let ruled: Vec<_> =
+        notes.iter().filter(|note| note.text.starts_with(RULED)).filter_map(|note| note.task).collect();
+    let is_open = |task: Option<TaskId>| task.is_some_and(|task| !ruled.contains(&task));
+    let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && is_open(note.task));
     let notice = |note: gatehouse_admin::AuditNote| Notice {
         tone: Tone::Info,
         word: "decided",

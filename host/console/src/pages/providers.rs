@@ -23,13 +23,7 @@ pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let providers = match pages.service.perform(Operation::ProviderList).await {
-        Ok(OperationResult::Providers { providers }) => providers,
-        Ok(_) => return Err(PageError::unexpected()),
-        // There is no gateway beside these pages, so there is nothing to show.
-        Err(OperationError::Refused(_)) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let providers = all(pages).await?;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/providers", "Providers");
     Ok(shell.page(
         StatusCode::OK,
@@ -42,6 +36,16 @@ pub(crate) async fn show(
             @for provider in &providers { (card(provider, request)) }
         },
     ))
+}
+
+/// Every provider, by name; without a gateway beside these pages there is nothing to show.
+pub(super) async fn all(pages: &PageContext) -> Result<Vec<ProviderView>, PageError> {
+    match pages.service.perform(Operation::ProviderList).await {
+        Ok(OperationResult::Providers { providers }) => Ok(providers),
+        Ok(_) => Err(PageError::unexpected()),
+        Err(OperationError::Refused(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// `POST /providers/<provider>/drain`, the account in the form.

@@ -264,3 +264,40 @@ async fn the_audit_record_is_downloaded_from_its_page() {
     let of_task = browser.get("/audit?task=task_00000000000000000000000007").await.text();
     assert!(of_task.contains("/admin/v1/audit.csv?task=task_00000000000000000000000007"), "{of_task}");
 }
+
+/// The number that a page gives its forms.
+fn number(page: &str) -> &str {
+    page.split_once("name=\"once\" value=\"").unwrap().1.split_once('"').unwrap().0
+}
+
+/// A browser that loads "Key created" again sends the form again: without the number there is a second key, a second
+/// secret, a second payment.
+#[tokio::test]
+async fn a_form_that_makes_something_is_taken_once() {
+    let scene = start().await;
+    let mut browser = scene.logged_in(Role::Operator).await;
+    for (page, action, form, wrong) in [
+        ("/keys/new", "/keys", "name=ci&customer=known&quota=1", "customer=known"),
+        ("/customers/known", "/customers/known/deposit", "deposit=1&memo=x", "deposit=x"),
+        ("/customers/known", "/customers/known/withdraw", "withdraw=1&memo=x", "withdraw=x"),
+        (
+            "/webhooks/new",
+            "/webhooks",
+            "customer=known&url=https://hooks.example.com/a",
+            "customer=known&url=x",
+        ),
+    ] {
+        let shown = browser.get(page).await.text();
+        let once = number(&shown);
+        // A mistake is mended on the page it was made on.
+        assert_eq!(browser.post(action, &format!("once={once}&{wrong}")).await.status, 422, "{action}");
+        let done = browser.post(action, &format!("once={once}&{form}")).await;
+        assert!(done.status < 400, "{action}: {}", done.text());
+        let again = browser.post(action, &format!("once={once}&{form}")).await;
+        assert_eq!(again.status, 409, "{action}");
+        assert!(again.text().contains("This form was sent before"), "{}", again.text());
+    }
+    let keys = browser.get("/keys").await.text();
+    assert_eq!(keys.matches("<bdi>ci</bdi>").count(), 1, "{keys}");
+    assert!(browser.get("/customers/known").await.text().contains("10.00"), "one paid in, one taken back");
+}

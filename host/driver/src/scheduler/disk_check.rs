@@ -13,11 +13,15 @@ const INTERVAL: Duration = Duration::from_secs(1);
 impl DriverState {
     /// Refuses what would write while a disk is low or full.
     pub(crate) fn check_disks(&self) -> Result<(), SubmitError> {
+        self.full_disk().map_or(Ok(()), |disk| Err(SubmitError::DiskFull(disk)))
+    }
+
+    /// What is kept on the disk for whose sake new tasks are refused.
+    pub(crate) fn full_disk(&self) -> Option<&'static str> {
         if self.store.waits_for_room() {
-            return Err(SubmitError::DiskFull("store"));
+            return Some("store");
         }
-        let low = self.disks.iter().find(|disk| disk.is_low());
-        low.map_or(Ok(()), |disk| Err(SubmitError::DiskFull(disk.name())))
+        self.disks.iter().find(|disk| disk.is_low()).map(Disk::name)
     }
 
     /// Reads the free space of every disk, on a blocking thread.

@@ -1,10 +1,12 @@
 //! Cancelling: at once while nothing has been sent, otherwise only if the family can stop the provider.
 //!
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
-//! is not cancelled here; the error tells the caller that it goes on.
+//! is not cancelled here; the error tells the caller that it goes on. An operator may give it up all the same: what the
+//! provider still makes of it, and bills, is the operator's.
 
 use gatehouse_model::{
-    Action, Boxed, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure, TaskId,
+    AccountAssignment, Action, Boxed, Cause, Event, FailureKind, Key, Phase, Replay, Task, TaskFailure,
+    TaskId,
 };
 use gatehouse_runtime::StepRoute;
 use gatehouse_tasks::{Applied, Command, Ending, Rejection};
@@ -24,7 +26,9 @@ impl Driver {
     /// # Errors
     /// [`CancelError`]; the task goes on.
     pub fn cancel<'a>(&'a self, key: &'a Key, id: TaskId) -> Boxed<'a, Result<Task, CancelError>> {
-        Box::pin(self.end_early(Some(key), id, "cancelled by the client", None))
+        let message = "cancelled by the client";
+        let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
+        Box::pin(self.end_early(Some(key), id, EarlyEnd { failure, audit: None, gives_up: false }))
     }
 
     /// The same for an operator, for any customer's task. The reason goes into the audit record, in the commit that ends the
@@ -33,17 +37,26 @@ impl Driver {
     /// # Errors
     /// [`CancelError`]; the task goes on.
     pub fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Boxed<'_, Result<Task, CancelError>> {
-        let audit = format!("cancelled by an operator: {reason}");
-        Box::pin(self.end_early(None, id, "cancelled by the operator of the gateway", Some(audit)))
+        let message = "cancelled by the operator of the gateway";
+        let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
+        let audit = Some(format!("cancelled by an operator: {reason}"));
+        Box::pin(self.end_early(None, id, EarlyEnd { failure, audit, gives_up: false }))
     }
 
-    async fn end_early(
-        &self,
-        key: Option<&Key>,
-        id: TaskId,
-        message: &str,
-        audit: Option<String>,
-    ) -> Result<Task, CancelError> {
+    /// Ends a task whatever its provider does with it; it then is `failed` and refunded. What the provider still answers is
+    /// not read any more, and what it bills is the operator's cost: the line in the audit record names the account.
+    ///
+    /// # Errors
+    /// [`CancelError`] for an unknown task, or one that has ended.
+    pub fn give_up<'a>(&'a self, id: TaskId, reason: &str) -> Boxed<'a, Result<Task, CancelError>> {
+        let message = "given up by the operator of the gateway; nothing was charged";
+        let failure = TaskFailure { kind: FailureKind::Upstream, message: message.to_owned() };
+        let audit = Some(format!("given up by an operator: {reason}"));
+        Box::pin(self.end_early(None, id, EarlyEnd { failure, audit, gives_up: true }))
+    }
+
+    async fn end_early(&self, key: Option<&Key>, id: TaskId, end: EarlyEnd) -> Result<Task, CancelError> {
+        let EarlyEnd { failure, audit, gives_up } = end;
         let state = &self.state;
         let find = || {
             let found = match key {
@@ -58,19 +71,14 @@ impl Driver {
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
-            if !state.may_stop(&task).await? {
+            if !gives_up && !state.may_stop(&task).await? {
                 return Err(CancelError::Running);
             }
-            let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
-            let command = Command::Finish {
-                id,
-                revision: task.revision,
-                ending: Ending::failed(failure),
-                audit: audit.clone(),
-                at: state.now(),
-            };
+            let audit = audit.clone().map(|text| text + &left_behind(&task));
             let mut log = StepLog::after(quiet);
-            log.decision(state.now(), audit.as_deref().unwrap_or(message));
+            log.decision(state.now(), audit.as_deref().unwrap_or(&failure.message));
+            let ending = Ending::failed(failure.clone());
+            let command = Command::Finish { id, revision: task.revision, ending, audit, at: state.now() };
             let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
@@ -86,6 +94,26 @@ impl Driver {
             }
         }
         Err(CancelError::Running)
+    }
+}
+
+/// How a task ends before its time.
+struct EarlyEnd {
+    /// What its client reads.
+    failure: TaskFailure,
+    /// For the operator.
+    audit: Option<String>,
+    /// Whatever its provider does.
+    gives_up: bool,
+}
+
+/// What may go on at a provider, for the audit record.
+fn left_behind(task: &Task) -> String {
+    match &task.assignment {
+        Some(AccountAssignment { provider, account }) if !is_unsent(task) => {
+            format!("; account {account} of {provider} may finish and bill what was sent")
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,24 +1,72 @@
 //! Cancels of one task at the same time: one ends it, and the others are told that it has ended.
 
+use std::path::Path;
+
 use crate::{CancelError, Config};
 use gatehouse_harness::TestClock;
-use gatehouse_model::Status;
+use gatehouse_model::{AccountAssignment, Credits, FailureKind, Phase, Status, UnixMs};
 use gatehouse_sample::{START, beginning, key, task, task_id};
-use gatehouse_tasks::{Command, MemoryLedgerStorage};
+use gatehouse_store::AuditQuery;
+use gatehouse_tasks::{Change, Command, MemoryLedgerStorage};
 use serde_json::json;
 
 use crate::tests::support::Process;
 
-#[tokio::test]
-async fn of_two_cancels_at_once_the_second_is_told_that_the_task_has_ended() {
-    let data = tempfile::tempdir().expect("a folder");
+/// A process with a task that is submitted and not run.
+async fn submitted(data: &Path) -> Process {
     let clock = TestClock::at(START.0);
-    let process = Process::start(data.path(), json!({}), Config::default(), clock).await;
+    let process = Process::start(data, json!({}), Config::default(), clock).await;
     let commands = beginning().into_iter().map(|one| one.command(&MemoryLedgerStorage::default(), START));
     let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
     for command in commands.chain([submit]) {
         process.store.execute(command).await.expect("a store").expect("allowed");
     }
+    process
+}
+
+/// A provider that says "pending" for ever would hold a customer's money until the deadline.
+#[tokio::test]
+async fn a_task_at_its_provider_is_given_up_and_refunded() {
+    let data = tempfile::tempdir().expect("a folder");
+    let process = submitted(data.path()).await;
+    let assignment = AccountAssignment { provider: "p".to_owned(), account: "main".to_owned() };
+    let change = Box::new(Change {
+        status: Status::Pending,
+        progress: 0,
+        phase: Phase::Wait(UnixMs(START.0 + 60_000)),
+        state: None,
+        digest: None,
+        assignment: Some(assignment),
+        blobs: None,
+        view: None,
+        deliver: false,
+        audit: None,
+    });
+    let (id, at) = (task_id(1), START);
+    let sent = Command::Advance { id, revision: 0, change, at };
+    process.store.execute(sent).await.expect("a store").expect("allowed");
+    let (driver, key) = (&process.driver, key(0, 0, None));
+    assert!(matches!(driver.cancel(&key, id).await, Err(CancelError::Running)));
+    assert!(matches!(driver.cancel_for_operator(id, "stuck").await, Err(CancelError::Running)));
+    let ended = driver.give_up(id, "stuck").await.expect("it ends");
+    let failure = ended.failure.expect("a reason");
+    assert_eq!((ended.status, failure.kind), (Status::Failed, FailureKind::Upstream));
+    assert!(failure.message.contains("nothing was charged"), "{}", failure.message);
+    let customer = process.store.customer(&key.customer).expect("readable").expect("a customer");
+    assert_eq!((customer.reserved, customer.spent), (Credits(0), Credits(0)));
+    let about = AuditQuery { task: Some(id), ..AuditQuery::default() };
+    let lines = process.store.list_audit(about, None, 10).await;
+    let text = format!("{:?}", lines.expect("readable").rows);
+    let expected = "given up by an operator: stuck; account main of p may finish and bill what was sent";
+    assert!(text.contains(expected), "{text}");
+    assert!(matches!(driver.give_up(id, "again").await, Err(CancelError::Over(Status::Failed))));
+    assert!(process.store.examine().expect("readable").is_clean());
+}
+
+#[tokio::test]
+async fn of_two_cancels_at_once_the_second_is_told_that_the_task_has_ended() {
+    let data = tempfile::tempdir().expect("a folder");
+    let process = submitted(data.path()).await;
     // Both read the live task before either has ended it: a cancel first waits for the store's commit.
     let (driver, key) = (&process.driver, key(0, 0, None));
     let outcomes = tokio::join!(driver.cancel(&key, task_id(1)), driver.cancel(&key, task_id(1)));

@@ -12,7 +12,7 @@ use super::args::key::KeyCommand;
 use super::args::plugin::PluginCommand;
 use super::args::price::PricesCommand;
 use super::args::provider::ProviderCommand;
-use super::args::task::{AuditArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
+use super::args::task::{AuditArgs, CANCEL_HELP, CancelArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
 
@@ -79,6 +79,9 @@ pub(crate) enum Command {
     /// List tasks of all customers, newest first
     #[command(after_help = "Example:\n  gatehouse tasks --ambiguous")]
     Tasks(TasksArgs),
+    /// End a task early: it fails, and its customer gets everything back
+    #[command(after_help = CANCEL_HELP)]
+    Cancel(CancelArgs),
     /// Say what became of a call that left and has no reply
     #[command(after_help = RECONCILE_HELP)]
     Reconcile(ReconcileArgs),
@@ -195,6 +198,8 @@ mod tests {
             ("gatehouse plugin report four", false),
             ("gatehouse steps task_01ARZ3NDEKTSV4RRFFQ69G5FAV --json", true),
             ("gatehouse steps 5", false),
+            ("gatehouse cancel task_01ARZ3NDEKTSV4RRFFQ69G5FAV --reason r --give-up", true),
+            ("gatehouse cancel task_01ARZ3NDEKTSV4RRFFQ69G5FAV", false),
             ("gatehouse providers --json", true),
             ("gatehouse provider drain bfl main", true),
             ("gatehouse provider resume bfl main --json", true),

@@ -29,6 +29,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         }
         Command::Prices(command) => price::operation(command),
         Command::Tasks(args) => Ok(task::list(args)),
+        Command::Cancel(args) => Ok(task::cancel(args)),
         Command::Reconcile(args) => task::reconcile(args),
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),

@@ -151,7 +151,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let probes =
         Probes { metrics: Box::new(move || metrics.render()), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
-    let public_url = public_url(&edge);
+    let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));
     admin.show(Arc::new(Pages::new(
         service.clone(),
@@ -207,8 +207,11 @@ fn facts(public_url: String, keys: Option<&SandboxKeys>) -> Facts {
     Facts { public_url, sandbox }
 }
 
-/// What clients on this machine put before a path.
-fn public_url(edge: &Edge) -> String {
+/// What clients put before a path: `server.public_url`, or else what those on this machine do.
+fn public_url(config: &Config, edge: &Edge) -> String {
+    if let Some(url) = &config.server.public_url {
+        return url.as_str().to_owned();
+    }
     let scheme = if edge.certificates().is_some() { "https" } else { "http" };
     edge.addresses().first().map_or_else(String::new, |address| format!("{scheme}://{}", reachable(*address)))
 }

@@ -3,7 +3,7 @@
 use gatehouse_driver::{CancelError, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
-use gatehouse_tasks::{HoldId, JournalEntry, MAX_WEBHOOKS, WebhookDelivery, delivery_of};
+use gatehouse_tasks::{FieldChange, HoldId, JournalEntry, MAX_WEBHOOKS, WebhookDelivery, delivery_of};
 
 use crate::api::error::OperationError;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
@@ -92,11 +92,12 @@ impl AdminService {
         Ok(driver.result_file(media, range).await)
     }
 
-    /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record.
+    /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record. With
+    /// `give_up` whatever its provider does with it.
     ///
     /// # Errors
-    /// [`OperationError::Refused`] while its provider works on it, and once it has ended.
-    pub async fn cancel_task(&self, id: TaskId, reason: &str) -> Result<Task, OperationError> {
+    /// [`OperationError::Refused`] while its provider works on it and it is not given up, and once it has ended.
+    pub async fn cancel_task(&self, id: TaskId, reason: &str, give_up: bool) -> Result<Task, OperationError> {
         if reason.trim().is_empty() || reason.len() > MAX_REASON {
             return Err(OperationError::Invalid(format!("reason: expected 1 to {MAX_REASON} bytes of text")));
         }
@@ -105,14 +106,29 @@ impl AdminService {
         };
         let (driver, reason) = (driver.clone(), reason.to_owned());
         // It runs to its end, even if its client disconnects.
-        let ended = tokio::spawn(async move { driver.cancel_for_operator(id, &reason).await });
+        let ended = tokio::spawn(async move {
+            if give_up {
+                driver.give_up(id, &reason).await
+            } else {
+                driver.cancel_for_operator(id, &reason).await
+            }
+        });
         let ended = ended.await.map_err(|error| OperationError::Failed(error.to_string()))?;
         let ended = ended.map_err(|error| match error {
             CancelError::NotFound => unknown(id),
             CancelError::Store(error) => store_failed(error),
+            CancelError::Running => OperationError::Refused(format!(
+                "{}; give it up to end it all the same",
+                CancelError::Running
+            )),
             other => OperationError::Refused(other.to_string()),
         });
-        self.leave_outcome(("cancelTask", format!("tasks/{id}")), ended.as_ref().err(), Vec::new()).await;
+        let told = if give_up {
+            vec![FieldChange { field: "give_up".to_owned(), before: None, after: Some("true".to_owned()) }]
+        } else {
+            Vec::new()
+        };
+        self.leave_outcome(("cancelTask", format!("tasks/{id}")), ended.as_ref().err(), told).await;
         ended
     }
 }

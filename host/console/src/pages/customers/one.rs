@@ -13,6 +13,7 @@ use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::format::{credits, moment};
+use crate::once;
 use crate::parts::fields::{Field, Problems};
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
@@ -114,7 +115,7 @@ async fn page(
             (balances(&customer, request))
             p { a href=(statements::address("customer", &customer.id.0)) { "Its statement" } " " a href={ "/usage?by=model&" (query) } { "Its usage" } }
             (problems.summary())
-            @if request.is_operator() { (money(&customer, form, problems)) }
+            @if request.is_operator() { (money(&customer, request.number, form, problems)) }
             div.title {
                 h2 { "Keys" }
                 @if request.is_operator() { a.button href={ "/keys/new?" (query) } { "New key" } }
@@ -138,7 +139,7 @@ fn balances(customer: &Customer, request: &PageRequest) -> Markup {
     }
 }
 
-fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
+fn money(customer: &Customer, page: u64, form: &Form, problems: &Problems) -> Markup {
     let field = |name, label, help| Field {
         name,
         label,
@@ -152,6 +153,7 @@ fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
             details.box open[form.is_on("deposit")] {
                 summary { "Top up" }
                 form.stack method="post" action={ (address(&customer.id)) "/deposit" } novalidate {
+                    (once::field(page))
                     (field("deposit", "Amount, credits", "At most six decimals.").show(problems))
                     div.field {
                         label for="deposit-memo" { "Note" }
@@ -163,6 +165,7 @@ fn money(customer: &Customer, form: &Form, problems: &Problems) -> Markup {
             details.box open[form.is_on("withdraw")] {
                 summary { "Take back" }
                 form.stack method="post" action={ (address(&customer.id)) "/withdraw" } novalidate {
+                    (once::field(page))
                     (field("withdraw", "Amount, credits", "At most the balance; what is held stays.").show(problems))
                     (Field { name: "memo", label: "Reason", help: "For the ledger.", value: form.text("memo"), required: true, decimal: false }.show(problems))
                     div.buttons { button.primary { "Take back" } }

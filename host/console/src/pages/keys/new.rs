@@ -12,6 +12,7 @@ use super::policy::{self, Values};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
+use crate::once;
 use crate::parts::elements::paste;
 use crate::parts::fields::{Field, Problems};
 use crate::parts::shell::{Shell, secret};
@@ -74,6 +75,7 @@ fn page(
             p.crumbs { a href="/keys" { "Keys" } }
             h1 { "New key" }
             form.stack method="post" action="/keys" novalidate {
+                (once::field(request.number))
                 (problems.summary())
                 (Field {
                     name: "name", label: "Name", help: "For people, such as the program that uses it.",

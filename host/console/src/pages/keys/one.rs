@@ -36,7 +36,7 @@ pub(crate) async fn show(
             @if request.is_operator() && key.revoked.is_none() {
                 div.buttons {
                     a.button.primary href={ "/keys/" (key.id) "/edit" } data-edit { "Edit key" }
-                    @if key.rotated_to.is_none() { (rotate::button(&key)) }
+                    @if key.rotated_to.is_none() { (rotate::button(&key, request)) }
                     (revocation(&key))
                 }
             }

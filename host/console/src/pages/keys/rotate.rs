@@ -5,11 +5,12 @@ use std::time::Duration;
 use gatehouse_admin::{KeyView, ResponseBody};
 use gatehouse_model::KeyId;
 use http::{Response, StatusCode};
-use maud::Markup;
+use maud::{Markup, html};
 
 use super::new;
 use crate::context::PageContext;
 use crate::error::PageError;
+use crate::once;
 use crate::parts::elements::Confirm;
 use crate::parts::fields::select;
 use crate::request::PageRequest;
@@ -23,7 +24,7 @@ const OVERLAPS: &[(&str, &str, u64)] = &[
 ];
 
 /// The button on a key's page.
-pub(super) fn button(key: &KeyView) -> Markup {
+pub(super) fn button(key: &KeyView, request: &PageRequest) -> Markup {
     let (title, action) = (format!("Rotate key {}", key.name), format!("/keys/{}/rotate", key.id));
     let overlaps: Vec<(&str, &str)> = OVERLAPS.iter().map(|(value, words, _)| (*value, *words)).collect();
     Confirm {
@@ -35,7 +36,10 @@ pub(super) fn button(key: &KeyView) -> Markup {
         action: &action,
         danger: false,
     }
-    .with(&select("overlap", "The old key works for", &overlaps, OVERLAPS[0].0))
+    .with(&html! {
+        (once::field(request.number))
+        (select("overlap", "The old key works for", &overlaps, OVERLAPS[0].0))
+    })
 }
 
 /// `POST /keys/<id>/rotate`.

@@ -10,10 +10,11 @@ mod page;
 use std::sync::Arc;
 
 use gatehouse_admin::ResponseBody;
+use gatehouse_model::Key;
 use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
 use maud::html;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -73,10 +74,11 @@ pub(crate) async fn show(
         input::put(pages, &offer, wanted, query.text("into"), &mut body)?;
     }
     let mut sent = page::Sent::new(fill(&offer.fields, &body));
-    sent.body = Some(body);
     if let Some(run) = &run {
         sent.task = task_in(&offer, run);
     }
+    sent.costs = costs(pages, request, &offer, &sent, &body).await?;
+    sent.body = Some(body);
     let result = match &run {
         Some(run) => Some((run.id, content(pages, run).await)),
         None => None,
@@ -109,21 +111,15 @@ pub(crate) async fn act(
         return Ok(page::show(pages, request, status, &offer, &sent, None));
     };
     let Some(key) = &offer.key else {
-        sent.problems.push((String::new(), "There is no key to send it as.".to_owned()));
+        sent.problems
+            .push((String::new(), "Choose the key that it is sent as: its customer pays.".to_owned()));
         return Ok(page::show(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &offer, &sent, None));
     };
-    let wanted = Wanted {
-        session: session(request),
-        actor: request.actor(),
-        family: offer.family.family.clone(),
-        surface: offer.endpoint.surface.to_owned(),
-        path: offer.path(&task),
-        key: key.id.clone(),
-        body,
-    };
+    let wanted = wanted(request, &offer, key, &task, body);
     if action == "price" {
-        let status = match price(pages, wanted).await? {
+        let status = match price(pages, &wanted).await? {
             Ok(price) => {
+                sent.costs = page::sum(&price);
                 sent.price = Some(price);
                 StatusCode::OK
             }
@@ -181,15 +177,42 @@ async fn content(pages: &PageContext, run: &Run) -> Fragment {
     Fragment { html, is_last: answer.ended.is_some() && is_over }
 }
 
+/// What a form costs as it is first shown; nothing where no key was chosen, or where it cannot be sent as it is.
+async fn costs(
+    pages: &PageContext,
+    request: &PageRequest,
+    offer: &Offer,
+    sent: &page::Sent,
+    body: &Map<String, Value>,
+) -> Result<Option<String>, PageError> {
+    let Some(key) = &offer.key else { return Ok(None) };
+    if offer.names_task() && sent.task.is_empty() {
+        return Ok(None);
+    }
+    let price = price(pages, &wanted(request, offer, key, &sent.task, body.clone())).await?;
+    Ok(price.ok().as_ref().and_then(page::sum))
+}
+
+fn wanted(request: &PageRequest, offer: &Offer, key: &Key, task: &str, body: Map<String, Value>) -> Wanted {
+    Wanted {
+        session: session(request),
+        actor: request.actor(),
+        family: offer.family.family.clone(),
+        surface: offer.endpoint.surface.to_owned(),
+        path: offer.path(task),
+        key: key.id.clone(),
+        body,
+    }
+}
+
 /// What it would cost, or the refusal with its field.
 async fn price(
     pages: &PageContext,
-    wanted: Wanted,
+    wanted: &Wanted,
 ) -> Result<Result<Value, (String, Option<String>)>, PageError> {
-    let Wanted { key, path, body, .. } = wanted;
-    let mut body = Value::Object(body);
+    let mut body = Value::Object(wanted.body.clone());
     body["dry_run"] = true.into();
-    let response = pages.service.send_as(&key, &path, body).await?;
+    let response = pages.service.send_as(&wanted.key, &wanted.path, body).await?;
     let is_ok = response.status().is_success();
     let failed = |error: &dyn std::fmt::Display| {
         PageError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the price could not be read: {error}"))

@@ -6,7 +6,7 @@ use gatehouse_schema::{Choice, Field, Kind, Reader};
 use serde_json::{Map, Value, json};
 
 use super::keys::Keys;
-use crate::context::PageContext;
+use crate::context::{PageContext, SandboxSecrets};
 use crate::error::PageError;
 
 /// One surface of a family, and who sends to it.
@@ -29,7 +29,8 @@ pub(super) fn every_family(pages: &PageContext) -> Vec<FamilyListing> {
 }
 
 impl Offer {
-    /// The surface and the key of those names; the first ones for empty names.
+    /// The surface and the key of those names. An empty name is the first surface; and nobody's key, for whose customer pays
+    /// is the operator's to say. In sandbox mode it is the key of that mode.
     pub(super) async fn find(
         pages: &PageContext,
         family: &str,
@@ -38,9 +39,10 @@ impl Offer {
         keys: Keys,
     ) -> Result<Self, PageError> {
         let key = match key {
-            "" => keys.rows.first().cloned(),
-            id => pages.service.key(&KeyId::from(id.trim_start_matches("sk-")))?,
+            "" => pages.facts.sandbox.as_ref().and_then(SandboxSecrets::id),
+            id => Some(KeyId::from(id.trim_start_matches("sk-"))),
         };
+        let key = key.map(|id| pages.service.key(&id)).transpose()?.flatten();
         let known = every_family(pages);
         let unknown = || PageError::not_found(format!("no family {family:?} is loaded"));
         let all = known.into_iter().find(|one| one.family == family).ok_or_else(unknown)?;
@@ -101,18 +103,20 @@ pub(super) fn fields(surface: &SurfaceListing, endpoint: PublicEndpoint) -> Vec<
     fields
 }
 
-/// What a form begins with: the family's own example, with a model of its key, streamed where it can be.
+/// What a form begins with: of the family's own example what has no default, with a model of its key, streamed where it can
+/// be. The other values of an example are often the dearest.
 fn example(surface: &SurfaceListing) -> Map<String, Value> {
     let parsed = surface.example.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let mut body: Map<String, Value> = parsed.unwrap_or_default();
-    let is_known = body
-        .get("model")
-        .and_then(Value::as_str)
-        .is_some_and(|one| surface.models.iter().any(|own| own == one));
-    if let (false, Some(model)) = (is_known, surface.models.first()) {
-        body.insert("model".to_owned(), model.as_str().into());
+    let known = |model: &&str| surface.models.iter().any(|own| own == model);
+    let usual = surface.default_model.as_deref().filter(known);
+    let shown = body.get("model").and_then(Value::as_str).filter(known);
+    let model = usual.or(shown).or(surface.models.first().map(String::as_str)).map(str::to_owned);
+    if let Some(model) = model {
+        body.insert("model".to_owned(), model.into());
     }
     let schema: Value = serde_json::from_str(&surface.schema).unwrap_or_default();
+    body.retain(|name, _| schema["properties"][name].get("default").is_none());
     if schema["properties"].get("stream").is_some() {
         body.insert("stream".to_owned(), true.into());
     }

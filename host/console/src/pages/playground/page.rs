@@ -33,12 +33,14 @@ pub(super) struct Sent {
     pub(super) body: Option<Map<String, Value>>,
     /// What it would cost, as the public API says it.
     pub(super) price: Option<Value>,
+    /// The same in a few words, for the button.
+    pub(super) costs: Option<String>,
 }
 
 impl Sent {
     pub(super) fn new(form: Form) -> Self {
         let (task, more) = (String::new(), String::new());
-        Self { form, task, more, problems: Vec::new(), body: None, price: None }
+        Self { form, task, more, problems: Vec::new(), body: None, price: None, costs: None }
     }
 }
 
@@ -97,6 +99,7 @@ fn choice(offer: &Offer) -> Markup {
             input #find type="search" name="find" value=(keys.search.find) placeholder="Name, id or customer" autocomplete="off" data-search;
             label for="key" { "As key" }
             select #key name="key" data-submits {
+                @if chosen.is_none() { option value="" selected { "Choose a key" } }
                 @for key in offer.key.iter().filter(|key| keys.rows.iter().all(|one| one.id != key.id)).chain(&keys.rows) {
                     option value=(key.id) selected[Some(&key.id) == chosen] { (key.name) " (" (key.customer) ", sk-" (key.id) "…)" }
                 }
@@ -173,7 +176,7 @@ fn form(pages: &PageContext, offer: &Offer, sent: &Sent) -> Markup {
             (render(&offer.fields, &shown))
             @if takes_files { (about_files(pages)) }
             div.buttons.foot {
-                button.primary name="do" value="run" data-runs { "Run" }
+                button.primary name="do" value="run" data-runs { "Run" @if let Some(costs) = &sent.costs { " for " (costs) } }
                 button name="do" value="price" { "Dry run" }
                 button name="do" value="form" { "Show the request" }
             }
@@ -191,6 +194,16 @@ fn about_files(pages: &PageContext) -> Markup {
             }
         }
     }
+}
+
+/// The sum of a price in a few words.
+pub(super) fn sum(price: &Value) -> Option<String> {
+    let sum = price["sum"]
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| price["sum"].as_number().map(ToString::to_string))?;
+    let at_most = if price["at_most"] == true { "at most " } else { "" };
+    Some(format!("{at_most}{sum} credits"))
 }
 
 /// What it would cost.

@@ -59,7 +59,7 @@ pub(crate) async fn cancel(
 ) -> Result<Response<ResponseBody>, PageError> {
     let (id, form) = (id_of(request)?, request.form());
     let mut problems = Problems::default();
-    match pages.service.cancel_task(id, form.text("reason")).await {
+    match pages.service.cancel_task(id, form.text("reason"), form.is_on("give_up")).await {
         Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
         Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
             problems.take(&message, &["reason"]);
@@ -274,5 +274,11 @@ fn cancellation(task: &Task) -> Markup {
         action: &format!("/tasks/{}/cancel", task.id),
         danger: true,
     }
-    .with(&reason.show(&Problems::default()))
+    .with(&html! {
+        (reason.show(&Problems::default()))
+        label.check {
+            input type="checkbox" name="give_up" value="on";
+            " Give it up even if its provider works on it: what the provider still bills is yours"
+        }
+    })
 }

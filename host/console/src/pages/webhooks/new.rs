@@ -9,6 +9,7 @@ use maud::html;
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
+use crate::once;
 use crate::parts::elements::paste;
 use crate::parts::fields::{Field, Problems};
 use crate::parts::shell::{Shell, secret};
@@ -71,6 +72,7 @@ fn page(
         p.crumbs { a href="/webhooks" { "Webhooks" } }
         h1 { "New webhook" }
         form.stack method="post" action="/webhooks" novalidate {
+            (once::field(request.number))
             (problems.summary())
             (Field {
                 name: "customer", label: "Customer", help: "Whose tasks it hears of.",

@@ -17,6 +17,12 @@ Examples:
 
 A provider whose [providers.NAME] has ask_when_ambiguous = true keeps such tasks until their deadline.";
 
+pub(crate) const CANCEL_HELP: &str = "\
+Examples:
+  gatehouse tasks --status pending
+  gatehouse cancel task_01jz3k8m4n5p6q7r8s9t0v1w2x --reason \"sent by mistake\"
+  gatehouse cancel task_01jz3k8m4n5p6q7r8s9t0v1w2x --reason \"the provider has lost it\" --give-up";
+
 /// Which tasks to list.
 #[derive(Debug, Args)]
 pub(crate) struct TasksArgs {
@@ -51,6 +57,21 @@ pub(crate) struct AuditArgs {
     /// Go on where the command before ended
     #[arg(long, value_name = "NUMBER")]
     cursor: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// The early end of a task.
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// The task
+    task: TaskId,
+    /// Why, for the audit record
+    #[arg(long)]
+    reason: String,
+    /// Also while its provider works on it; what the provider still bills is yours
+    #[arg(long)]
+    give_up: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -99,6 +120,11 @@ pub(in crate::commands) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
 pub(in crate::commands) fn audit(args: AuditArgs) -> (Operation, OutputArgs) {
     let AuditArgs { task, limit, requests, cursor, output } = args;
     (Operation::Audit { task, limit, requests, cursor }, output)
+}
+
+pub(in crate::commands) fn cancel(args: CancelArgs) -> (Operation, OutputArgs) {
+    let CancelArgs { task, reason, give_up, output } = args;
+    (Operation::TaskCancel { task, reason, give_up }, output)
 }
 
 /// # Errors

@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post(
             "/tasks/{task}/cancel",
             "cancelTask",
-            "Ends a task that its provider has not begun, or can stop; it is refunded.",
+            "Ends a task that its provider has not begun, or can stop, or that is given up; it is refunded.",
             cancel,
         )
         .body::<Cancellation>()
@@ -181,12 +181,15 @@ struct MoneyLine {
     spent_micro: i64,
 }
 
-/// Why an operator cancels a task.
+/// Why an operator ends a task, and how.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Cancellation {
     /// Goes into the audit record. 1 to 500 bytes.
     reason: String,
+    /// Also while its provider works on it: what the provider still bills is the operator's.
+    #[serde(default)]
+    give_up: bool,
 }
 
 impl From<&Task> for TaskLine {
@@ -330,13 +333,17 @@ async fn show(call: Call) -> Outcome {
 
 async fn cancel(call: Call) -> Outcome {
     let id = id(&call)?;
-    let Cancellation { reason } = call.json()?;
-    let after = Some(serde_json::Value::from(reason.as_str()).to_string());
+    let Cancellation { reason, give_up } = call.json()?;
+    let told = |field: &str, value: serde_json::Value| FieldChange {
+        field: field.to_owned(),
+        before: None,
+        after: Some(value.to_string()),
+    };
     call.describe(
         format!("tasks/{id}"),
-        vec![FieldChange { field: "reason".to_owned(), before: None, after }],
+        vec![told("reason", reason.as_str().into()), told("give_up", give_up.into())],
     );
-    let task = call.service.cancel_task(id, &reason).await?;
+    let task = call.service.cancel_task(id, &reason, give_up).await?;
     Ok(Reply::json(&TaskLine::from(&task)))
 }
 
