@@ -53,16 +53,16 @@ fn the_document_names_every_family_and_shows_every_field() {
         let mut bodies = 0;
         for (path, methods) in document["paths"].as_object().expect("paths") {
             let schema = &methods["post"]["requestBody"]["content"]["application/json"]["schema"];
-            for part in schema["allOf"].as_array().into_iter().flatten() {
-                let forms = ["oneOf", "anyOf"].iter().find_map(|word| part[*word].as_array());
-                let forms = forms.map_or_else(|| vec![part], |forms| forms.iter().collect());
-                for form in forms {
-                    let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
-                    names(&document, form, &mut written, 0);
-                    shown(&reader.kind(form), &mut read);
-                    assert_eq!(read, written, "{path}: each field has its row");
-                    bodies += 1;
-                }
+            if schema.is_null() {
+                continue;
+            }
+            let forms = ["oneOf", "anyOf"].iter().find_map(|word| schema[*word].as_array());
+            for form in forms.map_or_else(|| vec![schema], |forms| forms.iter().collect()) {
+                let (mut written, mut read) = (BTreeSet::new(), BTreeSet::new());
+                names(&document, form, &mut written, 0);
+                shown(&reader.kind(form), &mut read);
+                assert_eq!(read, written, "{path}: each field has its row");
+                bodies += 1;
             }
         }
         assert!(bodies > 25, "{bodies}");

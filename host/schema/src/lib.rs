@@ -7,10 +7,12 @@
 mod component;
 mod field;
 mod keywords;
+mod plain;
 mod read;
 mod rules;
 
 pub use component::{Components, splice};
 pub use field::{Choice, Field, Kind, Limits, Variant};
+pub use plain::make_plain;
 pub use read::Reader;
 pub use rules::{MAX_BYTES, MAX_DEPTH, SchemaError, check};

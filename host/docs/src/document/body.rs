@@ -1,11 +1,9 @@
 //! Request bodies: the schemas of the families that serve a surface, with the models that the caller may use.
 
-use gatehouse_schema::splice;
+use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, Operation, Surface};
-use crate::document::components::HOST_FIELDS;
-
 /// The body of an operation; `None` where no family serves its surface. Adds the components it needs.
 pub(super) fn request(
     api: &Api,
@@ -20,37 +18,81 @@ pub(super) fn request(
     for family in &api.families {
         let Some(own) = family.surfaces.iter().find(|own| own.name == surface) else { continue };
         let name = format!("{}.{surface}", family.name);
-        let reference = format!("#/components/schemas/{name}");
-        if !schemas.contains_key(&name) {
-            let schema: Value = serde_json::from_str(&own.schema).unwrap_or(Value::Bool(true));
-            let parts = splice(&schema, &name);
-            let root =
-                if operation.model_in_body { with_model(parts.root, own) } else { as_object(parts.root) };
-            let root = with_whole_forms(root, &parts.definitions);
-            schemas.extend(parts.definitions);
-            schemas.insert(name, root.into());
+        let schema: Value = serde_json::from_str(&own.schema).unwrap_or(Value::Bool(true));
+        let parts = splice(&schema, &name);
+        let root = if operation.model_in_body { with_model(parts.root, own) } else { as_object(parts.root) };
+        let root = with_whole_forms(root, &parts.definitions);
+        for (name, mut definition) in parts.definitions {
+            make_plain(&mut definition, true);
+            schemas.insert(name, definition);
         }
-        mapping.extend(own.models.iter().map(|model| (model.clone(), reference.clone().into())));
+        for form in by_model(&name, root) {
+            let reference = format!("#/components/schemas/{}", form.name);
+            let models = form.model.map_or_else(|| own.models.clone(), |model| vec![model]);
+            mapping.extend(models.into_iter().map(|model| (model, reference.clone().into())));
+            forms.push(json!({"$ref": reference}));
+            let mut schema = with_dry_run(form.schema).into();
+            make_plain(&mut schema, true);
+            schemas.insert(form.name, schema);
+        }
         has_default |= own.default_model.is_some();
         if let Some(example) = example(own, operation.model_in_body) {
             examples.insert(family.name.clone(), json!({"value": example}));
         }
-        forms.push(json!({"$ref": reference}));
     }
     let own = match forms.len() {
         0 => return None,
         1 => forms.remove(0),
-        // A discriminator needs its field, which a request may leave out where there is a default. The models still keep
-        // the forms apart, but that is no more than programs would have to find out.
-        _ if has_default || !operation.model_in_body => json!({"anyOf": forms}),
+        _ if !operation.model_in_body => json!({"anyOf": forms}),
+        // A discriminator needs its field, which a request may leave out where there is a default. The models keep the forms
+        // apart all the same; of `anyOf`, programs make one type with the words of one form.
+        _ if has_default => json!({"oneOf": forms}),
         _ => json!({"oneOf": forms, "discriminator": {"propertyName": "model", "mapping": mapping}}),
     };
-    let host = json!({"$ref": format!("#/components/schemas/{HOST_FIELDS}")});
-    let mut content = json!({"schema": {"allOf": [own, host]}});
+    let mut content = json!({"schema": own});
     if !examples.is_empty() {
         content["examples"] = examples.into();
     }
     Some(json!({"required": true, "content": {"application/json": content}}))
+}
+
+/// One form of a family's body.
+struct Form {
+    /// Of its component.
+    name: String,
+    /// The one model that it is for.
+    model: Option<String>,
+    schema: Map<String, Value>,
+}
+
+/// The forms of a body that has one for each of its models, or the whole as one: programs do not look for a choice within the
+/// choice between families.
+fn by_model(name: &str, root: Map<String, Value>) -> Vec<Form> {
+    let of_model = |form: &Value| {
+        let model = form.pointer("/properties/model/const")?.as_str()?.to_owned();
+        Some(Form { name: format!("{name}.{model}"), model: Some(model), schema: form.as_object()?.clone() })
+    };
+    let forms = root.get("oneOf").and_then(Value::as_array);
+    let forms: Option<Vec<Form>> = forms.and_then(|forms| forms.iter().map(of_model).collect());
+    match forms {
+        Some(forms) if !forms.is_empty() => forms,
+        _ => vec![Form { name: name.to_owned(), model: None, schema: root }],
+    }
+}
+
+/// With the field that every body may have, whatever its family.
+fn with_dry_run(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let properties = schema.entry("properties").or_insert_with(|| Map::new().into());
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert(
+            "dry_run".to_owned(),
+            json!({
+                "type": "boolean",
+                "description": "Checks the request and answers what it would cost. Nothing is made, held or sent.",
+            }),
+        );
+    }
+    schema
 }
 
 /// The schema of an object; `true` means any.

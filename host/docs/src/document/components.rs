@@ -1,52 +1,57 @@
 //! The host's own schemas: receipts, tasks, dry runs, models, errors, and the outlines of text answers, whose details are
 //! those of their protocols.
 
+use gatehouse_schema::make_plain;
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ErrorCase};
 use crate::document::money::money;
-
-/// Fields that every body may have, whatever its family.
-pub(super) const HOST_FIELDS: &str = "HostFields";
 
 /// Every schema that is not a plugin's.
 pub(super) fn schemas(api: &Api) -> Map<String, Value> {
     let mut all = Map::new();
     for part in [requests(), tasks(), money(), models(), texts(), errors(&api.errors)] {
         if let Value::Object(part) = part {
-            all.extend(part);
+            all.extend(part.into_iter().map(|(name, mut schema)| {
+                make_plain(&mut schema, false);
+                (name, schema)
+            }));
         }
     }
     all
 }
 
+fn reference(component: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{component}")})
+}
+
+/// What is wrapped, or the answer to a dry run. The choice is inside of the envelope: programs tell answers apart by the names
+/// of their fields.
+fn or_dry_run(data: &Value) -> Value {
+    json!({"oneOf": [data, reference("DryRun")]})
+}
+
 fn requests() -> Value {
     json!({
-        HOST_FIELDS: {
-            "type": "object",
-            "properties": {"dry_run": {
-                "type": "boolean", "default": false,
-                "description": "Checks the request and answers what it would cost. Nothing is made, held or sent.",
-            }},
-        },
         "TaskReceipt": {
             "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": {
+            "properties": {"code": {"const": 200}, "data": or_dry_run(&json!({
                 "type": "array", "minItems": 1, "maxItems": 1, "items": {
                     "type": "object", "required": ["status", "task_id"],
                     "properties": {"status": {"const": "submitted"}, "task_id": task_id()},
                 },
-            }},
+            }))},
         },
         "AssetReceipt": {
             "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": {
-                "type": "object", "required": ["id", "object", "status", "progress", "model"],
-                "properties": {
-                    "id": task_id(), "object": {"const": "clip.avatar.asset.task"},
-                    "status": {"const": "processing"}, "progress": progress(), "model": {"type": "string"},
-                },
-            }},
+            "properties": {"code": {"const": 200}, "data": or_dry_run(&reference("AssetTask"))},
+        },
+        "AssetTask": {
+            "type": "object", "required": ["id", "object", "status", "progress", "model"],
+            "properties": {
+                "id": task_id(), "object": {"const": "clip.avatar.asset.task"},
+                "status": {"const": "processing"}, "progress": progress(), "model": {"type": "string"},
+            },
         },
         "DryRun": {
             "type": "object", "required": ["dry_run", "model", "charges", "sum", "at_most"],
@@ -78,10 +83,6 @@ fn requests() -> Value {
                 "sum": {"type": "number", "minimum": 0, "description": "Credits."},
             },
         },
-        "DryRunReceipt": {
-            "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/DryRun"}},
-        },
     })
 }
 
@@ -95,7 +96,6 @@ fn tasks() -> Value {
                 "status": {"enum": ["submitted", "pending", "processing", "completed", "failed"]},
                 "progress": progress(),
                 "result": {
-                    "type": ["object", "array", "string", "number", "boolean", "null"],
                     "description": "What the family made: `images` or `videos` with `url` and `expires_at`, or its own \
                         shape. It may be there before the end. Links are valid for 24 hours.",
                 },
@@ -208,7 +208,7 @@ fn texts() -> Value {
         },
         "WrappedChatCompletion": {
             "type": "object", "required": ["code", "data"],
-            "properties": {"code": {"const": 200}, "data": {"$ref": "#/components/schemas/ChatCompletion"}},
+            "properties": {"code": {"const": 200}, "data": or_dry_run(&reference("ChatCompletion"))},
         },
         "EmbeddingList": {
             "type": "object", "required": ["object", "data", "model", "usage"],

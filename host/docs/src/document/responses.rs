@@ -88,7 +88,7 @@ fn answer_of(answer: &Answer) -> Value {
                 let reference = |name: &&str| json!({"$ref": format!("#/components/schemas/{name}")});
                 let schema = match components {
                     [only] => reference(only),
-                    several => json!({"anyOf": several.iter().map(reference).collect::<Vec<_>>()}),
+                    several => json!({"oneOf": several.iter().map(reference).collect::<Vec<_>>()}),
                 };
                 content.insert("application/json".to_owned(), json!({"schema": schema}));
             }

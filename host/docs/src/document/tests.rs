@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::api::{Answer, Content, ErrorCase, ErrorForm, Family, Surface};
 
-const ANSWERS: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
+const ANSWERS: &[Content] = &[Content::Json(&["TaskReceipt"])];
 
 fn submit(path: &'static str, surface: &'static str) -> Operation {
     Operation {
@@ -81,8 +81,11 @@ fn painter() -> Value {
 fn the_host_writes_the_model_and_the_rest_is_the_plugins() {
     let found = document(&api(vec![family("painter", &painter(), &["painter-1", "painter-x"], None)]));
     let schemas = &found["components"]["schemas"];
+    let mut painter_schema = schemas["painter.images.generate"].clone();
+    let dry_run = painter_schema["properties"].as_object_mut().and_then(|all| all.remove("dry_run"));
+    assert_eq!(dry_run.map(|field| field["type"].clone()), Some(json!("boolean")));
     assert_eq!(
-        schemas["painter.images.generate"],
+        painter_schema,
         json!({
             "type": "object",
             "properties": {
@@ -98,12 +101,7 @@ fn the_host_writes_the_model_and_the_rest_is_the_plugins() {
     assert!(schemas["painter.images.generate.Model"].is_null(), "nothing refers to it any more");
     let content = &found["paths"]["/v1/images"]["post"]["requestBody"]["content"]["application/json"];
     assert_eq!(content["examples"]["painter"]["value"], json!({"model": "painter-1", "prompt": "a kite"}));
-    assert_eq!(
-        content["schema"],
-        json!({"allOf": [
-            {"$ref": "#/components/schemas/painter.images.generate"}, {"$ref": "#/components/schemas/HostFields"},
-        ]})
-    );
+    assert_eq!(content["schema"], json!({"$ref": "#/components/schemas/painter.images.generate"}));
     assert_eq!(found["x-gatehouse-plugins"][0]["family"], "painter");
     assert!(found["paths"]["/v1/videos"].is_null(), "no family serves it");
 }
@@ -116,7 +114,7 @@ fn several_families_are_told_apart_by_the_model() {
             family("drawer", &json!(true), &["drawer-1"], default),
         ];
         let found = document(&api(families));
-        let path = "/paths/~1v1~1images/post/requestBody/content/application~1json/schema/allOf/0";
+        let path = "/paths/~1v1~1images/post/requestBody/content/application~1json/schema";
         (found.pointer(path).cloned().unwrap_or_default(), found)
     };
     let (body, _) = of(None);
@@ -130,11 +128,12 @@ fn several_families_are_told_apart_by_the_model() {
     );
     let (body, found) = of(Some("drawer-1"));
     assert!(body["discriminator"].is_null(), "a request may leave the model out");
-    assert_eq!(body["anyOf"].as_array().map(Vec::len), Some(2));
+    assert_eq!(body["oneOf"].as_array().map(Vec::len), Some(2));
     let drawer = &found["components"]["schemas"]["drawer.images.generate"];
+    let model = &drawer["properties"]["model"];
     assert_eq!(
-        (&drawer["required"], &drawer["properties"]["model"]["default"]),
-        (&json!([]), &json!("drawer-1"))
+        (&drawer["required"], &model["description"]),
+        (&json!([]), &json!("The model. Default: \"drawer-1\"."))
     );
 }
 
@@ -143,9 +142,9 @@ fn forms_of_models_that_the_caller_may_not_use_are_left_out() {
     let form = |model: &str| json!({"type": "object", "properties": {"model": {"const": model}}});
     let schema = json!({"oneOf": [form("m-1"), form("m-2")]});
     let found = document(&api(vec![family("painter", &schema, &["m-2"], None)]));
-    let root = &found["components"]["schemas"]["painter.images.generate"];
-    assert_eq!(root["oneOf"], json!([form("m-2")]));
-    assert_eq!(root["properties"]["model"]["enum"], json!(["m-2"]));
+    let schemas = &found["components"]["schemas"];
+    assert_eq!(schemas["painter.images.generate.m-2"]["properties"]["model"], json!({"const": "m-2"}));
+    assert!(schemas["painter.images.generate.m-1"].is_null());
 }
 
 #[test]
@@ -162,12 +161,14 @@ fn a_form_that_adds_to_a_definition_lists_every_field() {
     });
     let found = document(&api(vec![family("painter", &schema, &["m-1"], None)]));
     let schemas = &found["components"]["schemas"];
+    let mut form = schemas["painter.images.generate.m-1"].clone();
+    drop(form["properties"].as_object_mut().and_then(|all| all.remove("dry_run")));
     assert_eq!(
-        schemas["painter.images.generate"]["oneOf"],
-        json!([{
+        form,
+        json!({
             "type": "object", "description": "Its own.",
             "properties": {"model": {"const": "m-1"}, "prompt": {"type": "string"}}, "required": ["model", "prompt"],
-        }])
+        })
     );
     assert!(schemas["painter.images.generate.First"].is_null(), "nothing refers to it any more");
 }

@@ -183,43 +183,40 @@ fn parameters(document: &Value, spec: &Value) -> Markup {
 
 /// The body by family: where there are several, each with its own fields.
 fn bodies(document: &Value, spec: &Value) -> Markup {
-    let parts = &spec["requestBody"]["content"]["application/json"]["schema"]["allOf"];
-    let Some(parts) = parts.as_array() else { return html! {} };
+    let whole = &spec["requestBody"]["content"]["application/json"]["schema"];
+    if whole.is_null() {
+        return html! {};
+    }
     let reader = Reader::new(document);
-    let forms: Vec<&Value> = parts
-        .iter()
-        .flat_map(|part| {
-            let forms = ["oneOf", "anyOf"].iter().find_map(|word| part[*word].as_array());
-            forms.map_or_else(|| vec![part], |forms| forms.iter().collect())
-        })
-        .collect();
+    let forms = ["oneOf", "anyOf"].iter().find_map(|word| whole[*word].as_array());
+    let forms: Vec<&Value> = forms.map_or_else(|| vec![whole], |forms| forms.iter().collect());
     html! {
         h4 { "Body" }
         @for form in forms {
             @let name = text(form, "$ref").rsplit('/').next().unwrap_or_default();
-            @let title = name.split('.').next().unwrap_or_default();
-            @let help = document["components"]["schemas"][name]["description"].as_str();
+            @let schema = &document["components"]["schemas"][name];
+            @let family = name.split('.').next().unwrap_or_default();
+            @let title = match schema.pointer("/properties/model/const").and_then(Value::as_str) {
+                Some(model) => format!("{family}: {model}"),
+                None => family.to_owned(),
+            };
             @match reader.kind(form) {
                 Kind::Object(all) => {
-                    h5 { (title_of(title)) }
-                    @if let Some(help) = help { p.help { (help) } }
-                    (fields::table(title, &fields::rows(&all, "", DEPTH)))
+                    h5 { (title) }
+                    @if let Some(help) = schema["description"].as_str() { p.help { (help) } }
+                    (fields::table(&title, &fields::rows(&all, "", DEPTH)))
                 }
                 Kind::Variants(variants) => @for variant in &variants {
-                    h5 { (title_of(title)) ": " (variant.name) }
+                    h5 { (title) ": " (variant.name) }
                     @if let Some(help) = &variant.help { p.help { (help) } }
                     @if let Kind::Object(all) = &variant.kind {
                         (fields::table(&variant.name, &fields::rows(all, "", DEPTH)))
                     }
                 },
-                _ => { h5 { (title_of(title)) } p { "Any JSON object." } }
+                _ => { h5 { (title) } p { "Any JSON object." } }
             }
         }
     }
-}
-
-fn title_of(component: &str) -> &str {
-    if component == "HostFields" { "Every request" } else { component }
 }
 
 fn answers(document: &Value, spec: &Value) -> Markup {

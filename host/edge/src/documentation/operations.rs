@@ -252,13 +252,13 @@ const DELETED: &[Content] = &[Content::Json(&["DeletedResponse"])];
 const RESPONSE_ITEMS: &[Content] = &[Content::Json(&["ResponseItems"])];
 const HEALTH: &[Content] = &[Content::Json(&["Health"])];
 const DOCUMENT: &[Content] = &[Content::Json(&["OpenApi"])];
-const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt", "DryRunReceipt"])];
-const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt", "DryRunReceipt"])];
+const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt"])];
+const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt"])];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
 const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRun"])];
 const COMPLETION: &[Content] = &[
-    Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRunReceipt", "DryRun"]),
+    Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRun"]),
     Content::Events("Chunks of the chat completion (`chat.completion.chunk`), then `[DONE]`.", None),
 ];
 const MESSAGE: &[Content] = &[
