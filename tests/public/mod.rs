@@ -7,5 +7,6 @@ mod dry_run_limits;
 mod events;
 mod scene;
 mod schemas;
+mod walk;
 
 use scene::Scene;

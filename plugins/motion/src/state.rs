@@ -32,6 +32,16 @@ pub struct Job {
     pub(crate) begun: Option<UnixMs>,
     /// Whether the call under way is to cancel it.
     pub(crate) cancelling: bool,
+    /// What it costs, where that was not known when it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) charge: Option<LaterCharge>,
     #[serde(flatten)]
     pub(crate) polls: Polls,
+}
+
+/// The price keys and the seconds of a video whose length follows from the one that it continues.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LaterCharge {
+    pub(crate) keys: Vec<String>,
+    pub(crate) seconds: u32,
 }

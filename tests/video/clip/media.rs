@@ -44,10 +44,10 @@ fn images_have_limits() {
             (urls(&["300x300.png", "1001x400.webp"]), Err("`image_urls[1]`: expected an image whose width to height is 0.5 to 2.5")),
             (urls(&["640x640.png?bytes=31457280"]), Ok(())),
             (urls(&["640x640.png?bytes=31457281"]), Err("`image_urls[0]`: expected an image of at most 30 MB, got 31457281 bytes")),
-            (urls(&["missing"]), Err("`image_urls[0]`: could not be fetched")),
+            (urls(&["missing"]), Err("dependency unavailable: `image_urls[0]`: could not be fetched")),
             (urls(&["not-an-image"]), Err("`image_urls[0]`: expected an image")),
             (urls(&["5s.wav"]), Err("`image_urls[0]`: expected an image, got audio/wav")),
-            (urls(&["redirect-to-private"]), Err("`image_urls[0]`: could not be fetched")),
+            (urls(&["redirect-to-private"]), Err("dependency unavailable: `image_urls[0]`: could not be fetched")),
         ];
         check(&gateway, rows).await;
         // A file in the request is known at once.
