@@ -22,6 +22,10 @@ async fn walk(scene: &Scene, path: &str, good: Value, rows: Vec<Row>) -> Vec<Str
     let mut broken = Vec::new();
     for (fields, words) in rows {
         let body = with(good.clone(), with(fields, json!({"dry_run": true})));
+        let body = [(PICTURE, "800x600.png"), (FILM, "1280x720-4s.mp4"), (SOUND, "5s.mp3")]
+            .into_iter()
+            .fold(body.to_string(), |body, (address, name)| body.replace(address, &scene.sample(name)));
+        let body: Value = serde_json::from_str(&body).expect("JSON");
         let answer = scene.caller.post(path, &body).await;
         let said = answer.text();
         let fits = match words {

@@ -285,7 +285,7 @@ const FAULTS: &[FaultRow] = &[
     ("[[poll-429:2]]", Ok(())),
     ("[[poll-401]]", Err(("upstream_error", "No available upstream"))),
     ("[[malformed-json]]", Ok(())),
-    ("[[reject]]", Err(("content_policy_violation", "The content may be sensitive."))),
+    ("[[reject]]", Err(("content_policy_violation", "The content may be sensitive"))),
 ];
 
 #[test]
