@@ -14,8 +14,8 @@ use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Stage, Step, pace};
 use serde_json::json;
 
 use crate::provider::{self, Answer, POLICY};
-use crate::request::VideoRequest;
-use crate::state::{Job, LaterCharge, Sending, State};
+use crate::request::{LaterCharge, VideoRequest};
+use crate::state::{Job, Sending, State};
 use crate::submit::USUAL_DURATION;
 
 /// The progress of a task that waits.

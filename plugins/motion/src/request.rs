@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::media_rules::Check;
-use crate::state::LaterCharge;
 
 /// The spec's default for both models.
 const SECONDS: i64 = 5;
@@ -68,6 +67,13 @@ pub struct VideoRequest {
     is_1080: bool,
     /// What must be looked at first.
     pub(crate) check: Option<Check>,
+}
+
+/// The price keys and the seconds of a video whose length follows from the one that it continues.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LaterCharge {
+    pub(crate) keys: Vec<String>,
+    pub(crate) seconds: u32,
 }
 
 impl VideoRequest {

@@ -4,7 +4,7 @@ use gatehouse_sdk::UnixMs;
 use gatehouse_sdk::job::{Attempts, Polls};
 use serde::{Deserialize, Serialize};
 
-use crate::request::VideoRequest;
+use crate::request::{LaterCharge, VideoRequest};
 
 /// The state of a task.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,11 +37,4 @@ pub struct Job {
     pub(crate) charge: Option<LaterCharge>,
     #[serde(flatten)]
     pub(crate) polls: Polls,
-}
-
-/// The price keys and the seconds of a video whose length follows from the one that it continues.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LaterCharge {
-    pub(crate) keys: Vec<String>,
-    pub(crate) seconds: u32,
 }
