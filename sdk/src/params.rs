@@ -2,9 +2,11 @@
 //! expected and what came.
 //!
 //! Shape comes from `serde` (a quoted number is invalid; unknown fields are ignored), rules from
-//! `garde`, the published schema from `schemars`; all three read the same struct.
+//! `garde`, the published schema from `schemars`; all three read the same struct. JSON has one type of numbers: `5.0` is
+//! the integer 5.
 
 mod invalid_param;
+mod numbers;
 mod sentences;
 
 use garde::Validate;
@@ -44,6 +46,11 @@ use sentences::EnglishRules;
 ///     "`safety_tolerance`: expected at most 6, got 7"
 /// );
 /// assert_eq!(refused(json!({})).unwrap(), "`prompt`: expected a value, got nothing");
+/// assert_eq!(refused(json!({"prompt": "a kite", "safety_tolerance": 6.0})), None);
+/// assert_eq!(
+///     refused(json!({"prompt": "a kite", "safety_tolerance": 5.5})).unwrap(),
+///     "`safety_tolerance`: expected an integer, got 5.5"
+/// );
 /// ```
 pub fn read<P>(body: &Value) -> Result<P, InvalidParam>
 where
@@ -56,7 +63,8 @@ where
             format!("expected a JSON object, got {}", sentences::came(Some(body))),
         ));
     }
-    let params: P = serde_path_to_error::deserialize(body).map_err(|error| {
+    let whole = numbers::has_whole_float(body).then(|| numbers::with_integers(body.clone()));
+    let params: P = serde_path_to_error::deserialize(whole.as_ref().unwrap_or(body)).map_err(|error| {
         let path = error.path().to_string();
         sentences::of_shape(body, path.trim_start_matches('.'), &error.inner().to_string())
     })?;
@@ -69,7 +77,7 @@ where
     }
 }
 
-/// A `garde` rule for a field the model does not support at all: it must be absent or `null`.
+/// A `garde` rule for a field the model does not support at all: it must be absent, `null` or an empty list.
 ///
 /// ```
 /// use gatehouse_sdk::params;
@@ -89,7 +97,39 @@ where
 pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> garde::Result {
     move |value, _| match value {
         None => Ok(()),
+        Some(Value::Array(items)) if items.is_empty() => Ok(()),
         Some(_) => Err(garde::Error::new(format!("not supported by this model, {advice};"))),
+    }
+}
+
+/// The value of a field that has two names, each with what came under it.
+///
+/// # Errors
+/// Both came, and they differ.
+///
+/// ```
+/// use gatehouse_sdk::params::either;
+/// use serde_json::json;
+///
+/// let body = json!({"size": "16:9", "aspect_ratio": "9:16"});
+/// assert_eq!(either(&body, ("size", Some(1)), ("aspect_ratio", None)), Ok(Some(1)));
+/// assert_eq!(
+///     either(&body, ("size", Some(1)), ("aspect_ratio", Some(2))).unwrap_err().to_string(),
+///     "`aspect_ratio`: expected the same as `size`, the string \"16:9\", or nothing, got the string \"9:16\""
+/// );
+/// ```
+pub fn either<T: PartialEq>(
+    body: &Value,
+    (name, value): (&str, Option<T>),
+    (alias, other): (&str, Option<T>),
+) -> Result<Option<T>, InvalidParam> {
+    match (value, other) {
+        (Some(value), Some(other)) if value != other => {
+            let (one, other) = (came(body.get(name)), came(body.get(alias)));
+            let problem = format!("expected the same as `{name}`, {one}, or nothing, got {other}");
+            Err(InvalidParam::at(Some(alias), problem))
+        }
+        (value, other) => Ok(value.or(other)),
     }
 }
 

@@ -31,6 +31,31 @@ fn a_key_is_limited_to_its_models_networks_and_time() {
     });
 }
 
+/// Without it a key limited to an alias would be refused under the documented name, and a misspelt one would be of no use.
+#[test]
+fn a_name_in_a_key_is_a_models_by_all_its_names() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        for name in ["imagine-1.5-ext", "imagine-1.5-gw"] {
+            let key = gateway.process.make_key("acme", &["--unlimited", "--model", name]).await;
+            for model in ["imagine-1.5-ext", "imagine-1.5-gw", "ctx-pro"] {
+                let answer = key.post(IMAGES, &request(json!({"model": model, "dry_run": true}))).await;
+                let expected = if model == "ctx-pro" { 403 } else { 200 };
+                assert_eq!(answer.status, expected, "{name} {model}: {}", answer.text());
+            }
+        }
+        let misspelt = ["key", "create", "ci", "--account", "acme", "--unlimited", "--model", "ctx-prp"];
+        let refused = gateway.process.try_command(&misspelt).await;
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success(), "{said}");
+        assert!(said.contains("did you mean \"ctx-pro\"?") && said.contains("--force"), "{said}");
+        gateway.process.command(&[&misspelt[..], &["--force"]].concat()).await;
+        let neither = gateway.process.try_command(&["key", "create", "ci", "--account", "acme"]).await;
+        let said = String::from_utf8_lossy(&neither.stderr);
+        assert!(said.contains("--quota") && said.contains("--unlimited"), "{said}");
+    });
+}
+
 #[test]
 fn a_revoked_key_is_refused_at_once() {
     run(async {

@@ -54,9 +54,11 @@ fn fields_become_flags_and_the_speed_a_path() {
             // A speed in the prompt is a speed of the path, so that the proxy works at the price that is charged.
             (json!({"prompt": "a red kite --fast"}), "a red kite", "FAST"),
             (json!({"prompt": "a red kite --turbo", "speed": "relax"}), "a red kite", "RELAX"),
-            // The body goes before metadata, and metadata before the prompt's flags.
+            // The body goes before the prompt's flags, and those before metadata.
             (json!({"prompt": "a red kite --ar 1:1 --s 5 --c 7", "size": "3:2", "metadata": {"stylize": 50, "size": "9:16", "trace": "mine"}}),
-                "a red kite --ar 3:2 --s 50 --c 7", "RELAX"),
+                "a red kite --s 5 --c 7 --ar 3:2", "RELAX"),
+            (body(json!({"metadata": {"stylize": 50, "weird": "x", "chaos": 101, "speed": "turbo"}})), "a red kite --s 50", "TURBO"),
+            (body(json!({"metadata": "order 7"})), "a red kite", "RELAX"),
             (json!({"prompt": "a red kite --v 7 --ar 2:3", "version": "6.1"}), "a red kite --v 6.1 --ar 2:3", "RELAX"),
             // Fields nobody knows do nothing, and null is no value.
             (body(json!({"colour": "red", "seed": null, "n": 4, "model": "anything"})), "a red kite", "RELAX"),

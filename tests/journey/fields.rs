@@ -73,8 +73,6 @@ fn of_imagine() {
             ("imagine", body(json!({"stop": 9})), &["stop", "10", "9"]),
             ("imagine", body(json!({"stop": 101})), &["stop", "100", "101"]),
             ("imagine", body(json!({"speed": "slow"})), &["speed", "relax", "slow"]),
-            ("imagine", body(json!({"metadata": "fast"})), &["metadata", "object"]),
-            ("imagine", body(json!({"metadata": {"stylize": 1001}})), &["stylize", "1001"]),
             ("imagine", body(json!({"image_urls": "x"})), &["image_urls", "array"]),
             ("imagine", body(json!({"image_urls": [5]})), &["image_urls[0]", "string"]),
             ("imagine", body(json!({"image_urls": ["ftp://a.example/b.png"]})), &["image_urls[0]"]),

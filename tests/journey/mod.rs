@@ -9,6 +9,7 @@ mod fields;
 mod follow_ups;
 mod kill;
 mod money;
+mod painting;
 mod pictures;
 mod readme;
 mod scene;

@@ -60,7 +60,7 @@ async fn rows(scene: &Scene) -> Vec<(String, Value, &'static str, Option<f64>)> 
         (
             "/v1/clip2/private-avatar".to_owned(),
             json!({"url": picture, "name": "face"}),
-            "clip-avatar",
+            "clip-2.0",
             Some(0.0),
         ),
         ("/v1/chat/completions".to_owned(), text.clone(), "over-chat", None),

@@ -8,5 +8,6 @@ mod events;
 mod generators;
 mod scene;
 mod schemas;
+mod walk;
 
 use scene::Scene;

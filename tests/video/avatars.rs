@@ -24,7 +24,7 @@ async fn accepted(caller: &Caller, body: &Value) -> String {
     let data = &receipt["data"];
     assert_eq!(data["object"], "clip.avatar.asset.task");
     assert_eq!((&data["status"], &data["progress"]), (&json!("processing"), &json!(10)));
-    assert_eq!(data["model"], "clip-avatar");
+    assert_eq!(data["model"], "clip-2.0");
     data["id"].as_str().expect("an id").to_owned()
 }
 
@@ -116,7 +116,7 @@ fn shapes_limits_and_combinations_are_refused() {
             (more(json!({"group": "g"})), "`group`: expected an object"),
             (more(json!({"group_id": "group-of-another"})), "`group_id`: expected the id of a group of yours, got the unknown \"group-of-another\""),
             (more(json!({"asset_type": "image"})), "`asset_type`: expected one of `Image`, `Video`, `Audio`"),
-            (more(json!({"project_name": "secret"})), "`project_name`: expected `default`, got the string \"secret\""),
+            (more(json!({"project_name": 7})), "`project_name`: expected a string, got 7"),
         ];
         for (body, words) in &rows {
             refused(&gateway.caller, PATH, body, words).await;
@@ -158,6 +158,12 @@ fn each_type_is_reviewed_as_what_it_is() {
                 if is_good { "completed" } else { "failed" },
                 "{asset_type} {sample}: {task}"
             );
+            if sample == "missing" {
+                let error = &task["error"];
+                assert_eq!(error["type"], "invalid_request_error", "{error}");
+                let message = error["message"].as_str().unwrap_or_default();
+                assert!(message.contains("dependency unavailable: `url`"), "{error}");
+            }
             task["result"]["asset_url"].clone()
         });
         let urls = join_all(looks).await;
@@ -279,7 +285,7 @@ const FAULTS: &[FaultRow] = &[
     ("[[poll-429:2]]", Ok(())),
     ("[[poll-401]]", Err(("upstream_error", "No available upstream"))),
     ("[[malformed-json]]", Ok(())),
-    ("[[reject]]", Err(("content_policy_violation", "The content may be sensitive."))),
+    ("[[reject]]", Err(("content_policy_violation", "The content may be sensitive"))),
 ];
 
 #[test]
@@ -368,6 +374,29 @@ fn an_asset_stays_with_its_account() {
         let second = accounts.iter().position(|account| *account == 1).expect("one of each");
         let both = json!({"model": "clip-2.0", "prompt": "both", "image_urls": [results[first]["asset_url"], results[second]["asset_url"]]});
         refused(&gateway.caller, VIDEOS, &both, "expected assets that can be used together").await;
+    });
+}
+
+/// Without it a key for clips could not submit the assets that its clips may use.
+#[test]
+fn a_key_for_any_clip_model_may_submit_assets() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        for (model, allowed) in [
+            ("clip-2.0", true),
+            ("clip-2.0-fast", true),
+            ("clip-2.0-mini", true),
+            ("clip-avatar", true),
+            ("motion-2.6", false),
+        ] {
+            let key = gateway.process.make_key("acme", &["--unlimited", "--model", model]).await;
+            let answer = key.post(PATH, &with(one(&gateway, "face"), json!({"dry_run": true}))).await;
+            assert_eq!(answer.status, if allowed { 200 } else { 403 }, "{model}: {}", answer.text());
+        }
+        let films =
+            finish(&gateway.caller, &with(one(&gateway, "a"), json!({"project_name": "films"}))).await;
+        assert_eq!(films["status"], "completed", "{films}");
+        assert!(gateway.sandbox.ark_record().assets.iter().any(|asset| asset.project == "films"));
     });
 }
 

@@ -24,6 +24,7 @@ const IN_PLACE: usize = 256 * 1024;
 pub struct CheckedBody {
     json: Json,
     model: Option<String>,
+    implied: bool,
     dry_run: bool,
     price_only: bool,
 }
@@ -74,6 +75,7 @@ impl CheckedBody {
         if !is_object {
             return Err(whole("the request body must be a JSON object".to_owned()));
         }
+        let implies = implied.is_some();
         let model = match (implied, head.model) {
             (Some(implied), _) => Some(implied.to_owned()),
             (None, None | Some(Value::Null)) => None,
@@ -84,7 +86,7 @@ impl CheckedBody {
             None => (false, json),
             Some(value) => (dry_run(value)?, without_member(text, value.get()).into()),
         };
-        Ok(Self { json, model, dry_run, price_only: false })
+        Ok(Self { json, model, implied: implies, dry_run, price_only: false })
     }
 
     /// Whether the client only asks what the request would come to.
@@ -102,6 +104,11 @@ impl CheckedBody {
     /// Whether only the price is asked.
     pub(crate) fn is_price_only(&self) -> bool {
         self.price_only
+    }
+
+    /// Whether the path names the model, and not the client.
+    pub(crate) fn implies_model(&self) -> bool {
+        self.implied
     }
 
     /// The bytes as they came, without `dry_run`.

@@ -44,6 +44,7 @@ pub use rates::{LimitKind, LimitStatus, RateLimited, RateStatus};
 pub use read::FollowedTask;
 pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
+pub use read::result::Waiting;
 pub use request_report::RequestReport;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{

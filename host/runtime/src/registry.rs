@@ -70,6 +70,12 @@ impl Registry {
         serves.then(|| Resolved { version: Arc::clone(version), model: name.model.clone() })
     }
 
+    /// The own id of a model by any of its names.
+    #[must_use]
+    pub fn model_id(&self, name: &str) -> Option<&str> {
+        self.names.get(name).map(|found| found.model.as_str())
+    }
+
     /// The version and model meant when a request on `surface` names no model.
     #[must_use]
     pub fn default_model(&self, surface: &str) -> Option<Resolved> {

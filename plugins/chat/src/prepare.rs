@@ -89,14 +89,19 @@ fn sampling(
     is_chat: bool,
 ) -> Checked<(bool, bool)> {
     let given = (request.temperature.is_some(), request.top_p.is_some());
+    let defaults = (request.temperature == Some(1.0), request.top_p == Some(1.0));
     let thinks = thinking.is_on() && (thinking.alias || !is_chat);
     match rules.sampling {
-        Sampling::Either if given == (true, true) => Err(one_sampling_field_only()),
+        Sampling::Either if given == (true, true) && defaults == (false, false) => {
+            Err(one_sampling_field_only())
+        }
         Sampling::None if rules.strict && (given.0 || given.1) => {
             Err(sampling_field_deprecated(if given.0 { "temperature" } else { "top_p" }))
         }
         Sampling::None => Ok((false, false)),
         _ if thinks => Ok((false, false)),
+        // A default beside the other field is no second setting.
+        Sampling::Either if given == (true, true) => Ok((defaults.1, !defaults.1)),
         Sampling::Free | Sampling::Either => Ok(given),
     }
 }

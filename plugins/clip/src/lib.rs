@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::avatar::params::Params as AvatarParams;
 use crate::avatar::state::AvatarState;
-use crate::avatar::submit::MODEL as AVATAR_MODEL;
+use crate::avatar::submit::PRICE_KEY as AVATAR_KEY;
 use crate::video::params::Params as VideoParams;
 use crate::video::state::VideoState;
 
@@ -57,12 +57,12 @@ impl Family for Clip {
         let both = json!({"group": {"name": "faces"}, "group_id": "group-1", "assets": [avatar]});
         let mut about = About::new("clip", env!("CARGO_PKG_VERSION"));
         for model in video::params::Model::ALL {
-            about = about.model(Model::new(model.id()).serves(VIDEOS)).price_key(model.id());
+            about = about.model(Model::new(model.id()).serves(VIDEOS).serves(AVATARS)).price_key(model.id());
         }
         about
             .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
-            .model(Model::new(AVATAR_MODEL).serves(AVATARS))
-            .price_key(AVATAR_MODEL)
+            .model(Model::new(AVATAR_KEY).serves(AVATARS))
+            .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
             .provider(video::provider::NAME)
             .provider(avatar::provider::NAME)
@@ -78,9 +78,9 @@ impl Family for Clip {
 impl Jobs for Clip {
     type State = State;
 
-    fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+    fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
         if request.surface == AVATARS {
-            return avatar::submit::submit(cx, &request).map(|accepted| accepted.map(State::Avatar));
+            return avatar::submit::submit(&request).map(|accepted| accepted.map(State::Avatar));
         }
         video::submit::submit(&request).map(|accepted| accepted.map(State::Video))
     }

@@ -67,8 +67,16 @@ const BUSY: &[&str] = &[
     "TooManyRequests",
 ];
 /// Beginnings of codes about the request.
-const REQUEST: &[&str] =
-    &["InvalidParameter", "MissingParameter", "OutofContextError", "ResourceNotFound", "NotFound"];
+const REQUEST: &[&str] = &[
+    "InvalidAsset",
+    "InvalidParameter",
+    "MissingParameter",
+    "OutofContextError",
+    "ResourceNotFound",
+    "NotFound",
+];
+/// Parts of codes about a file that cannot be fetched.
+const MISSING_FILE: &[&str] = &["Download", "Fetch", "Unreachable"];
 /// Ends of the first part of codes of moderation.
 const MODERATED: [&str; 2] = ["SensitiveContentDetected", "RiskDetection"];
 /// What a client reads of a refusal whose words are not for it.
@@ -134,6 +142,11 @@ impl UpstreamError {
             }
             _ => text,
         }
+    }
+
+    /// Whether a file of the request could not be fetched.
+    pub(crate) fn is_missing_file(&self) -> bool {
+        MISSING_FILE.iter().any(|part| self.code.contains(part))
     }
 
     /// For the operator.

@@ -69,9 +69,8 @@ pub(crate) fn settle(size: Size, findings: &[Finding]) -> Result<Vec<String>, Fa
 
 /// The facts and the size of one reference.
 fn picture(index: usize, finding: &Finding) -> Result<(&Facts, u32, u32), Failure> {
-    let facts = finding.found.as_ref().map_err(|reason| {
-        Failure::request(format!("dependency unavailable: `image_urls[{index}]`: {reason}"))
-    })?;
+    let facts = finding.found.as_ref();
+    let facts = facts.map_err(|reason| Failure::unavailable(&format!("image_urls[{index}]"), reason))?;
     if facts.kind != MediaKind::Image {
         return Err(Failure::request(format!(
             "`image_urls[{index}]`: expected an image, got {}",

@@ -40,9 +40,8 @@ pub(crate) fn source(entry: &str, blobs: &[Facts]) -> Result<String, InvalidPara
 /// The input of the call: bytes that the host keeps, so the provider depends on no client's server, which it would
 /// wait for no longer than five seconds.
 pub(crate) fn input(finding: &Finding) -> Result<String, Failure> {
-    let failed = |problem: &str| Failure::request(format!("`{FIELD}`: {problem}"));
-    let facts = finding.found.as_ref().map_err(|reason| failed(reason))?;
-    usable(facts).map_err(|problem| failed(&problem))?;
+    let facts = finding.found.as_ref().map_err(|reason| Failure::unavailable(FIELD, reason))?;
+    usable(facts).map_err(|problem| Failure::request(format!("`{FIELD}`: {problem}")))?;
     Ok(facts.blob.clone().unwrap_or_else(|| finding.source.clone()))
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use gatehouse_sdk::{Affinity, Charge};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::action::{Action, Speed};
 use crate::billing;
@@ -12,6 +13,9 @@ use crate::version::Version;
 
 /// The usual duration of a task.
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(60);
+
+/// Progress of a task whose tile is upscaled.
+pub(crate) const UPSCALED: u8 = 50;
 
 /// A job for the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,32 @@ pub struct Job {
     pub(crate) account: Option<Affinity>,
     /// Pixels of the parent's picture, for the file that says what to repaint.
     pub(crate) picture: Option<(u32, u32)>,
+    /// Of a follow-up of one picture that names a tile of a grid: how far it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tile: Option<Tile>,
+    /// The client's own note.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) note: Value,
+}
+
+/// A tile that is upscaled first, within the task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Tile {
+    /// The body of the job upscales it; then a button of the upscaled picture is pressed.
+    Upscaling(Follow),
+    /// It is upscaled, and the body is the follow-up itself. The address of the picture, which the client needs to say
+    /// where to paint.
+    Upscaled(String),
+}
+
+/// The button to press on the upscaled picture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Follow {
+    /// How its id begins.
+    pub(crate) button: String,
+    /// What the client is told when it is not there.
+    pub(crate) what: String,
 }
 
 /// A picture of a request.
@@ -107,6 +137,9 @@ pub(crate) struct ModalRequest {
     /// The source to probe; after the probe, what the call names.
     pub(crate) area: Option<Input>,
     pub(crate) speed: Speed,
+    /// Pixels of the picture that is painted, where the task itself does not know them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) picture: Option<(u32, u32)>,
 }
 
 impl ModalRequest {
@@ -130,6 +163,15 @@ impl Job {
         matches!(&self.body, Body::Press(press) if press.waits)
     }
 
+    /// The progress of the whole task when this part of it has come so far.
+    pub(crate) fn share(&self, progress: u8) -> u8 {
+        match self.tile {
+            None => progress,
+            Some(Tile::Upscaling(_)) => progress.min(100) / 2,
+            Some(Tile::Upscaled(_)) => UPSCALED + progress.min(100) / 2,
+        }
+    }
+
     /// What is kept of it.
     pub(crate) fn record(&self, status: Status, id: Option<&str>, result: Option<Completed>) -> Record {
         Record {
@@ -140,6 +182,9 @@ impl Job {
             prompt: self.prompt.clone(),
             result,
             picture: self.picture,
+            paid: None,
+            problem: None,
+            note: self.note.clone(),
         }
     }
 }

@@ -119,6 +119,9 @@ fn parent(kind: Kind, status: Status, buttons: &[&str]) -> Parent {
         prompt: "a red kite --v 7".to_owned(),
         result: (status == Status::Success).then_some(completed),
         picture: None,
+        paid: None,
+        problem: None,
+        note: Value::Null,
     };
     Parent::new(MODEL, MODEL, record.to_value())
 }

@@ -4,7 +4,7 @@ use gatehouse_sdk::Parent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::action::Action;
+use crate::action::{Action, Speed};
 use crate::version::Version;
 
 /// The private record of a task.
@@ -21,6 +21,15 @@ pub(crate) struct Record {
     pub(crate) result: Option<Completed>,
     /// Pixels of the picture that an inpaint task repaints, as far as known.
     pub(crate) picture: Option<(u32, u32)>,
+    /// The speed of a modal request that is paid and could not be used: the next one costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) paid: Option<Speed>,
+    /// Why it could not be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+    /// The client's own note, its `metadata`.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) note: Value,
 }
 
 /// What a completed task has.

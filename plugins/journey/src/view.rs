@@ -7,6 +7,10 @@ use crate::record::{Completed, Kind, Record, Status};
 
 pub(crate) fn render(view: &TaskView) -> Value {
     let record = Record::of(&view.task);
+    let is_over = matches!(view.task.status, TaskStatus::Completed | TaskStatus::Failed);
+    let waiting = record.clone().filter(|record| record.status == Status::Modal && !is_over);
+    // The tile that the client may paint on; why its last request could not be used.
+    let images = waiting.as_ref().and_then(|_| view.task.public["images"][0]["url"].as_array().cloned());
     let mut body = Map::new();
     body.insert("id".to_owned(), json!(view.task.task));
     body.insert("status".to_owned(), json!(status(view.task.status, record.as_ref())));
@@ -18,6 +22,9 @@ pub(crate) fn render(view: &TaskView) -> Value {
         }
         let buttons = record.result.as_ref().map(|result| result.buttons.as_slice()).unwrap_or_default();
         body.insert("buttons".to_owned(), json!(buttons));
+        if !record.note.is_null() {
+            body.insert("metadata".to_owned(), record.note.clone());
+        }
         if let Some(result) = record.result.as_ref().filter(|_| view.task.status == TaskStatus::Completed) {
             links(&mut body, result, &record.prompt);
         }
@@ -26,11 +33,19 @@ pub(crate) fn render(view: &TaskView) -> Value {
     }
     if let Some(failure) = &view.failure {
         body.insert("fail_reason".to_owned(), json!(failure.message));
+    } else if let Some(problem) = waiting.and_then(|record| record.problem) {
+        body.insert("fail_reason".to_owned(), json!(problem));
+    }
+    if let Some(images) = images {
+        body.insert("image_urls".to_owned(), json!(images));
     }
     body.insert("created".to_owned(), json!(view.created.0 / 1000));
     if let Some(ended) = view.ended {
         body.insert("completed".to_owned(), json!(ended.0 / 1000));
-        body.insert("actual_time".to_owned(), json!(ended.since(view.created).as_secs()));
+        // Rounded up, as `GET /v1/tasks/{task_id}` has it.
+        let span = ended.since(view.created);
+        let begun = u64::from(span.subsec_nanos() > 0);
+        body.insert("actual_time".to_owned(), json!(span.as_secs() + begun));
     }
     let cost = view.cost.as_deref().and_then(|cost| serde_json::from_str::<Value>(cost).ok());
     if let Some(cost) = cost.filter(Value::is_number) {

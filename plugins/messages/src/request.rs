@@ -141,11 +141,14 @@ impl<'a> Request<'a> {
         match rules.sampling {
             _ if drop => {}
             Sampling::Free => {}
-            Sampling::Either => {
-                if self.temperature.is_some() && self.top_p.is_some() {
+            Sampling::Either if self.temperature.is_some() => {
+                // The default beside a temperature is no second setting.
+                self.top_p = self.top_p.filter(|raw| !is_default_top_p(raw));
+                if self.top_p.is_some() {
                     return Err(one_sampling_field_only());
                 }
             }
+            Sampling::Either => {}
             Sampling::None if rules.strict => {
                 let given = [("temperature", self.temperature), ("top_p", self.top_p), ("top_k", self.top_k)];
                 if let Some((name, _)) = given.iter().find(|(_, value)| value.is_some()) {
@@ -200,8 +203,9 @@ fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
 
 fn max_tokens(fields: &UniqueObject<'_>, model: &str, is_chat: bool, rules: &Rules) -> Result<u32, Refusal> {
     let raw = required(&Path::DOTTED, fields, "max_tokens")?;
-    let requested: u64 = serde_json::from_str(raw.get())
-        .map_err(|_| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
+    let requested = fields.unsigned("max_tokens");
+    let requested =
+        requested.ok_or_else(|| wrong(&Path::DOTTED.key("max_tokens"), "an integer of at least 1", raw))?;
     if requested == 0 {
         return Err(wrong(&Path::DOTTED.key("max_tokens"), "at least 1", raw));
     }
@@ -236,10 +240,15 @@ fn number<'a>(fields: &UniqueObject<'a>, name: &str) -> Result<Option<Raw<'a>>, 
 
 fn top_k<'a>(fields: &UniqueObject<'a>) -> Result<Option<Raw<'a>>, Refusal> {
     let Some(raw) = fields.get("top_k") else { return Ok(None) };
-    match serde_json::from_str::<u64>(raw.get()) {
-        Ok(_) => Ok(Some(raw)),
-        Err(_) => Err(wrong(&Path::DOTTED.key("top_k"), "an integer of at least 0", raw)),
+    match fields.unsigned("top_k") {
+        Some(_) => Ok(Some(raw)),
+        None => Err(wrong(&Path::DOTTED.key("top_k"), "an integer of at least 0", raw)),
     }
+}
+
+/// What the specification says of a request without `top_p`.
+fn is_default_top_p(raw: Raw<'_>) -> bool {
+    raw.get().parse() == Ok(1.0)
 }
 
 fn stops<'a>(fields: &UniqueObject<'a>) -> Result<Vec<JsonString<'a>>, Refusal> {

@@ -10,11 +10,11 @@
 //! while it is worked on.
 
 use gatehouse_sdk::job::{Attempts, Next, Polls};
-use gatehouse_sdk::{Action, Context, Event, Outcome, Stage, Step, pace};
+use gatehouse_sdk::{Action, Charge, Context, Event, Outcome, Stage, Step, pace};
 use serde_json::json;
 
 use crate::provider::{self, Answer, POLICY};
-use crate::request::VideoRequest;
+use crate::request::{LaterCharge, VideoRequest};
 use crate::state::{Job, Sending, State};
 use crate::submit::USUAL_DURATION;
 
@@ -32,14 +32,14 @@ pub(crate) fn step(cx: &Context, state: State, event: Event) -> Step<State> {
 }
 
 /// Probes the source that has a rule, if there is one, and sends the submission.
-fn begin(cx: &Context, request: VideoRequest, event: Event) -> Step<State> {
+fn begin(cx: &Context, mut request: VideoRequest, event: Event) -> Step<State> {
     let failure = match (event, &request.check) {
         (Event::Start(_), None) => return submit(cx, request),
         (Event::Start(_), Some(check)) => {
             let probe = check.probe();
             return Step::probe(State::Accepted(request), vec![probe]);
         }
-        (Event::Probed(findings), Some(check)) if findings.len() == 1 => match check.settle(&findings[0]) {
+        (Event::Probed(findings), Some(_)) if findings.len() == 1 => match request.settle(&findings[0]) {
             Ok(()) => return submit(cx, request),
             Err(failure) => failure,
         },
@@ -65,7 +65,8 @@ fn send(cx: &Context, mut sending: Sending, event: Event) -> Step<State> {
         Next::Answer(id) => {
             let polls = Polls::new(cx, id);
             let wait = polls.rest(cx);
-            Job { begun: None, cancelling: false, polls }.then(wait)
+            let charge = sending.request.later_charge();
+            Job { begun: None, cancelling: false, charge, polls }.then(wait)
         }
     }
 }
@@ -104,7 +105,13 @@ impl Job {
                 self.polls.reach(WORKING.1);
                 let public = json!({"videos": [{"url": ["media:0"], "expires_at": "expires:0"}]});
                 let private = json!({"id": self.polls.id});
-                return Action::Done(Outcome::new(public).product(video, Some("video/mp4")).private(private));
+                let outcome = Outcome::new(public).product(video, Some("video/mp4")).private(private);
+                return Action::Done(match &self.charge {
+                    Some(LaterCharge { keys, seconds }) => {
+                        outcome.settle(Charge::keys(keys.clone()).times(*seconds))
+                    }
+                    None => outcome,
+                });
             }
         }
         self.polls.rest(cx)

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::sources::is_of_kind;
 
+/// The longest video of the family (spec).
+pub(crate) const MAX_SECONDS: u32 = 15;
+/// What a continuation without `duration` adds.
+const ADDED_SECONDS: u32 = 5;
 /// Spec: "up to 100 MB".
 const MAX_CLIP_BYTES: u64 = 100 * 1024 * 1024;
 /// Spec: "2 to 10 s".
@@ -14,16 +18,16 @@ const CLIP_SIDE: std::ops::RangeInclusive<u32> = 240..=4096;
 /// Spec: "aspect ratio between 1:8 and 8:1".
 const MAX_RATIO: u32 = 8;
 /// MP3 and AAC come in frames of up to 26 ms, with up to two of padding at the beginning and the end: a sound made for a
-/// video of 5 s is up to this much longer.
-const PADDING_MILLISECONDS: u64 = 100;
+/// video of 5 s is somewhat longer. The tolerance is that of clips.
+const PADDING_MILLISECONDS: u64 = 200;
 
 /// A source that has to be looked at before the submission, and its rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Check {
     pub(crate) source: String,
     pub(crate) rule: Rule,
-    /// Of the result.
-    pub(crate) seconds: u32,
+    /// Of the result; `None` where they follow from the source.
+    pub(crate) seconds: Option<u32>,
 }
 
 /// What a source must be.
@@ -49,34 +53,43 @@ impl Check {
         Probe::look(&self.source)
     }
 
-    /// What the host found.
-    pub(crate) fn settle(&self, finding: &Finding) -> Result<(), Failure> {
-        let facts = finding.found.as_ref().map_err(|reason| {
-            Failure::request(format!("dependency unavailable: `{}`: {reason}", self.rule.field()))
-        })?;
+    /// What the host found, as [`Check::apply`].
+    pub(crate) fn settle(&self, finding: &Finding) -> Result<Option<u32>, Failure> {
+        let facts = finding.found.as_ref();
+        let facts = facts.map_err(|reason| Failure::unavailable(self.rule.field(), reason))?;
         self.apply(facts).map_err(Failure::from)
     }
 
-    /// The rule, for known facts.
-    pub(crate) fn apply(&self, facts: &Facts) -> Result<(), InvalidParam> {
+    /// The rule, for known facts; the seconds of the result where they follow from the source.
+    pub(crate) fn apply(&self, facts: &Facts) -> Result<Option<u32>, InvalidParam> {
         let field = self.rule.field();
         let invalid = |problem: String| InvalidParam::at(Some(field), problem);
         match self.rule {
-            Rule::Sound => sound(facts, self.seconds).map_err(invalid),
+            Rule::Sound => {
+                sound(facts, self.seconds.unwrap_or(MAX_SECONDS)).map_err(invalid)?;
+                Ok(None)
+            }
             Rule::Clip => {
                 let milliseconds = clip(facts).map_err(invalid)?;
-                if milliseconds < u64::from(self.seconds) * 1000 {
-                    return Ok(());
+                let Some(wanted) = self.seconds else { return Ok(Some(continued(milliseconds))) };
+                if milliseconds < u64::from(wanted) * 1000 {
+                    return Ok(None);
                 }
                 let problem = format!(
-                    "expected more seconds than the video to continue has ({}), as it is the length of the whole, got {}",
+                    "expected more seconds than the video to continue has ({}), as it is the length of the whole, got {wanted}",
                     seconds(milliseconds),
-                    self.seconds
                 );
                 Err(InvalidParam::at(Some("duration"), problem))
             }
         }
     }
+}
+
+/// The seconds of a continuation without `duration`: 5 more than the video has, to the nearest second, and at most 15
+/// (decisions, "motion-2.7 continuation").
+fn continued(milliseconds: u64) -> u32 {
+    let length = u32::try_from((milliseconds + 500) / 1000).unwrap_or(MAX_SECONDS);
+    length.saturating_add(ADDED_SECONDS).min(MAX_SECONDS)
 }
 
 fn sound(facts: &Facts, limit: u32) -> Result<(), String> {

@@ -5,8 +5,8 @@ mod motion26;
 mod motion27;
 
 use gatehouse_sdk::job::{REQUEST_BYTES, check_size};
-use gatehouse_sdk::params::{came, read};
-use gatehouse_sdk::{Charge, InvalidParam, Submission};
+use gatehouse_sdk::params::came;
+use gatehouse_sdk::{Charge, Failure, Finding, InvalidParam, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -61,11 +61,19 @@ pub struct VideoRequest {
     pub(crate) mode: Mode,
     pub(crate) input: Map<String, Value>,
     pub(crate) parameters: Map<String, Value>,
+    /// Of the whole video; the most it may have, as long as it follows from a video that has not been looked at.
     pub(crate) seconds: u32,
     /// Whether it is 1080 pixels high, for the price.
     is_1080: bool,
     /// What must be looked at first.
     pub(crate) check: Option<Check>,
+}
+
+/// The price keys and the seconds of a video whose length follows from the one that it continues.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LaterCharge {
+    pub(crate) keys: Vec<String>,
+    pub(crate) seconds: u32,
 }
 
 impl VideoRequest {
@@ -76,8 +84,8 @@ impl VideoRequest {
             return Err(InvalidParam::at(None, format!("expected a JSON object, got {}", came(Some(body)))));
         }
         let video = match Model::deserialize(&body["model"]) {
-            Ok(Model::Motion26) => motion26::request(read(body)?, &request.blobs)?,
-            Ok(Model::Motion27) => motion27::request(read(body)?, &request.blobs)?,
+            Ok(Model::Motion26) => motion26::request(body, &request.blobs)?,
+            Ok(Model::Motion27) => motion27::request(body, &request.blobs)?,
             Err(_) => {
                 let problem =
                     format!("expected `motion-2.6` or `motion-2.7`, got {}", came(body.get("model")));
@@ -92,6 +100,26 @@ impl VideoRequest {
         let model = self.model.id();
         let resolution = if self.is_1080 { "1080p" } else { "720p" };
         Charge::keys([format!("{model}@{resolution}"), model.to_owned()]).times(self.seconds)
+    }
+
+    /// What it costs, where less was found out than was held.
+    pub(crate) fn later_charge(&self) -> Option<LaterCharge> {
+        self.check.as_ref().filter(|check| check.seconds.is_none())?;
+        Some(LaterCharge { keys: self.charge().keys, seconds: self.seconds })
+    }
+
+    /// What the host found at the source that has a rule.
+    pub(crate) fn settle(&mut self, finding: &Finding) -> Result<(), Failure> {
+        let Some(check) = &self.check else { return Ok(()) };
+        if let Some(seconds) = check.settle(finding)? {
+            self.set_seconds(seconds);
+        }
+        Ok(())
+    }
+
+    fn set_seconds(&mut self, seconds: u32) {
+        self.seconds = seconds;
+        put(&mut self.parameters, "duration", Some(seconds));
     }
 
     /// Refuses what does not fit into the task's state. The host has taken large files out; the rest is texts, URLs and

@@ -4,7 +4,7 @@ use gatehouse_sdk::UnixMs;
 use gatehouse_sdk::job::{Attempts, Polls};
 use serde::{Deserialize, Serialize};
 
-use crate::request::VideoRequest;
+use crate::request::{LaterCharge, VideoRequest};
 
 /// The state of a task.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct Job {
     pub(crate) begun: Option<UnixMs>,
     /// Whether the call under way is to cancel it.
     pub(crate) cancelling: bool,
+    /// What it costs, where that was not known when it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) charge: Option<LaterCharge>,
     #[serde(flatten)]
     pub(crate) polls: Polls,
 }

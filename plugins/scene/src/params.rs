@@ -1,9 +1,10 @@
 //! The family's parameters, as the specification lists them: shape, rules and published schema. Unknown fields are ignored.
 
 use garde::Validate;
-use gatehouse_sdk::params::not_blank;
+use gatehouse_sdk::params::{not_blank, unsupported};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::sources;
 use crate::words::{Aspect, Model, People, Resize, Resolution};
@@ -33,6 +34,9 @@ pub(crate) struct VideoParams {
     #[garde(skip)]
     #[schemars(extend("default" = "16:9"))]
     pub(crate) aspect_ratio: Option<Aspect>,
+    /// Another name for `aspect_ratio`.
+    #[garde(skip)]
+    pub(crate) size: Option<Aspect>,
     /// `720p` by default.
     #[garde(skip)]
     #[schemars(extend("default" = "720p"))]
@@ -69,6 +73,21 @@ pub(crate) struct VideoParams {
     /// Another name for `sample_count`.
     #[garde(range(min = 1, max = 4))]
     pub(crate) n: Option<i64>,
+    #[garde(custom(unsupported("use `first_frame_image` and `last_frame_image`")))]
+    #[schemars(skip)]
+    image_urls: Option<Value>,
+    #[garde(custom(unsupported("use `first_frame_image` and `last_frame_image`")))]
+    #[schemars(skip)]
+    image_with_roles: Option<Value>,
+    #[garde(custom(unsupported("POST /v1/videos/{task_id}/remix continues a finished video")))]
+    #[schemars(skip)]
+    video_urls: Option<Value>,
+    #[garde(custom(unsupported("`generate_audio` makes the sound")))]
+    #[schemars(skip)]
+    audio_url: Option<Value>,
+    #[garde(custom(unsupported("`generate_audio` makes the sound")))]
+    #[schemars(skip)]
+    audio_urls: Option<Value>,
 }
 
 /// The continuation of a finished video by 7 seconds.
@@ -89,10 +108,34 @@ pub(crate) struct RemixParams {
     /// That of the original.
     #[garde(skip)]
     pub(crate) aspect_ratio: Option<Aspect>,
+    /// Another name for `aspect_ratio`.
+    #[garde(skip)]
+    pub(crate) size: Option<Aspect>,
     /// `720p` by default.
     #[garde(skip)]
     #[schemars(extend("default" = "720p"))]
     pub(crate) resolution: Option<Resolution>,
+    #[garde(custom(unsupported("the original is the task in the path")))]
+    #[schemars(skip)]
+    first_frame_image: Option<Value>,
+    #[garde(custom(unsupported("the original is the task in the path")))]
+    #[schemars(skip)]
+    last_frame_image: Option<Value>,
+    #[garde(custom(unsupported("the original is the task in the path")))]
+    #[schemars(skip)]
+    image_urls: Option<Value>,
+    #[garde(custom(unsupported("the original is the task in the path")))]
+    #[schemars(skip)]
+    image_with_roles: Option<Value>,
+    #[garde(custom(unsupported("the original is the task in the path")))]
+    #[schemars(skip)]
+    video_urls: Option<Value>,
+    #[garde(custom(unsupported("the sound is that of the original")))]
+    #[schemars(skip)]
+    audio_url: Option<Value>,
+    #[garde(custom(unsupported("the sound is that of the original")))]
+    #[schemars(skip)]
+    audio_urls: Option<Value>,
 }
 
 fn known_length(seconds: &Option<i64>, (): &()) -> garde::Result {

@@ -35,9 +35,7 @@ impl Image {
     pub(crate) fn settle(self, finding: &Finding) -> Result<Self, Failure> {
         match &finding.found {
             Ok(facts) => self.with(facts).map_err(Failure::from),
-            Err(reason) => {
-                Err(Failure::request(format!("dependency unavailable: `{}`: {reason}", self.field)))
-            }
+            Err(reason) => Err(Failure::unavailable(&self.field, reason)),
         }
     }
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use gatehouse_sdk::{Refusal, params};
 use serde::Deserialize;
 
-use crate::json::{JsonString, Object, Raw, items};
+use crate::json::{JsonString, Object, Raw, items, whole};
 use crate::path::Path;
 
 /// A value, or the refusal of the request.
@@ -133,20 +133,20 @@ pub fn number(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<f64>) -> Chec
     }
 }
 
-/// An integer in `range`.
+/// An integer in `range`; `5.0` is one.
 ///
 /// # Errors
 /// Any other value.
 pub fn integer(path: &Path<'_>, raw: Raw<'_>, range: RangeInclusive<i64>) -> Checked<i64> {
-    match serde_json::from_str(raw.get()) {
-        Ok(number) if range.contains(&number) => Ok(number),
-        Ok(_) if *range.end() == i64::MAX => {
+    match whole(raw) {
+        Some(number) if range.contains(&number) => Ok(number),
+        Some(_) if *range.end() == i64::MAX => {
             Err(wrong(path, &format!("an integer of at least {}", range.start()), Some(raw)))
         }
-        Ok(_) => {
+        Some(_) => {
             Err(wrong(path, &format!("an integer from {} to {}", range.start(), range.end()), Some(raw)))
         }
-        Err(_) => Err(wrong(path, "an integer", Some(raw))),
+        None => Err(wrong(path, "an integer", Some(raw))),
     }
 }
 

@@ -68,6 +68,23 @@ impl Failure {
         Self { blame: Blame::Request, message: message.into() }
     }
 
+    /// A file that the request names in `field` cannot be had: every family says it in these words (spec, "a
+    /// dependency-unavailable message").
+    ///
+    /// ```
+    /// use gatehouse_sdk::Failure;
+    ///
+    /// let failure = Failure::unavailable("image_urls[0]", "could not be fetched: the server answered 404");
+    /// assert_eq!(
+    ///     failure.message,
+    ///     "dependency unavailable: `image_urls[0]`: could not be fetched: the server answered 404"
+    /// );
+    /// ```
+    #[must_use]
+    pub fn unavailable(field: &str, reason: &str) -> Self {
+        Self::request(format!("dependency unavailable: `{field}`: {reason}"))
+    }
+
     /// A moderation filter stopped it.
     #[must_use]
     pub fn moderation(message: impl Into<String>) -> Self {

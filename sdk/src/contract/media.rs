@@ -43,6 +43,7 @@ impl Facts {
 ///
 /// assert!(!Probe::look("https://example.com/a.png").keep);
 /// assert!(Probe::keep("https://example.com/a.png").keep);
+/// assert_eq!(Probe::scaled("blob:k7", (640, 480)).source, "blob:k7:png:640x480");
 /// ```
 impl Probe {
     /// Asks for facts.
@@ -55,6 +56,12 @@ impl Probe {
     #[must_use]
     pub fn keep(source: impl Into<String>) -> Self {
         Self { source: source.into(), keep: true }
+    }
+
+    /// Asks for a picture of the task, `blob:<id>`, as a PNG of those pixels, which becomes a blob of its own.
+    #[must_use]
+    pub fn scaled(blob: &str, (width, height): (u32, u32)) -> Self {
+        Self::keep(format!("{blob}:png:{width}x{height}"))
     }
 }
 

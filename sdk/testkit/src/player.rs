@@ -118,8 +118,9 @@ impl Player<'_> {
 
     /// A request arrives.
     fn begin(&mut self) {
+        let limit = self.cx.deadline.since(self.cx.accepted_at);
         self.cx.accepted_at = self.cx.now;
-        self.cx.deadline = Context::at(self.cx.now).deadline;
+        self.cx.deadline = self.cx.now.plus(limit);
         self.cx.task = None;
     }
 

@@ -43,7 +43,14 @@ impl Script {
         self
     }
 
-    /// Sets the seed.
+    /// Sets how long after its acceptance the host fails the task; 30 minutes without it.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.cx.deadline = self.cx.accepted_at.plus(limit);
+        self
+    }
+
+    /// Sets the seed of the task.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.cx.seed = seed;

@@ -160,7 +160,6 @@ fn other_fields() {
             ("pan", json!({"direction": 1}), &["direction"]),
             ("inpaint", json!({"speed": 1}), &["speed"]),
             ("high-variation", json!({"index": 5}), &["index"]),
-            ("low-variation", json!({"metadata": 5}), &["metadata", "object"]),
         ] {
             broken.push(refused(&scene, route, &with(more, &json!({"task_id": up})), words).await);
         }

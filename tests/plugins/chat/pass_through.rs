@@ -75,6 +75,17 @@ fn always_asks_for_token_counts() {
     );
 }
 
+/// Without it a client whose language writes 5 as 5.0 could send no integer.
+#[test]
+fn whole_numbers_are_integers_however_they_are_written() {
+    let fields = json!({"max_tokens": 64.0, "n": 2.0, "seed": 7.0, "logprobs": true, "top_logprobs": 3.0});
+    let sent = passed(json!({}), fields);
+    let cap = sent.get("max_tokens").or_else(|| sent.get("max_completion_tokens"));
+    assert_eq!(cap, Some(&json!(64)));
+    let integers = ["n", "seed", "top_logprobs"].map(|name| sent[name].to_string());
+    assert_eq!(integers, ["2", "7", "3"]);
+}
+
 #[test]
 fn sampling_by_the_models_rules() {
     let both = json!({"temperature": 0.5, "top_p": 0.9});
@@ -90,6 +101,11 @@ fn sampling_by_the_models_rules() {
         said(json!({"sampling": "either"}), both),
         "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
     );
+    // A default is no second setting.
+    let either = json!({"sampling": "either"});
+    assert_eq!(kept(either.clone(), &json!({"temperature": 0.5, "top_p": 1})), (true, false));
+    assert_eq!(kept(either.clone(), &json!({"temperature": 1.0, "top_p": 0.9})), (false, true));
+    assert_eq!(kept(either, &json!({"temperature": 1, "top_p": 1.0})), (true, false));
     let strict = json!({"sampling": "none", "strict": true});
     assert_eq!(said(strict.clone(), json!({"temperature": 1})), "`temperature` is deprecated for this model");
     assert_eq!(said(strict, json!({"top_p": 1})), "`top_p` is deprecated for this model");

@@ -20,10 +20,7 @@ fn accepted(body: Value) -> Script {
     let count = body["assets"].as_array().map_or(1, Vec::len);
     Script::new().submit(AVATARS, body).expect_accepted(move |accepted| {
         assert_eq!((accepted.stage, accepted.progress), (Stage::Processing, 10));
-        assert_eq!(
-            (accepted.model.as_str(), accepted.charge.keys[0].as_str()),
-            ("clip-avatar", "clip-avatar")
-        );
+        assert_eq!((accepted.model.as_str(), accepted.charge.keys[0].as_str()), ("clip-2.0", "clip-avatar"));
         assert_eq!(accepted.charge.quantity as usize, count);
     })
 }
@@ -163,14 +160,72 @@ fn a_known_group_is_used_at_its_account() {
     play(&script);
 }
 
+/// Without it a project that the provider knows could not be named.
 #[test]
-fn projects_are_the_operators() {
-    let body = json!({"url": FACE, "name": "face", "project_name": "films"});
-    let message = "`project_name`: expected `default`, got the string \"films\"";
-    play(&Script::new().submit(AVATARS, body.clone()).expect_refused("project_name", message));
-    let settings = json!({"projects": ["default", "films"]});
-    let script = Script::new().settings(settings).submit(AVATARS, body).expect_accepted(|_| ()).start();
-    play(&script.expect_call(|call| assert_eq!(call.json_body()["ProjectName"], "films")));
+fn any_project_is_sent() {
+    let sent = |fields: Value, owned: Vec<Owned>, expected: &'static str| {
+        let mut body = json!({"url": FACE, "name": "face"});
+        for (name, value) in fields.as_object().expect("an object") {
+            body[name] = value.clone();
+        }
+        let request = Submission { owned, ..Submission::new(AVATARS, body) };
+        let script = Script::new().submit_whole(request).expect_accepted(|_| ()).start();
+        play(&script.expect_call(move |call| assert_eq!(call.json_body()["ProjectName"], expected)));
+    };
+    sent(json!({}), vec![], "default");
+    sent(json!({"project_name": null}), vec![], "default");
+    for project in ["default", "films", "a project, any"] {
+        sent(json!({"project_name": project}), vec![], project);
+    }
+    let group = |project: &str| Owned {
+        name: "group-7".to_owned(),
+        private: json!({"kind": "group", "project": project}),
+        affinity: None,
+    };
+    sent(json!({"group_id": "group-7"}), vec![group("films")], "films");
+    sent(json!({"group_id": "group-7", "project_name": "films"}), vec![group("films")], "films");
+    let body = json!({"url": FACE, "name": "face", "group_id": "group-7", "project_name": "default"});
+    let other = Submission { owned: vec![group("films")], ..Submission::new(AVATARS, body) };
+    let message = "`project_name`: expected \"films\", the project of the group, or nothing, got the string \"default\"";
+    play(&Script::new().submit_whole(other).expect_refused("project_name", message));
+}
+
+/// Without it a client reads that its file broke a policy, when the file could not be fetched.
+#[test]
+fn a_failed_review_says_whose_fault_it_is() {
+    for (code, blame, reason) in [
+        ("InvalidParameter.DownloadFailed", Blame::Request, "dependency unavailable: `url`: it is so"),
+        ("InvalidAsset", Blame::Request, "it is so"),
+        ("InvalidParameter.Size", Blame::Request, "it is so"),
+        ("SensitiveContentDetected", Blame::Moderation, "it is so"),
+        ("X", Blame::Moderation, "it is so"),
+    ] {
+        let error = json!({"Code": code, "Message": "it is so"});
+        let failed = result(json!({"Id": "asset-1", "Status": "Failed", "Error": error}));
+        let message = format!("some assets failed review: \"face\" ({reason})");
+        play(&polled().reply(200, failed).expect_fail(blame, &message));
+    }
+}
+
+/// Without it every task under a short time limit fails at once.
+#[test]
+fn a_short_time_limit_leaves_time_to_work() {
+    let body = assets(&["face"]);
+    let script = Script::new()
+        .time_limit(Duration::from_secs(40))
+        .submit(AVATARS, body)
+        .expect_accepted(|_| ())
+        .start()
+        .expect_call(|call| is_action(call, "CreateAssetGroup", Replay::Once))
+        .reply(200, result(json!({"Id": "group-1"})))
+        .expect_call(|call| is_action(call, "CreateAsset", Replay::Once));
+    let script = made(script, "asset-1").expect_wait(|_| ()).later(Duration::from_secs(33)).timer();
+    let script = script.expect_call(|_| ()).reply(200, review("Processing"));
+    // No wait goes on beyond the last moment, a tenth of the limit before the host's.
+    let script = script.expect_wait(|wait| assert!(*wait <= Duration::from_secs(3), "{wait:?}")).timer();
+    play(&script.expect_fail_with(|ending| {
+        assert_eq!(ending.failure.message, "Task timeout: 1 assets were not reviewed in time");
+    }));
 }
 
 #[test]

@@ -74,6 +74,37 @@ fn every_value_is_sent() {
     sends(json!({"tools": [{"type": "web_search"}]}), json!({"tools": [{"type": "web_search"}]}));
 }
 
+/// Without it a field of a sibling model would be ignored, and a wrong film be charged.
+#[test]
+fn fields_of_sibling_models_count_or_are_refused() {
+    sends(json!({"aspect_ratio": "9:16"}), json!({"ratio": "9:16"}));
+    sends(json!({"aspect_ratio": "9:16", "size": "9:16"}), json!({"ratio": "9:16"}));
+    refused(
+        json!({"aspect_ratio": "9:16", "size": "1:1"}),
+        "aspect_ratio",
+        "`aspect_ratio`: expected the same as `size`, the string \"1:1\", or nothing, got the string \"9:16\"",
+    );
+    for (field, value, advice, came) in [
+        (
+            "first_frame_image",
+            json!(DAY),
+            "use `image_with_roles` with the role `first_frame`",
+            format!("the string {DAY:?}"),
+        ),
+        (
+            "last_frame_image",
+            json!(DAY),
+            "use `image_with_roles` with the role `last_frame`",
+            format!("the string {DAY:?}"),
+        ),
+        ("audio_url", json!(SONG), "use `audio_urls`", format!("the string {SONG:?}")),
+    ] {
+        let message = format!("`{field}`: not supported by this model, {advice}; got {came}");
+        refused(json!({field: value}), field, &message);
+    }
+    sends(json!({"duration": 6.0, "seed": 7.0}), json!({"duration": 6, "seed": 7}));
+}
+
 #[test]
 fn shapes_and_ranges_are_checked() {
     refused(json!({"duration": "5"}), "duration", "`duration`: expected an integer, got the string \"5\"");

@@ -77,7 +77,7 @@ fn an_unusable_reference_fails_the_task_before_the_call() {
     };
     end(
         Err("could not be fetched: the server answered 404"),
-        "`image_urls[0]`: could not be fetched: the server answered 404",
+        "dependency unavailable: `image_urls[0]`: could not be fetched: the server answered 404",
     );
     let expected = "`image_urls[0]`: expected a PNG, JPEG or WebP image, got";
     end(Ok(Facts::new(MediaKind::Other, "text/html", 300)), &format!("{expected} text/html"));

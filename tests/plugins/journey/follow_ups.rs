@@ -1,13 +1,13 @@
 //! The routes that press a button: which one, at which account, and the inherited version and prompt.
 
-use gatehouse_sdk::{Parent, Target};
+use gatehouse_sdk::{Blame, Parent, Product, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::journey::play;
 use crate::journey::support::{
-    ID, PARENT_ID, TASK, about, button, dialog, eight, first_poll, grid, grid_buttons, parent, record,
-    single, taken,
+    ID, PARENT_ID, TASK, about, button, dialog, eight, eight_buttons, finished, first_poll, grid,
+    grid_buttons, parent, record, remote, single, single_buttons, taken,
 };
 
 /// Submitted about that parent, started, and the call has that path and body.
@@ -215,4 +215,104 @@ fn a_film_of_a_tile_is_made_of_the_tiles_own_file() {
             });
         play(&script);
     }
+}
+
+/// A grid with the buttons of the tile's upscale; the upscaled picture has those of a single.
+fn upscaled() -> Value {
+    finished(json!({"id": ID, "action": "UPSCALE", "imageUrl": UPSCALED, "buttons": single_buttons()}))
+}
+
+const UPSCALED: &str = "https://cdn.discordapp.com/up.png";
+/// The provider's id of the second part.
+const SECOND: &str = "1754200000000456";
+
+/// Without it a client would have to upscale each tile by a request of its own, which costs again.
+#[test]
+fn a_follow_up_of_a_tile_upscales_it_within_the_task() {
+    for (surface, fields, action, button) in [
+        (
+            "journey.high_variation",
+            json!({"index": 2}),
+            "high_variation",
+            "MJ::JOB::high_variation::1::bbbb::SOLO",
+        ),
+        (
+            "journey.low_variation",
+            json!({"index": 2}),
+            "low_variation",
+            "MJ::JOB::low_variation::1::bbbb::SOLO",
+        ),
+        ("journey.zoom", json!({"index": 2, "zoom_ratio": 1.5}), "zoom", "MJ::Outpaint::75::1::bbbb::SOLO"),
+        ("journey.pan", json!({"index": 2, "direction": "up"}), "pan", "MJ::JOB::pan_up::1::bbbb::SOLO"),
+    ] {
+        let path = "/mj-fast/mj/submit/action";
+        let mut fields = fields;
+        fields["speed"] = json!("fast");
+        let script = pressed(surface, fields, grid(), path, press("MJ::JOB::upsample::2::aaaa"));
+        let script = first_poll(script)
+            .reply(200, remote("IN_PROGRESS", json!("60%")))
+            .expect_wait(|_| ())
+            .expect_progress(30)
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, upscaled())
+            .expect_call(move |call| {
+                assert_eq!(call.target, Target::Path(path.to_owned()));
+                let body = json!({"taskId": ID, "customId": button, "chooseSameChannel": true});
+                assert_eq!(call.json_body(), body);
+                assert_eq!(call.affinity.as_deref(), Some("account-7"));
+            })
+            .expect_stage(Stage::Processing)
+            .reply(200, json!({"code": 22, "description": "queued", "result": SECOND}))
+            .expect_view(|view| assert_eq!(view.private["status"], "IN_PROGRESS", "it never goes back"))
+            .expect_wait(|_| ())
+            .expect_progress(50)
+            .timer()
+            .expect_call(|call| assert_eq!(call.target, Target::Path(format!("/mj/task/{SECOND}/fetch"))))
+            .reply(200, remote("IN_PROGRESS", json!("60%")))
+            .expect_wait(|_| ())
+            .expect_progress(80)
+            .timer()
+            .expect_call(|_| ())
+            .reply(200, finished(json!({"id": SECOND})))
+            .expect_done(move |outcome| {
+                assert_eq!(outcome.private["action"], action);
+                assert_eq!((&outcome.private["id"], outcome.settle.is_none()), (&json!(SECOND), true));
+                assert_eq!(outcome.products.len(), 5);
+            });
+        play(&script);
+    }
+}
+
+/// Without it the client could not say where to paint: it has never seen the upscaled tile.
+#[test]
+fn inpainting_a_tile_shows_it() {
+    let script =
+        pressed("journey.inpaint", json!({"index": 3}), grid(), RELAX, press("MJ::JOB::upsample::3::aaaa"));
+    let script = first_poll(script)
+        .reply(200, upscaled())
+        .expect_call(|call| assert_eq!(call.json_body()["customId"], "MJ::Inpaint::1::bbbb::SOLO"))
+        .reply(200, json!({"code": 21, "description": "Waiting for window confirm", "result": SECOND}))
+        .expect_view(|view| {
+            assert_eq!(view.private["status"], "MODAL");
+            assert_eq!(view.products, [Product::new(UPSCALED)]);
+            let images = json!([{"url": ["media:0"], "expires_at": "expires:0"}]);
+            assert_eq!(view.public, json!({"images": images, "waiting_for": "modal"}));
+        })
+        .expect_wait(|_| ())
+        .lost("gone")
+        .expect_view(|view| assert_eq!(view.public, json!({"waiting_for": "modal"})))
+        .expect_wait(|_| ());
+    play(&script);
+}
+
+/// Without it a task whose upscaled picture lacks the button would wait for ever.
+#[test]
+fn an_upscaled_tile_without_the_button_fails_with_the_reason() {
+    let unknown = || parent(record("grid", "", &grid_buttons()));
+    let script =
+        pressed("journey.zoom", json!({"index": 1}), unknown(), RELAX, press("MJ::JOB::upsample::1::aaaa"));
+    let bare = finished(json!({"action": "UPSCALE", "buttons": eight_buttons()}));
+    let message = "expected a task with the button for a zoom, which its version does not offer for this one";
+    play(&first_poll(script).reply(200, bare).expect_fail(Blame::Request, message));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Blame, Outage, Parent, Stage, Status, Submission, Target};
+use gatehouse_sdk::{Blame, Facts, Outage, Parent, Stage, Status, Submission, Target};
 use gatehouse_testkit::{Script, picture};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn waiting() -> Script {
         .expect_view(|view| {
             assert_eq!(view.private["status"], "MODAL");
             assert_eq!(view.private["picture"], json!([640, 480]));
-            assert_eq!(view.public, Value::Null);
+            assert_eq!(view.public, json!({"waiting_for": "modal"}));
         })
         .expect_stage(Stage::Processing)
         .expect_wait(|wait| assert_eq!(*wait, Duration::from_secs(30 * 60)))
@@ -214,21 +214,98 @@ fn failures_of_the_modal_step_fail_the_task() {
         let script = waiting().joined(brief("a hat", None, "relax")).expect_call(|_| ());
         play(&script.reply(status, body).expect_fail(blame, message));
     }
-    let probed =
-        |found| waiting().joined(brief("a hat", Some(PICTURE), "relax")).expect_probe(|_| ()).probed([found]);
-    for (found, message) in [
-        (Err("could not be fetched: no"), "`mask_url`: could not be fetched: no"),
+}
+
+fn of_type(mime: &str, facts: Facts) -> Facts {
+    Facts { mime: mime.to_owned(), ..facts }
+}
+
+/// Without it a file of another size or format would end the task for good.
+#[test]
+fn a_file_is_scaled_to_the_picture() {
+    for found in [
+        picture(640, 481, "blob:1"),
+        picture(64, 48, "blob:1"),
+        of_type("image/jpeg", picture(640, 480, "blob:1")),
+        of_type("image/webp", picture(1280, 960, "blob:1")),
+    ] {
+        let script = waiting()
+            .joined(brief("a hat", Some(PICTURE), "relax"))
+            .expect_probe(|_| ())
+            .probed([Ok(found)])
+            .expect_probe(|probes| {
+                assert_eq!((probes[0].source.as_str(), probes[0].keep), ("blob:1:png:640x480", true));
+            })
+            .probed([Ok(picture(640, 480, "blob:2"))])
+            .expect_call(|call| assert_eq!(call.json_body()["maskBase64"], "blob:2"));
+        play(&script);
+    }
+}
+
+/// Without it an address that fails would end the task, and the next try would be paid once more.
+#[test]
+fn a_file_that_cannot_be_used_leaves_the_task_in_modal() {
+    let tried = |speed: &str, found| {
+        waiting().joined(brief("a hat", Some(PICTURE), speed)).expect_probe(|_| ()).probed([found])
+    };
+    let film = Facts::new(gatehouse_sdk::MediaKind::Video, "video/mp4", 1_000);
+    for (found, problem) in [
+        (Err("could not be fetched: no"), "dependency unavailable: `mask_url`: could not be fetched: no"),
+        (Ok(film), "`mask_url`: expected an image, got video/mp4"),
         (
-            Ok(picture(640, 481, "blob:1")),
-            "`mask_url`: expected the picture's own size, 640x480 pixels, got 640x481",
-        ),
-        (
-            Ok(gatehouse_sdk::Facts { mime: "image/jpeg".to_owned(), ..picture(640, 480, "blob:1") }),
-            "`mask_url`: expected a PNG, got image/jpeg",
+            Ok(of_type("image/gif", picture(640, 480, "blob:1"))),
+            "`mask_url`: expected a PNG, JPEG or WebP picture, got image/gif",
         ),
     ] {
-        play(&probed(found).expect_fail(Blame::Request, message));
+        let script = tried("relax", found)
+            .expect_view(move |view| {
+                assert_eq!(view.public, json!({"waiting_for": "modal", "waiting_reason": problem}));
+                assert_eq!(
+                    (&view.private["status"], &view.private["paid"], &view.private["problem"]),
+                    (&json!("MODAL"), &json!("relax"), &json!(problem))
+                );
+            })
+            .expect_stage(Stage::Processing)
+            .expect_wait(|_| ())
+            .joined(brief("a hat", None, "relax"))
+            .expect_call(|call| assert_eq!(call.json_body(), json!({"taskId": ID, "prompt": "a hat"})));
+        play(&script);
     }
+    let broken = "the picture is broken: no";
+    let script = tried("fast", Ok(picture(1, 1, "blob:1"))).expect_probe(|_| ()).probed([Err(broken)]);
+    play(&script.expect_view(|view| assert_eq!(view.private["paid"], "fast")).expect_wait(|_| ()));
+
+    // What was paid is not paid again, at the speed it was paid for.
+    let retried = |paid: &str, fields: Value| {
+        let mut parent = modal_parent();
+        parent.private["paid"] = json!(paid);
+        Submission { parents: vec![parent], ..modal(fields) }
+    };
+    for (paid, fields) in [("relax", json!({})), ("fast", json!({})), ("fast", json!({"speed": "fast"}))] {
+        let script = Script::new().submit_whole(retried(paid, fields)).expect_accepted(move |accepted| {
+            let brief: Value = serde_json::from_slice(&accepted.brief).expect("a brief is JSON");
+            assert_eq!((&brief["speed"], accepted.charge.quantity), (&json!(paid), 0));
+        });
+        play(&script);
+    }
+    let other = "`speed`: expected relax, the speed of the modal request that is already paid, got the string \"fast\"";
+    play(
+        &Script::new()
+            .submit_whole(retried("relax", json!({"speed": "fast"})))
+            .expect_refused("speed", other),
+    );
+}
+
+/// Without it the file would be scaled to pixels that only the upscaled tile has.
+#[test]
+fn the_picture_of_a_tile_is_the_one_that_the_task_shows() {
+    let mut parent = Parent { media: vec![picture(512, 512, "blob:up")], ..modal_parent() };
+    parent.private["picture"] = Value::Null;
+    let request = Submission { parents: vec![parent], ..modal(json!({"mask_url": PICTURE})) };
+    play(&Script::new().submit_whole(request).expect_accepted(|accepted| {
+        let brief: Value = serde_json::from_slice(&accepted.brief).expect("a brief is JSON");
+        assert_eq!(brief["picture"], json!([512, 512]));
+    }));
 }
 
 #[test]
@@ -272,9 +349,23 @@ fn requests_that_cannot_join_are_refused() {
     refused(modal(json!({"mask_url": 7})), "mask_url", "expected a string, got 7");
     let source = "expected an http(s) URL, a base64 `data:` URI or base64, got the string \"x\"";
     refused(modal(json!({"mask": "x"})), "mask", source);
-    refused(modal(json!({"metadata": {"mask_url": "x"}})), "metadata.mask_url", source);
     let speed = "expected one of `relax`, `fast`, `turbo`, got the string \"slow\"";
     refused(modal(json!({"speed": "slow"})), "speed", speed);
-    let small = Submission { blobs: vec![cut(64, 48)], ..modal(json!({"mask_url": "blob:cut"})) };
-    refused(small, "mask_url", "expected the picture's own size, 640x480 pixels, got 64x48");
+    let expected = "expected a PNG, JPEG or WebP picture, got";
+    let gif = Submission {
+        blobs: vec![of_type("image/gif", cut(640, 480))],
+        ..modal(json!({"mask_url": "blob:cut"}))
+    };
+    refused(gif, "mask_url", &format!("{expected} image/gif"));
+    let unread = Facts { width: None, ..cut(640, 480) };
+    let unread = Submission { blobs: vec![unread], ..modal(json!({"mask_url": "blob:cut"})) };
+    refused(unread, "mask_url", &format!("{expected} one whose size cannot be read"));
+    let words = "d29yZHMgYW5kIG5vdGhpbmcgYnV0IHdvcmRzLCBubyBwaWN0dXJl";
+    for source in [words.to_owned(), format!("data:image/png;base64,{words}")] {
+        let embedded = modal(json!({"mask_url": source}));
+        refused(embedded, "mask_url", &format!("{expected} a `data:` URI or base64 of something else"));
+    }
+    let tiny = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
+    let script = Script::new().submit_whole(modal(json!({"mask_url": tiny})));
+    play(&script.expect_accepted(|_| ()));
 }

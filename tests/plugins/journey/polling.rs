@@ -37,6 +37,13 @@ fn every_status_has_its_stage_and_progress() {
     tell(json!({"status": "IN_PROGRESS", "progress": "5%"}), Stage::Processing, 5);
 }
 
+/// Without it a client reads `pending` at 99 per cent while the pictures are copied.
+#[test]
+fn finished_work_is_no_longer_pending() {
+    let finished = polled().reply(200, finished(json!({})));
+    play(&finished.expect_done(|_| ()).expect_stage(Stage::Processing).expect_progress(99));
+}
+
 #[test]
 fn each_new_status_is_shown_once() {
     let script = polled()

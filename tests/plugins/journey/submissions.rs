@@ -39,6 +39,19 @@ fn a_prompt_is_sent_with_its_flags_at_the_path_of_its_speed() {
             "/mj-turbo/mj/submit/imagine",
             "a red kite --c 9",
         ),
+        // The flags of the prompt go before a note, and what does not fit is only a note.
+        (
+            json!({"prompt": "a red kite --c 5 --v 7 --fast", "metadata": {"chaos": 9, "version": "6.1", "speed": "turbo", "weird": 7}}),
+            "/mj-fast/mj/submit/imagine",
+            "a red kite --c 5 --v 7 --w 7",
+        ),
+        (
+            json!({"metadata": {"version": "4", "stylize": 1001, "seed": "many", "image_url": 5, "quality": 2, "hd": true}}),
+            "/mj-relax/mj/submit/imagine",
+            "a red kite --q 2 --hd",
+        ),
+        (json!({"metadata": "order 7"}), "/mj-relax/mj/submit/imagine", "a red kite"),
+        (json!({"metadata": ["a", 5]}), "/mj-relax/mj/submit/imagine", "a red kite"),
     ] {
         let mut body = json!({"prompt": "a red kite"});
         for (name, value) in fields.as_object().unwrap() {
@@ -173,7 +186,7 @@ fn a_picture_that_is_none_fails_the_task() {
     for (found, message) in [
         (
             Err("could not be fetched: the server answered 404"),
-            "`image_urls[1]`: could not be fetched: the server answered 404",
+            "dependency unavailable: `image_urls[1]`: could not be fetched: the server answered 404",
         ),
         (Ok(film()), "`image_urls[1]`: expected an image, got video/mp4"),
         (

@@ -53,6 +53,27 @@ fn a_living_task_has_the_providers_status() {
     assert_eq!(shown(&view(Value::Null, Status::Submitted)), fresh);
 }
 
+/// Without it a client could not see what it is to paint on, nor why its last request did nothing.
+#[test]
+fn a_task_in_modal_shows_the_reason_and_the_tile() {
+    let mut private = living("MODAL");
+    private["problem"] = json!("`mask_url`: could not be fetched: no");
+    private["note"] = json!({"order": 7});
+    let mut waiting = view(private, Status::Processing);
+    waiting.task.public =
+        json!({"waiting_for": "modal", "images": [{"url": ["media:0"], "expires_at": "expires:0"}]});
+    let body = shown(&waiting);
+    assert_eq!(
+        (&body["status"], &body["fail_reason"], &body["image_urls"], &body["metadata"]),
+        (
+            &json!("MODAL"),
+            &json!("`mask_url`: could not be fetched: no"),
+            &json!(["media:0"]),
+            &json!({"order": 7})
+        )
+    );
+}
+
 #[test]
 fn a_grid_has_tiles_grid_and_buttons() {
     let mut private = record("grid", "v7", &grid_buttons());
@@ -60,7 +81,7 @@ fn a_grid_has_tiles_grid_and_buttons() {
     let expected = json!({"id": TASK, "status": "SUCCESS", "action": "IMAGINE", "progress": "100%",
         "grid_image_url": "media:4", "image_urls": ["media:0", "media:1", "media:2", "media:3"],
         "buttons": grid_buttons(), "prompt": "a red kite --ar 16:9 --v 7", "description": "/imagine a red kite",
-        "created": 1_754_200_000, "completed": 1_754_200_042, "actual_time": 41, "cost": 4.5, "credits_cost": 4.5});
+        "created": 1_754_200_000, "completed": 1_754_200_042, "actual_time": 42, "cost": 4.5, "credits_cost": 4.5});
     assert_eq!(shown(&ended(private)), expected);
 }
 

@@ -139,6 +139,18 @@ fn fields_beyond_the_specification_pass_if_listed() {
     }
 }
 
+/// Without it a client that writes out the default of `top_p` could set no temperature.
+#[test]
+fn a_default_is_no_second_setting_and_a_whole_number_an_integer() {
+    let either = json!({"sampling": "either"});
+    let got = sent(json!({"temperature": 0.5, "top_p": 1.0}), Protocol::Messages, either.clone());
+    assert_eq!((&got["temperature"], got.get("top_p")), (&json!(0.5), None));
+    let got = sent(json!({"top_p": 1.0}), Protocol::Messages, either);
+    assert_eq!(got["top_p"], 1.0);
+    let got = sent(json!({"max_tokens": 64.0, "top_k": 5.0}), Protocol::Messages, json!({}));
+    assert_eq!((&got["max_tokens"], &got["top_k"]), (&json!(64), &json!(5)));
+}
+
 #[test]
 fn sampling_follows_the_model() {
     let fields = json!({"temperature": 0.5, "top_p": 0.9, "top_k": 3});

@@ -2,6 +2,7 @@
 
 use gatehouse_sdk::{Blame, Facts, MediaKind, Probe};
 use gatehouse_testkit::Script;
+use motion::SURFACE;
 use serde_json::{Value, json};
 
 use crate::motion::{accepted, play, text26, with};
@@ -77,12 +78,44 @@ fn a_continuation_is_longer_than_its_beginning() {
     play(&clip_of(5).probed([Ok(video(640, 480, 5000, 1))]).expect_fail(Blame::Request, equal));
 }
 
+/// Without it every continuation that leaves `duration` out fails: the default of 5 s is shorter than most clips.
+#[test]
+fn a_continuation_without_a_duration_is_five_seconds_longer() {
+    for (milliseconds, seconds) in
+        [(2000, 7), (2499, 7), (2500, 8), (3000, 8), (3041, 8), (5250, 10), (9999, 15), (10_000, 15)]
+    {
+        let body = json!({"model": "motion-2.7", "video_urls": [CLIP]});
+        let held = Script::new().submit(SURFACE, body).expect_accepted(|accepted| {
+            assert_eq!(accepted.charge.quantity, 15, "the most it can be");
+        });
+        let done = held
+            .start()
+            .expect_probe(|_| ())
+            .probed([Ok(video(640, 480, milliseconds, 1))])
+            .expect_call(move |call| assert_eq!(call.json_body()["parameters"]["duration"], seconds))
+            .reply(200, json!({"output": {"task_id": crate::motion::ID, "task_status": "PENDING"}}))
+            .expect_wait(|_| ())
+            .timer()
+            .expect_call(|_| ())
+            .reply(
+                200,
+                json!({"output": {"task_id": crate::motion::ID, "task_status": "SUCCEEDED",
+                "video_url": crate::motion::VIDEO}}),
+            )
+            .expect_done(move |outcome| {
+                let settle = outcome.settle.as_ref().expect("less than was held");
+                assert_eq!((settle.keys[0].as_str(), settle.quantity), ("motion-2.7@1080p", seconds));
+            });
+        play(&done);
+    }
+}
+
 #[test]
 fn a_sound_of_motion_26_is_not_longer_than_the_video() {
     let asked =
         |seconds: u32| asked(text26(json!({"audio_url": SOUND, "audio": false, "duration": seconds})), SOUND);
     let sound = |ms| Facts { milliseconds: Some(ms), ..Facts::new(MediaKind::Audio, "audio/mpeg", 1) };
-    for (seconds, ms) in [(5, 3000), (5, 5000), (5, 5100), (15, 15_100)] {
+    for (seconds, ms) in [(5, 3000), (5, 5000), (5, 5200), (15, 15_200)] {
         let sent = |call: &gatehouse_sdk::Call| {
             let body = call.json_body();
             assert_eq!(body["input"], with(json!({"prompt": "a red kite"}), json!({"audio_url": SOUND})));
@@ -90,8 +123,8 @@ fn a_sound_of_motion_26_is_not_longer_than_the_video() {
         };
         play(&asked(seconds).probed([Ok(sound(ms))]).expect_call(sent));
     }
-    let long = "`audio_url`: expected a sound of at most `duration`, 10 s, got 10.101 s";
-    play(&asked(10).probed([Ok(sound(10_101))]).expect_fail(Blame::Request, long));
+    let long = "`audio_url`: expected a sound of at most `duration`, 10 s, got 10.201 s";
+    play(&asked(10).probed([Ok(sound(10_201))]).expect_fail(Blame::Request, long));
     let unknown = "`audio_url`: expected a file that says its length, got audio/mpeg of unreadable length";
     let facts = Facts { milliseconds: None, ..sound(0) };
     play(&asked(5).probed([Ok(facts)]).expect_fail(Blame::Request, unknown));

@@ -162,6 +162,85 @@ fn motion_27_sends_every_default() {
     sends(model(json!({"image_with_roles": both})), from(json!([first, last])));
 }
 
+/// Without it a field of a sibling model would be ignored, and a wrong film be charged.
+#[test]
+fn fields_of_sibling_models_count_or_are_refused() {
+    for body in [text26(json!({"size": "9:16"})), text26(json!({"size": "9:16", "aspect_ratio": "9:16"}))] {
+        play(&accepted(body).start().expect_call(|call| {
+            assert_eq!(call.json_body()["parameters"]["size"], "720*1280");
+        }));
+    }
+    for body in
+        [text27(json!({"aspect_ratio": "9:16"})), text27(json!({"size": "9:16", "aspect_ratio": "9:16"}))]
+    {
+        play(&accepted(body).start().expect_call(|call| {
+            assert_eq!(call.json_body()["parameters"]["ratio"], "9:16");
+        }));
+    }
+    let both = json!({"size": "9:16", "aspect_ratio": "4:3"});
+    let same = |name: &str, ratio: &str, other: &str| {
+        format!(
+            "expected the same as `{name}`, the string \"{ratio}\", or nothing, got the string \"{other}\""
+        )
+    };
+    refused(text26(both.clone()), "size", &format!("`size`: {}", same("aspect_ratio", "4:3", "9:16")));
+    refused(text27(both), "aspect_ratio", &format!("`aspect_ratio`: {}", same("size", "9:16", "4:3")));
+    let ratio = "not supported with an image, whose ratio the video has; got \"3:4\"";
+    refused(text26(json!({"image_urls": [IMAGE], "size": "3:4"})), "size", &format!("`size`: {ratio}"));
+    for (field, value, advice26, advice27) in [
+        ("first_frame_image", json!(IMAGE), "use `image_urls`", Some("use `image_urls`")),
+        (
+            "last_frame_image",
+            json!(IMAGE),
+            "motion-2.7 takes a last frame as the second of its `image_urls`",
+            Some("use `image_urls`, whose second image is the last frame"),
+        ),
+        ("audio_urls", json!([IMAGE]), "use `audio_url`", Some("use `audio_url`")),
+        ("image_with_roles", json!([{"url": IMAGE}]), "use `image_urls`", None),
+        ("video_urls", json!([IMAGE]), "motion-2.7 continues videos", None),
+    ] {
+        let came =
+            if value.is_array() { "an array of 1".to_owned() } else { format!("the string {IMAGE:?}") };
+        let message = |advice: &str| format!("`{field}`: not supported by this model, {advice}; got {came}");
+        refused(text26(json!({field: value})), field, &message(advice26));
+        if let Some(advice) = advice27 {
+            refused(text27(json!({field: value})), field, &message(advice));
+        }
+        for nothing in [json!(null), json!([])] {
+            play(&accepted(text26(json!({field: nothing}))));
+        }
+    }
+}
+
+/// Without it a value that has no effect would refuse the request.
+#[test]
+fn the_ratio_is_ignored_with_an_image_whatever_it_is() {
+    for ignored in [json!("2:1"), json!(7), json!(["x"]), json!("9:16")] {
+        for field in ["size", "aspect_ratio"] {
+            let body = text27(json!({"image_urls": [IMAGE], field: ignored}));
+            play(&accepted(body).start().expect_call(|call| {
+                assert_eq!(call.json_body()["parameters"].get("ratio"), None);
+            }));
+        }
+    }
+    let both = text27(json!({"image_urls": [IMAGE], "size": "1:1", "aspect_ratio": "9:16"}));
+    play(&accepted(both));
+    let wrong = "`size`: expected one of `16:9`, `9:16`, `1:1`, `4:3`, `3:4`, got the string \"2:1\"";
+    refused(text27(json!({"size": "2:1", "image_urls": []})), "size", wrong);
+}
+
+#[test]
+fn whole_numbers_are_integers_however_they_are_written() {
+    for body in [text26(json!({"duration": 5.0, "seed": 7.0})), text27(json!({"duration": 5.0, "seed": 7.0}))]
+    {
+        play(&accepted(body).start().expect_call(|call| {
+            let parameters = &call.json_body()["parameters"];
+            assert_eq!((&parameters["duration"], &parameters["seed"]), (&json!(5), &json!(7)));
+        }));
+    }
+    refused(text27(json!({"duration": 5.5})), "duration", "`duration`: expected an integer, got 5.5");
+}
+
 #[test]
 fn the_operator_chooses_the_providers_models() {
     for (body, key) in [
@@ -238,9 +317,9 @@ fn files_of_the_request_are_judged_at_once() {
         let body = call.json_body();
         assert_eq!((&body["input"]["audio_url"], body["parameters"].get("audio")), (&json!(blob), None));
     };
-    play(&submit(body(), sound(5100)).expect_accepted(|_| ()).start().expect_call(sent));
-    let long = "`audio_url`: expected a sound of at most `duration`, 5 s, got 5.101 s";
-    play(&submit(body(), sound(5101)).expect_refused("audio_url", long));
+    play(&submit(body(), sound(5200)).expect_accepted(|_| ()).start().expect_call(sent));
+    let long = "`audio_url`: expected a sound of at most `duration`, 5 s, got 5.201 s";
+    play(&submit(body(), sound(5201)).expect_refused("audio_url", long));
     let picture = Facts::new(MediaKind::Image, "image/png", 1000);
     play(
         &submit(body(), picture)
@@ -253,6 +332,11 @@ fn files_of_the_request_are_judged_at_once() {
         ..Facts::new(MediaKind::Video, "video/mp4", 1000)
     };
     let body = json!({"model": "motion-2.7", "video_urls": [blob]});
+    let three = Facts { milliseconds: Some(3000), ..clip.clone() };
+    let continued = submit(body.clone(), three).expect_accepted(|accepted| {
+        assert_eq!(accepted.charge.quantity, 8, "what is known is held, no more");
+    });
+    play(&continued.start().expect_call(|call| assert_eq!(call.json_body()["parameters"]["duration"], 8)));
     let long = "`video_urls[0]`: expected a video of 2 to 10 s, got 10.001 s";
     play(&submit(body, clip).expect_refused("video_urls[0]", long));
 }

@@ -77,6 +77,31 @@ fn shapes_values_and_combinations_are_refused() {
     refused(text(json!({"sample_count": 2, "n": 3})), "n", same);
 }
 
+/// Without it a field of a sibling model would be ignored, and a wrong film be charged.
+#[test]
+fn fields_of_sibling_models_count_or_are_refused() {
+    for fields in [json!({"size": "9:16"}), json!({"size": "9:16", "aspect_ratio": "9:16"})] {
+        sends(text(fields), with(defaults(), json!({"aspectRatio": "9:16"})));
+    }
+    let same =
+        "expected the same as `aspect_ratio`, the string \"16:9\", or nothing, got the string \"9:16\"";
+    refused(text(json!({"size": "9:16", "aspect_ratio": "16:9"})), "size", same);
+    let frames =
+        "not supported by this model, use `first_frame_image` and `last_frame_image`; got an array of 1";
+    refused(text(json!({"image_urls": [FIRST]})), "image_urls", frames);
+    refused(text(json!({"image_with_roles": [{"url": FIRST}]})), "image_with_roles", frames);
+    let remix = "not supported by this model, POST /v1/videos/{task_id}/remix continues a finished video; got an array of 1";
+    refused(text(json!({"video_urls": [FIRST]})), "video_urls", remix);
+    let sound = "not supported by this model, `generate_audio` makes the sound; got";
+    refused(text(json!({"audio_url": FIRST})), "audio_url", &format!("{sound} the string {FIRST:?}"));
+    refused(text(json!({"audio_urls": [FIRST]})), "audio_urls", &format!("{sound} an array of 1"));
+    sends(text(json!({"image_urls": [], "audio_url": null})), defaults());
+    sends(
+        text(json!({"duration": 6.0, "n": 2.0})),
+        with(defaults(), json!({"durationSeconds": 6, "sampleCount": 2})),
+    );
+}
+
 #[test]
 fn the_gemini_api_cannot_do_all_of_it() {
     let cannot =

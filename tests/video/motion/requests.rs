@@ -198,9 +198,9 @@ async fn each_mode_of_motion_27_reaches_the_provider(gateway: &TestGateway) {
             (model(json!({"image_with_roles": [{"url": last, "role": "last_frame"}, {"url": first}]})),
                 from(json!([frame("last_frame", &last), frame("first_frame", &first)]), json!({}))),
             (model(json!({"video_urls": [clip, "https://example.com/ignored.mp4"]})),
-                from(json!([frame("first_clip", &clip)]), json!({}))),
+                from(json!([frame("first_clip", &clip)]), json!({"duration": 8}))),
             (model(json!({"video_urls": [clip], "image_with_roles": [{"url": last, "role": "last_frame"}]})),
-                from(json!([frame("first_clip", &clip), frame("last_frame", &last)]), json!({}))),
+                from(json!([frame("first_clip", &clip), frame("last_frame", &last)]), json!({"duration": 8}))),
         ];
     for ratio in ["16:9", "9:16", "1:1", "4:3", "3:4"] {
         rows.push((text27(json!({"size": ratio})), text(json!({}), json!({"ratio": ratio}))));

@@ -34,6 +34,9 @@ pub struct NewKey {
     /// The same of single models, by id or alias.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub model_limits: BTreeMap<String, Limits>,
+    /// Its models may come later: names that are not served now are taken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 impl NewKey {
@@ -47,14 +50,25 @@ impl NewKey {
     #[must_use]
     pub fn with_policy(customer: CustomerId, policy: KeyPolicy) -> Self {
         let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
-        Self { customer, name, quota, models, networks, expires, chat_format, limits, model_limits }
+        let force = false;
+        Self { customer, name, quota, models, networks, expires, chat_format, limits, model_limits, force }
     }
 
     /// Who pays, and the policy.
     #[must_use]
     pub fn into_policy(self) -> (CustomerId, KeyPolicy) {
-        let Self { customer, name, quota, models, networks, expires, chat_format, limits, model_limits } =
-            self;
+        let Self {
+            customer,
+            name,
+            quota,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+            force: _,
+        } = self;
         let policy = KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits };
         (customer, policy)
     }
@@ -88,6 +102,9 @@ pub struct KeyPatch {
     /// The same of single models, by id or alias. A model that is absent stays.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub model_limits: Option<Option<BTreeMap<String, Option<LimitsPatch>>>>,
+    /// Its models may come later, as for a new key.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 /// A change of limits, in the same way.

@@ -31,9 +31,10 @@ impl AdminService {
 
     /// A new key and its secret, which are not in the store yet.
     pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
-        let now = self.clock.now();
+        let (now, force) = (self.clock.now(), new.force);
         let (customer, policy) = new.into_policy();
         check_policy(&policy, None, now)?;
+        self.check_models(&policy.models, &[], force)?;
         let model_limits = self.own_names(policy.model_limits, &BTreeMap::new())?;
         let policy = KeyPolicy { model_limits, ..policy };
         let secret = ApiKey::mint(self.seed.as_ref());
@@ -47,8 +48,14 @@ impl AdminService {
     }
 
     /// The policy of a key that is edited, with models by their own ids.
-    pub(crate) fn check_edit(&self, policy: KeyPolicy, row: &Key) -> Result<KeyPolicy, OperationError> {
+    pub(crate) fn check_edit(
+        &self,
+        policy: KeyPolicy,
+        row: &Key,
+        force: bool,
+    ) -> Result<KeyPolicy, OperationError> {
         check_policy(&policy, row.expires, self.clock.now())?;
+        self.check_models(&policy.models, &row.models, force)?;
         let model_limits = self.own_names(policy.model_limits, &row.model_limits)?;
         Ok(KeyPolicy { model_limits, ..policy })
     }
@@ -144,6 +151,7 @@ impl AdminService {
         }
         let policy = patch.apply(row.policy());
         check_policy(&policy, row.expires, self.clock.now())?;
+        self.check_models(&policy.models, &row.models, patch.force)?;
         Ok(policy)
     }
 
@@ -226,6 +234,21 @@ impl AdminService {
         }
     }
 
+    /// Refuses a name that no served model has, unless it is in the key already: a key with a misspelt one could use
+    /// nothing. Where nothing is served, nothing is known of names.
+    fn check_models(&self, models: &[String], present: &[String], force: bool) -> Result<(), OperationError> {
+        let Backend::Running { driver, .. } = &self.backend else { return Ok(()) };
+        if force || models.iter().all(|model| present.contains(model)) {
+            return Ok(());
+        }
+        let known = driver.model_names();
+        let is_known = |model: &&String| known.is_empty() || known.contains(model) || present.contains(model);
+        match models.iter().find(|model| !is_known(model)) {
+            Some(unknown) => Err(OperationError::Invalid(unknown_model(unknown, &known))),
+            None => Ok(()),
+        }
+    }
+
     /// By the models' own ids: requests count by them, whatever name a client uses. A name that the key has limits for
     /// is one, also if its model is gone.
     fn own_names<T>(
@@ -252,6 +275,16 @@ impl AdminService {
     }
 }
 
+/// What is said of a name that no model has, with the nearest one that a model has.
+fn unknown_model(name: &str, known: &[String]) -> String {
+    let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
+    let near = near.filter(|(distance, _)| *distance <= 2 + name.len() / 4);
+    let near = near.map_or_else(String::new, |(_, near)| format!("; did you mean {near:?}?"));
+    format!(
+        "models: expected the name of a model that is served, got {name:?}{near} (--force takes one that comes later)"
+    )
+}
+
 fn unexpected(applied: &Applied) -> OperationError {
     OperationError::Failed(format!("expected the key, got {applied:?}"))
 }
@@ -276,4 +309,26 @@ fn check_policy(policy: &KeyPolicy, expires: Option<UnixMs>, now: UnixMs) -> Res
         return wrong("expires: expected a moment in the future".to_owned());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it an operator would have to guess which letter is wrong.
+    #[test]
+    fn a_misspelt_name_has_a_suggestion() {
+        let known = ["ctx-pro", "ctx-max", "clip-2.0-fast"].map(str::to_owned);
+        for (name, near) in [
+            ("ctx-prp", Some("ctx-pro")),
+            ("ctxmax", Some("ctx-max")),
+            ("clip-2.0-fats", Some("clip-2.0-fast")),
+            ("journey", None),
+        ] {
+            let text = unknown_model(name, &known);
+            let meant = near.map(|near| format!("did you mean {near:?}?"));
+            assert_eq!(meant.as_ref().is_some_and(|meant| text.contains(meant)), meant.is_some(), "{text}");
+            assert_eq!(text.contains("did you mean"), near.is_some(), "{text}");
+        }
+    }
 }

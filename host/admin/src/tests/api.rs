@@ -20,6 +20,7 @@ fn new_key() -> NewKey {
         chat_format: ChatFormat::Bare,
         limits: Limits { concurrency: NonZeroU32::new(2), ..Limits::default() },
         model_limits: [("ctx-pro".to_owned(), Limits::default())].into(),
+        force: true,
     }
 }
 

@@ -99,6 +99,14 @@ fn tasks() -> Value {
                     "description": "What the family made: `images` or `videos` with `url` and `expires_at`, or its own \
                         shape. It may be there before the end. Links are valid for 24 hours.",
                 },
+                "waiting_for": {
+                    "type": "string",
+                    "description": "What the task waits for from you: `modal`, the request that finishes an inpaint task.",
+                },
+                "waiting_reason": {
+                    "type": "string",
+                    "description": "Why the last such request could not be used. Send it once more; it costs nothing again.",
+                },
                 "error": {"$ref": "#/components/schemas/TaskFailure"},
                 "created": moment("When it was accepted"),
                 "completed": moment("When it ended"),

@@ -6,7 +6,6 @@ use gatehouse_runtime::Version;
 use crate::api::{FamilyListing, SurfaceListing};
 use crate::config::tables::Tables;
 use crate::driver::Driver;
-use crate::submit::judge::may_use;
 use crate::text::models::ModelKind;
 
 impl Driver {
@@ -15,12 +14,13 @@ impl Driver {
     #[must_use]
     pub fn families(&self, key: Option<&Key>) -> Vec<FamilyListing> {
         let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
-        let listed = registry.versions().into_iter().map(|version| listing(&version, &tables, key));
+        let allowed = |name: &str, id: &str| key.is_none_or(|key| self.state.may_use(key, name, id));
+        let listed = registry.versions().into_iter().map(|version| listing(&version, &tables, &allowed));
         listed.filter(|family| !family.surfaces.is_empty()).collect()
     }
 }
 
-fn listing(version: &Version, tables: &Tables, key: Option<&Key>) -> FamilyListing {
+fn listing(version: &Version, tables: &Tables, allowed: &dyn Fn(&str, &str) -> bool) -> FamilyListing {
     let about = version.about();
     FamilyListing {
         family: about.family.clone(),
@@ -28,12 +28,16 @@ fn listing(version: &Version, tables: &Tables, key: Option<&Key>) -> FamilyListi
         digest: version.digest(),
         views: about.offers.views,
         price_keys: about.price_keys.clone(),
-        surfaces: about.surfaces.iter().filter_map(|own| surface(about, own, tables, key)).collect(),
+        surfaces: about.surfaces.iter().filter_map(|own| surface(about, own, tables, allowed)).collect(),
     }
 }
 
-fn surface(about: &About, own: &SurfaceInfo, tables: &Tables, key: Option<&Key>) -> Option<SurfaceListing> {
-    let allowed = |name: &str, id: &str| key.is_none_or(|key| may_use(key, name, id));
+fn surface(
+    about: &About,
+    own: &SurfaceInfo,
+    tables: &Tables,
+    allowed: &dyn Fn(&str, &str) -> bool,
+) -> Option<SurfaceListing> {
     let mut models: Vec<String> = if about.offers.text {
         // Text models are the operator's, and every one of them is on every surface of its kind.
         let wanted = ModelKind::of_surface(&own.name);
@@ -44,7 +48,6 @@ fn surface(about: &About, own: &SurfaceInfo, tables: &Tables, key: Option<&Key>)
             .map(|(name, _)| name.to_owned())
             .collect()
     } else {
-        let allowed = &allowed;
         let serving = about.models.iter().filter(|model| model.surfaces.contains(&own.name));
         let names = serving.flat_map(|model| {
             std::iter::once(&model.id).chain(&model.aliases).filter(move |name| allowed(name, &model.id))

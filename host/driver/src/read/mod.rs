@@ -6,7 +6,7 @@ mod inputs;
 mod listing;
 pub(crate) mod prices;
 mod queries;
-mod result;
+pub(crate) mod result;
 mod view;
 
 pub use follow::FollowedTask;

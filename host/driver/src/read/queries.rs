@@ -14,9 +14,8 @@ use tokio::runtime::Handle;
 
 use crate::api::{ModelListing, TaskFilter};
 use crate::driver::Driver;
-use crate::read::result;
+use crate::read::result::{self, Waiting};
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::judge::may_use;
 use crate::text::models::ModelKind;
 
 impl DriverState {
@@ -119,6 +118,12 @@ impl Driver {
         result::render(task, |media| self.state.media.link(base, media))
     }
 
+    /// What a living task waits for from its client.
+    #[must_use]
+    pub fn waiting(&self, task: &Task) -> Option<Waiting> {
+        result::waiting(task)
+    }
+
     /// Models this key may use, aliases included.
     #[must_use]
     pub fn models(&self, key: &Key) -> Vec<ModelListing> {
@@ -145,7 +150,7 @@ impl Driver {
         });
         let mut models: Vec<ModelListing> = jobs
             .chain(texts)
-            .filter(|(listing, model)| may_use(key, &listing.id, model))
+            .filter(|(listing, model)| self.state.may_use(key, &listing.id, model))
             .map(|(listing, _)| listing)
             .collect();
         models.sort_by(|a, b| a.id.cmp(&b.id));
@@ -181,11 +186,15 @@ impl Driver {
     /// The model's own id, of a model that this gateway serves now under that id or alias.
     #[must_use]
     pub fn model_id(&self, name: &str) -> Option<String> {
-        let text = self.state.tables.load().models.find(name).map(|model| model.route.model.clone());
-        text.or_else(|| {
-            let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == name);
-            listed.map(|entry| entry.model)
-        })
+        self.state.own_id(name)
+    }
+
+    /// Every name of every model that is served now.
+    #[must_use]
+    pub fn model_names(&self) -> Vec<String> {
+        let jobs = self.state.plugins.registry().models().into_iter().map(|row| row.id);
+        let tables = self.state.tables.load();
+        jobs.chain(tables.models.names().map(|(name, _)| name.to_owned())).collect()
     }
 
     fn canonical(&self, model: &str) -> String {

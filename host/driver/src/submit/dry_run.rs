@@ -20,7 +20,6 @@ use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::judge::may_use;
 use crate::submit::refusal::rejection_error;
 
 /// Steps of the plugin that look at sources, before it would call its provider.
@@ -127,7 +126,7 @@ impl DriverState {
     /// Whether the key may use the model that the plugin has chosen, as often as it does.
     fn check_use(&self, request: &SubmitRequest, judged: &Judged) -> Result<(), SubmitError> {
         let model = judged.accepted.model.as_str();
-        if model != judged.resolved.model && !may_use(&request.key, model, model) {
+        if model != judged.resolved.model && !self.may_use(&request.key, model, model) {
             return Err(SubmitError::ModelForbidden(model.to_owned()));
         }
         let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, self.now());

@@ -1,7 +1,7 @@
 //! What a request is before anything is written: its model and version, its media cut out, and what its plugin says of it.
 
 use gatehouse_media::{ExtractError, Extracted, NewBlob};
-use gatehouse_model::{Context, Json, Key, Submission, UnixMs};
+use gatehouse_model::{Context, Json, Key, ModelInfo, Submission, UnixMs};
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
 
 use crate::api::SubmitRequest;
@@ -33,10 +33,31 @@ impl DriverState {
                 (resolved.model.clone(), resolved)
             }
         };
-        if !may_use(&request.key, &requested, &resolved.model) {
+        let allowed = self.may_use(&request.key, &requested, &resolved.model)
+            || (request.body.implies_model() && self.may_use_one(request, &resolved));
+        if !allowed {
             return Err(SubmitError::ModelForbidden(requested));
         }
         Ok(resolved)
+    }
+
+    /// Where the path names the model, and not the client, a key may use it that may use any model of the surface.
+    fn may_use_one(&self, request: &SubmitRequest, found: &Resolved) -> bool {
+        let serves = |model: &&ModelInfo| model.surfaces.iter().any(|surface| surface == request.surface);
+        let models = &found.version.about().models;
+        models.iter().filter(serves).any(|model| self.may_use(&request.key, &model.id, &model.id))
+    }
+
+    /// Whether a key may use the model of the own id `canonical`, which a request names `requested`. A key's list may name a
+    /// model by its own id or by any alias, and means it by all its names.
+    pub(crate) fn may_use(&self, key: &Key, requested: &str, canonical: &str) -> bool {
+        may_use(key, requested, canonical, |name| self.own_id(name))
+    }
+
+    /// The own id of a model that is served now under that id or alias.
+    pub(crate) fn own_id(&self, name: &str) -> Option<String> {
+        let text = self.tables.load().models.find(name).map(|model| model.route.model.clone());
+        text.or_else(|| self.plugins.registry().model_id(name).map(str::to_owned))
     }
 
     /// What the plugin that judges a request is told besides it.
@@ -89,7 +110,44 @@ impl DriverState {
     }
 }
 
-/// A key's model list may name a model by its own id or by any alias.
-pub(crate) fn may_use(key: &Key, requested: &str, canonical: &str) -> bool {
-    key.models.is_empty() || key.models.iter().any(|model| model == requested || model == canonical)
+/// [`DriverState::may_use`], with the own ids of models as `own_id` knows them.
+fn may_use(key: &Key, requested: &str, canonical: &str, own_id: impl Fn(&str) -> Option<String>) -> bool {
+    let is_it = |name: &String| {
+        name == requested || name == canonical || own_id(name).is_some_and(|own| own == canonical)
+    };
+    key.models.is_empty() || key.models.iter().any(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a key limited to an alias could not use the model by the name that the documentation gives.
+    #[test]
+    fn a_name_of_a_key_means_its_model_by_all_its_names() {
+        let own = |name: &str| match name {
+            "scene-fast" | "scene-fast-ext" | "scene-fast-official" => Some("scene-fast-official".to_owned()),
+            "other" => Some("other".to_owned()),
+            _ => None,
+        };
+        for (models, requested, allowed) in [
+            (&[][..], "scene-fast", true),
+            (&["scene-fast"], "scene-fast", true),
+            (&["scene-fast"], "scene-fast-ext", true),
+            (&["scene-fast"], "scene-fast-official", true),
+            (&["scene-fast-official"], "scene-fast-ext", true),
+            (&["other"], "scene-fast", false),
+            (&["gone"], "scene-fast", false),
+            (&["gone", "scene-fast-ext"], "scene-fast-official", true),
+        ] {
+            let models = models.iter().map(|name| (*name).to_owned()).collect();
+            let key = Key { models, ..gatehouse_sample::key(1, 1, None) };
+            assert_eq!(
+                may_use(&key, requested, "scene-fast-official", own),
+                allowed,
+                "{:?} {requested}",
+                key.models
+            );
+        }
+    }
 }

@@ -24,7 +24,6 @@ use crate::rates::RateUse;
 use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::first::FirstStep;
-use crate::submit::judge::may_use;
 use crate::submit::references::References;
 use crate::submit::refusal::{rejection_error, store_error};
 
@@ -132,7 +131,7 @@ impl DriverState {
             self.ask_plugin(request, found, refers, cut, context, start).await?;
         let Submitted { accepted, first_step } = submitted;
         // The plugin may choose another of its models; the key's list holds for that one too.
-        if accepted.model != resolved.model && !may_use(&request.key, &accepted.model, &accepted.model) {
+        if accepted.model != resolved.model && !self.may_use(&request.key, &accepted.model, &accepted.model) {
             return Err(SubmitError::ModelForbidden(accepted.model));
         }
         // Valid, and not yet written anywhere: first what the key's rates allow, then money.

@@ -18,7 +18,6 @@ use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::judge::may_use;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
@@ -224,7 +223,7 @@ impl DriverState {
         let model =
             tables.models.find(&requested).ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
         let version = version.ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
-        if !may_use(&request.key, &requested, &model.route.model) {
+        if !self.may_use(&request.key, &requested, &model.route.model) {
             return Err(SubmitError::ModelForbidden(requested));
         }
         check_kind(model, request.surface, &requested)?;

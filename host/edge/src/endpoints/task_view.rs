@@ -1,5 +1,6 @@
 //! A task as clients read it, by itself, in lists and in events (spec "Task"; decisions "Tasks").
 
+use gatehouse_driver::Waiting;
 use gatehouse_model::{Credits, FailureKind, Status, Task, TaskFailure, TaskId};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -18,6 +19,8 @@ pub(super) struct TaskView {
     result: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<TaskFailureView>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    waiting: Option<Waiting>,
     created: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed: Option<u64>,
@@ -53,6 +56,7 @@ pub(super) fn view(backend: &Backend, mut task: Task, base: &str) -> Result<Task
         status: task.status,
         progress: task.progress,
         result,
+        waiting: backend.waiting(&task),
         error: task.failure.take().map(failure),
         created: task.created.seconds(),
         completed: task.finished.map(gatehouse_model::UnixMs::seconds),

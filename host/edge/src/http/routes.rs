@@ -127,7 +127,7 @@ const fn submit(
 }
 
 const JOURNEY: Option<&str> = Some("journey");
-const AVATAR: Option<&str> = Some("clip-avatar");
+const AVATAR: Option<&str> = Some("clip-2.0");
 
 use Endpoint::{
     CancelResponse, CancelTask, CountTokens, DeleteResponse, Docs, DocsStyle, ListModels, ListResponseItems,

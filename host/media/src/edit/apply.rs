@@ -6,12 +6,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::stream::StreamExt;
 use gatehouse_model::Edit;
 use object_store::path::Path;
 
 use crate::edit::clip::plan::{ClipPlan, plan};
 use crate::edit::locate::{self, LocateError, read};
+use crate::edit::scale::scaled;
 use crate::edit::tile::tile;
 use crate::probe::facts::{SNIFFED, sniff};
 use crate::storage::media_store::MediaStore;
@@ -90,6 +92,13 @@ impl MediaStore {
                 Ok(Edited { head, parts })
             }
         }
+    }
+
+    /// A picture as a PNG of those pixels. Nothing is written.
+    pub(crate) async fn scaled(&self, picture: Bytes, pixels: (u32, u32)) -> Result<Vec<u8>, EditError> {
+        let permit = Arc::clone(&self.0.edits).acquire_owned().await;
+        let most = self.0.config.max_result();
+        blocking(permit, move || scaled(&picture, pixels, most)).await
     }
 
     /// Writes parts of a source, in ascending order.

@@ -25,20 +25,23 @@ const MIB: u64 = 1024 * 1024;
 /// # Errors
 /// Why it cannot be cut so, in words a client may read.
 pub(crate) fn tile(source: &[u8], tile: &Tile, most: u64) -> Result<Vec<u8>, String> {
-    let format = match sniff(source) {
-        Some("image/png") => ImageFormat::Png,
-        Some("image/jpeg") => ImageFormat::Jpeg,
-        Some("image/webp") => ImageFormat::WebP,
-        other => {
-            let came = other.unwrap_or("bytes of no known kind");
-            return Err(format!("only a PNG, JPEG or WebP picture has tiles, got {came}"));
-        }
-    };
+    let format = format_of(source)
+        .map_err(|came| format!("only a PNG, JPEG or WebP picture has tiles, got {came}"))?;
     let (mut picture, profile) = decoded(source, format, most)?;
     let (x, width) = share(picture.width(), tile.column, tile.columns, "wide", "columns")?;
     let (y, height) = share(picture.height(), tile.row, tile.rows, "high", "rows")?;
     picture = picture.crop_imm(x, y, width, height);
     encoded(&picture, format, profile).map_err(|error| format!("the tile could not be written: {error}"))
+}
+
+/// The format of a picture that can be worked on; otherwise what came.
+pub(super) fn format_of(source: &[u8]) -> Result<ImageFormat, &'static str> {
+    match sniff(source) {
+        Some("image/png") => Ok(ImageFormat::Png),
+        Some("image/jpeg") => Ok(ImageFormat::Jpeg),
+        Some("image/webp") => Ok(ImageFormat::WebP),
+        other => Err(other.unwrap_or("bytes of no known kind")),
+    }
 }
 
 /// Where one of `count` equal parts begins and how long it is; the last takes what remains.
@@ -50,7 +53,11 @@ fn share(length: u32, at: u8, count: u8, side: &str, parts: &str) -> Result<(u32
     Ok((start, if at + 1 == count { length - start } else { part }))
 }
 
-fn decoded(source: &[u8], format: ImageFormat, most: u64) -> Result<(DynamicImage, Option<Vec<u8>>), String> {
+pub(super) fn decoded(
+    source: &[u8],
+    format: ImageFormat,
+    most: u64,
+) -> Result<(DynamicImage, Option<Vec<u8>>), String> {
     let broken = |error: ImageError| format!("the picture is broken: {error}");
     let mut limits = Limits::default();
     // What a decoder needs beside the picture itself.
@@ -76,7 +83,7 @@ fn decoded(source: &[u8], format: ImageFormat, most: u64) -> Result<(DynamicImag
     Ok((picture, profile))
 }
 
-fn encoded(
+pub(super) fn encoded(
     picture: &DynamicImage,
     format: ImageFormat,
     profile: Option<Vec<u8>>,

@@ -11,6 +11,7 @@ use gatehouse_model::{BlobId, Facts, Finding, Probe};
 use gatehouse_upstream::{FetchError, OpenBlob, Origins, Policy};
 use url::Url;
 
+use crate::edit::apply::EditError;
 use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
 use crate::links::signed_link::Checked;
@@ -21,6 +22,9 @@ use crate::storage::task_blobs::TaskBlobs;
 
 /// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
 const LOOKED_AT: usize = 64 * 1024 * 1024;
+
+/// Between the name of a blob and the pixels of the PNG that is wanted of it.
+const PNG: &str = ":png:";
 
 /// Characters of an unusable source that its finding repeats.
 const SHOWN: usize = 100;
@@ -50,7 +54,10 @@ impl MediaStore {
     pub async fn probe(&self, probe: &Probe, blobs: &TaskBlobs) -> Result<Probed, Error> {
         let source = probe.source.as_str();
         let outcome = match source.strip_prefix("blob:") {
-            Some(name) => self.look_at_blob(name, blobs).await.map(|facts| (facts, None)),
+            Some(name) => match name.split_once(PNG) {
+                None => self.look_at_blob(name, blobs).await.map(|facts| (facts, None)),
+                Some((name, pixels)) => self.scale_blob(name, pixels, blobs).await,
+            },
             None => self.look_at(source, probe.keep, blobs).await,
         };
         let (found, kept) = match outcome {
@@ -62,10 +69,28 @@ impl MediaStore {
     }
 
     async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, Miss> {
-        let gone = || Miss::Unusable("it is not a file of this task".to_owned());
-        let id: BlobId = name.parse().map_err(|_| gone())?;
-        let blob = blobs.read(id).await?.ok_or_else(gone)?;
+        let (id, blob) = own(name, blobs).await?;
         Ok(facts_of_blob(id, blob).await?)
+    }
+
+    /// Keeps a picture of the task once more, as a PNG of other pixels.
+    async fn scale_blob(
+        &self,
+        name: &str,
+        pixels: &str,
+        blobs: &TaskBlobs,
+    ) -> Result<(Facts, Option<BlobId>), Miss> {
+        let sides = pixels
+            .split_once('x')
+            .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
+        let sides = sides.ok_or_else(|| unusable("its pixels must be <width>x<height>"))?;
+        let (_, blob) = own(name, blobs).await?;
+        let png = match self.scaled(beginning(blob.body).await?, sides).await {
+            Ok(png) => Bytes::from(png),
+            Err(EditError::Unfit(reason)) => return Err(Miss::Unusable(reason)),
+            Err(EditError::Store(error)) => return Err(error.into()),
+        };
+        self.kept(png, blobs).await
     }
 
     /// The facts of a blob of any owner; `None` when it is gone.
@@ -95,6 +120,11 @@ impl MediaStore {
         if !keep {
             return Ok((facts(&bytes), None));
         }
+        self.kept(bytes, blobs).await
+    }
+
+    /// The bytes as a new blob of the task.
+    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), Miss> {
         let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
         self.keep(std::slice::from_ref(&blob)).await?;
         blobs.add(blob.id);
@@ -155,6 +185,14 @@ impl From<Error> for Miss {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
+}
+
+/// Opens the blob of this name, which must be the task's own.
+async fn own(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), Miss> {
+    let gone = || unusable("it is not a file of this task");
+    let id: BlobId = name.parse().map_err(|_| gone())?;
+    let blob = blobs.read(id).await?.ok_or_else(gone)?;
+    Ok((id, blob))
 }
 
 async fn facts_of_blob(id: BlobId, blob: OpenBlob) -> Result<Facts, Error> {

@@ -48,6 +48,32 @@ async fn what_is_kept_is_the_tasks_own() {
     assert_eq!(stranger.finding.found, Err("it is not a file of this task".to_owned()));
 }
 
+/// Without it a client's picture of another size could not be sent to a provider that takes one size only.
+#[tokio::test]
+async fn a_picture_of_the_task_is_kept_in_other_pixels() {
+    let server = serve(|_| (200, "image/png", png(40, 30))).await;
+    let test = TestMedia::new(&[server.address]);
+    let blobs = test.media.blobs_of([]);
+    let id = probe(&test, &(server.url() + "/"), true, &blobs).await.kept.unwrap();
+    let scaled = probe(&test, &format!("blob:{id}:png:64x48"), true, &blobs).await;
+    let kept = scaled.kept.unwrap();
+    assert_ne!(kept, id);
+    let found = scaled.finding.found.unwrap();
+    assert_eq!((found.mime.as_str(), found.width, found.height), ("image/png", Some(64), Some(48)));
+    assert_eq!(found.blob, Some(format!("blob:{kept}")));
+    let again = probe(&test, &format!("blob:{kept}"), true, &blobs).await;
+    assert_eq!(again.finding.found.unwrap().width, Some(64), "it is a blob of the task");
+    for (source, blobs, reason) in [
+        (format!("blob:{id}:png:64"), &blobs, "its pixels must be <width>x<height>"),
+        (format!("blob:{id}:png:0x1"), &blobs, "a picture of 0 x 1 pixels cannot be made"),
+        (format!("blob:{id}:png:8x8"), &test.media.blobs_of([]), "it is not a file of this task"),
+        ("blob:x:png:8x8".to_owned(), &blobs, "it is not a file of this task"),
+    ] {
+        let probed = probe(&test, &source, true, blobs).await;
+        assert_eq!((probed.finding.found, probed.kept), (Err(reason.to_owned()), None), "{source}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_had_is_told_in_plain_words() {
     let server = serve(|path| match path {

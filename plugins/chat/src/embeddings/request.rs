@@ -59,6 +59,7 @@ impl<'a> Request<'a> {
             match name {
                 "model" => quote(upstream, out.name(name)),
                 "encoding_format" => {}
+                "dimensions" => out.integer(name, raw),
                 _ => out.member(name, raw.get()),
             }
         }

@@ -38,6 +38,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
             }
             "temperature" if !plan.temperature => {}
             "top_p" if !plan.top_p => {}
+            "n" | "seed" | "top_logprobs" => out.integer(name, raw),
             "stream_options" if request.streaming && plan.rules.include_usage => {
                 options = true;
                 out.member(name, &with_usage(raw));

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::avatar::outcome;
 use crate::avatar::provider::{self, Answer};
 use crate::avatar::state::{AvatarState, Doing, Problem, Status};
-use crate::upstream_error::ErrorKind;
+use crate::upstream_error::{ErrorKind, UpstreamError};
 
 /// Spec: "An avatar-asset task starts as processing with progress 10".
 pub(crate) const BEGUN: u8 = 10;
@@ -27,7 +27,8 @@ pub(crate) const BEGUN: u8 = 10;
 const REVIEWED: u8 = 95;
 /// For each asset, and for the group.
 const POLICY: Policy = Policy::DEFAULT;
-/// The task ends itself so long before the host does, which may add a quarter to a wait of 30 s.
+/// The task ends itself before the host does: this long, and of a short time limit a tenth. The host may add a quarter to
+/// a wait, which is at most 30 s or an eighth of the time so far.
 const MARGIN: Duration = Duration::from_secs(45);
 const LOST: &str = "the upstream's answer was lost, please submit it again";
 
@@ -80,8 +81,15 @@ fn fail(state: AvatarState, failure: Failure) -> Step<AvatarState> {
     shown(state, |state| Step::fail(state, ending))
 }
 
+/// When the task ends itself.
+fn last_moment(cx: &Context) -> UnixMs {
+    let limit = cx.deadline.since(cx.accepted_at);
+    let whole = limit.saturating_sub((limit / 10).min(MARGIN));
+    cx.accepted_at.plus(whole)
+}
+
 fn is_late(cx: &Context) -> bool {
-    cx.deadline.since(cx.now) <= MARGIN
+    cx.now >= last_moment(cx)
 }
 
 /// The host is about to fail the task, and would leave its names unclaimed.
@@ -101,6 +109,7 @@ fn wait(cx: &Context, mut state: AvatarState, wake: UnixMs) -> Step<AvatarState>
     if is_late(cx) {
         return give_up(state);
     }
+    let wake = wake.min(last_moment(cx));
     state.until = Some(wake);
     shown(state, |state| Step::wait(state, wake))
 }
@@ -169,13 +178,23 @@ fn achieved(cx: &Context, mut state: AvatarState, result: &Value) -> Step<Avatar
                     state.assets[at].status = Status::Active;
                     reviewed(cx, state, at)
                 }
-                ("Failed", reason) => {
-                    let reason = reason.unwrap_or("it was rejected");
-                    settle(cx, state, at, Failure::moderation(reason))
+                ("Failed", error) => {
+                    let failure = rejected(&state, at, &error);
+                    settle(cx, state, at, failure)
                 }
                 _ => next_poll(cx, state, at),
             }
         }
+    }
+}
+
+/// Why a review failed: the file cannot be had or read, which is the request's fault, or it was rejected.
+fn rejected(state: &AvatarState, at: usize, error: &UpstreamError) -> Failure {
+    let words = if error.message.is_empty() { "it was rejected".to_owned() } else { error.words(&[]) };
+    match error.kind(200) {
+        ErrorKind::Request if error.is_missing_file() => Failure::unavailable(&state.field(at), &words),
+        ErrorKind::Request => Failure::request(words),
+        _ => Failure::moderation(words),
     }
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn found_group(cx: &Context, state: &AvatarState, result: &Value) -> 
 }
 
 /// The state of an asset: its status, and why it failed.
-pub(crate) fn review(result: &Value) -> (&str, Option<&str>) {
-    let reason = result["Error"]["Message"].as_str().filter(|reason| !reason.is_empty());
-    (result["Status"].as_str().unwrap_or_default(), reason)
+pub(crate) fn review(result: &Value) -> (&str, UpstreamError) {
+    let error = UpstreamError::deserialize(&result["Error"]).unwrap_or_default();
+    (result["Status"].as_str().unwrap_or_default(), error)
 }

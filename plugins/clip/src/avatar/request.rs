@@ -1,6 +1,6 @@
 //! A checked submission with every default filled in, and the rules between its fields.
 
-use gatehouse_sdk::{Affinity, Context, InvalidParam, Submission, params};
+use gatehouse_sdk::{Affinity, InvalidParam, Submission, params};
 use serde::{Deserialize, Serialize};
 
 use crate::avatar::params::{AssetType, NewAsset, NewGroup, Params};
@@ -34,26 +34,27 @@ pub(crate) struct AvatarRequest {
 
 impl AvatarRequest {
     /// Reads a request's body.
-    pub(crate) fn read(cx: &Context, request: &Submission) -> Result<Self, InvalidParam> {
+    pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
         let assets = assets(&params)?;
-        let project = params.project_name.unwrap_or_else(|| PROJECT.to_owned());
-        check_project(cx, &project)?;
-        let (group, account) = match (params.group, params.group_id) {
+        let (group, account, project) = match (params.group, params.group_id) {
             (Some(_), Some(_)) => {
                 return Err(invalid("group", "cannot be combined with `group_id`, got both"));
             }
-            (Some(group), None) => (GroupChoice::New(group), None),
+            (Some(group), None) => (GroupChoice::New(group), None, params.project_name),
             (None, Some(id)) => {
                 let (account, of_group) = names::group(request, &id)?;
-                if of_group != project {
-                    let problem = format!("expected {of_group:?}, the project of the group, got {project:?}");
+                if let Some(project) = params.project_name.filter(|project| *project != of_group) {
+                    let problem = format!(
+                        "expected {of_group:?}, the project of the group, or nothing, got the string {project:?}"
+                    );
                     return Err(invalid("project_name", problem));
                 }
-                (GroupChoice::Known(id), account)
+                (GroupChoice::Known(id), account, Some(of_group))
             }
-            (None, None) => (GroupChoice::Default, None),
+            (None, None) => (GroupChoice::Default, None, params.project_name),
         };
+        let project = project.unwrap_or_else(|| PROJECT.to_owned());
         let asset_type = params.asset_type.unwrap_or_default();
         Ok(Self { group, project, asset_type, assets, account })
     }
@@ -77,22 +78,11 @@ fn assets(params: &Params) -> Result<Vec<NewAsset>, InvalidParam> {
             return Err(invalid("assets", "expected an array of 1 to 20, or `url` and `name`; got nothing"));
         }
     };
-    let bytes: usize = assets.iter().map(|asset| asset.url.len() + asset.name.len()).sum();
+    let project = params.project_name.as_ref().map_or(0, String::len);
+    let bytes: usize = assets.iter().map(|asset| asset.url.len() + asset.name.len()).sum::<usize>() + project;
     if bytes > MAX_BYTES {
         let problem = format!("expected URLs and names of at most {MAX_BYTES} bytes together, got {bytes}");
         return Err(InvalidParam::at(None, problem));
     }
     Ok(assets)
-}
-
-/// An asset works only in the project of the key that makes videos, so the operator lists those that do.
-fn check_project(cx: &Context, project: &str) -> Result<(), InvalidParam> {
-    let listed = cx.settings["projects"].as_array();
-    let known: Vec<&str> =
-        listed.map_or_else(|| vec![PROJECT], |list| list.iter().filter_map(|name| name.as_str()).collect());
-    if known.contains(&project) {
-        return Ok(());
-    }
-    let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-    Err(invalid("project_name", format!("expected {}, got the string {project:?}", known.join(" or "))))
 }

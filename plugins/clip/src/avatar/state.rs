@@ -113,6 +113,11 @@ impl AvatarState {
         }
     }
 
+    /// The client's field of an asset's address.
+    pub(crate) fn field(&self, at: usize) -> String {
+        if self.assets.len() == 1 { "url".to_owned() } else { format!("assets[{at}].url") }
+    }
+
     /// The next asset under review from that number on.
     pub(crate) fn under_review(&self, from: usize) -> Option<usize> {
         (from..self.assets.len()).find(|at| self.assets[*at].status == Status::Processing)

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Accepted, Charge, Context, Refusal, Stage, Submission};
+use gatehouse_sdk::{Accepted, Charge, Refusal, Stage, Submission};
 
 use crate::avatar::advance::BEGUN;
 use crate::avatar::request::AvatarRequest;
 use crate::avatar::state::AvatarState;
+use crate::video::params::Model;
 
-/// The model of the path, which is its price key too.
-pub(crate) const MODEL: &str = "clip-avatar";
+/// The price key of an asset; a model, too, for keys that may only submit assets.
+pub(crate) const PRICE_KEY: &str = "clip-avatar";
+/// The model of every submission: assets are made for its videos.
+pub(crate) const MODEL: Model = Model::Standard;
 /// The usual time of a review.
 const USUAL_DURATION: Duration = Duration::from_secs(60);
 
-pub(crate) fn submit(cx: &Context, request: &Submission) -> Result<Accepted<AvatarState>, Refusal> {
-    let avatar = AvatarRequest::read(cx, request)?;
+pub(crate) fn submit(request: &Submission) -> Result<Accepted<AvatarState>, Refusal> {
+    let avatar = AvatarRequest::read(request)?;
     let count = u32::try_from(avatar.assets.len()).unwrap_or(u32::MAX);
-    let charge = Charge::keys([MODEL]).times(count);
-    let accepted = Accepted::new(MODEL, charge, AvatarState::new(avatar));
+    let charge = Charge::keys([PRICE_KEY]).times(count);
+    let accepted = Accepted::new(MODEL.id(), charge, AvatarState::new(avatar));
     Ok(accepted.starting(Stage::Processing, BEGUN).expected(USUAL_DURATION))
 }

@@ -104,8 +104,7 @@ fn looked_at(reference: &Reference, finding: Option<&Finding>) -> Result<Option<
     let Some(finding) = finding else {
         return Err(Failure::upstream(format!("`{field}` could not be looked at")));
     };
-    let facts = finding.found.as_ref();
-    let facts = facts.map_err(|reason| Failure::request(format!("`{field}`: {reason}")))?;
+    let facts = finding.found.as_ref().map_err(|reason| Failure::unavailable(field, reason))?;
     reference.kind.check(facts).map_err(|problem| Failure::request(format!("`{field}`: {problem}")))?;
     Ok(facts.milliseconds)
 }

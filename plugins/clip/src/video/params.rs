@@ -2,8 +2,10 @@
 //! Rules between fields are in `request`; what only the media can tell is in `media`.
 
 use garde::Validate;
+use gatehouse_sdk::params::unsupported;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::video::source;
 
@@ -157,6 +159,9 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(extend("default" = "16:9"))]
     pub(crate) size: Option<Size>,
+    /// Another name for `size`.
+    #[garde(skip)]
+    pub(crate) aspect_ratio: Option<Size>,
     /// `720p` by default; `1080p` and `4k` only for `clip-2.0`.
     #[garde(skip)]
     #[schemars(extend("default" = "720p"))]
@@ -187,4 +192,13 @@ pub(crate) struct Params {
     /// Reference audio of at most 15 s together; needs reference images or videos.
     #[garde(length(max = 3), inner(inner(custom(source::check_audio))))]
     pub(crate) audio_urls: Option<Vec<String>>,
+    #[garde(custom(unsupported("use `image_with_roles` with the role `first_frame`")))]
+    #[schemars(skip)]
+    first_frame_image: Option<Value>,
+    #[garde(custom(unsupported("use `image_with_roles` with the role `last_frame`")))]
+    #[schemars(skip)]
+    last_frame_image: Option<Value>,
+    #[garde(custom(unsupported("use `audio_urls`")))]
+    #[schemars(skip)]
+    audio_url: Option<Value>,
 }

@@ -87,6 +87,8 @@ impl VideoRequest {
                 format!("expected 480p or 720p with {}, got {}", params.model.id(), resolution.name()),
             ));
         }
+        let names = (("size", params.size), ("aspect_ratio", params.aspect_ratio));
+        let size = params::either(&request.body, names.0, names.1)?;
         let mut references = images(&params)?;
         references.extend(others(&params, references.is_empty(), &references)?);
         check_prompt(&params, references.is_empty())?;
@@ -101,7 +103,7 @@ impl VideoRequest {
             model: params.model,
             prompt,
             duration: params.duration.unwrap_or(DURATION),
-            size: params.size.unwrap_or_default(),
+            size: size.unwrap_or_default(),
             resolution,
             seed: params.seed,
             generate_audio: params.generate_audio.unwrap_or(true),

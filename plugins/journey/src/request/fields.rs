@@ -1,5 +1,8 @@
 //! The fields of a body: what `metadata` adds where the body has none, and other names of a field. Errors name what the
 //! client wrote.
+//!
+//! `metadata` is the client's own note. What in it fits an argument counts as that, after the body and the flags of the
+//! prompt; what does not fit is only a note, and never a reason to refuse a request.
 
 use garde::Validate;
 use gatehouse_sdk::params::{self, came};
@@ -7,54 +10,61 @@ use gatehouse_sdk::{InvalidParam, Refusal};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::request::flags::Prompt;
+
 /// Other names of a field: `customId` is how the buttons of a task spell it, the others are common elsewhere.
 const ALIASES: [(&str, &str); 3] =
     [("customId", "custom_id"), ("image_url", "image_urls"), ("mask", "mask_url")];
 
-/// Fields of `metadata` that fill a field of the body. Not `task_id`: the host reads it from the body only.
-const TEXTS: [&str; 20] = [
-    "prompt",
-    "size",
-    "version",
-    "quality",
-    "style",
-    "negative_prompt",
-    "cref",
-    "sref",
-    "dref",
-    "extra",
-    "speed",
-    "dimensions",
-    "custom_id",
-    "direction",
-    "mask_url",
-    "image_urls",
-    "video_type",
-    "end_url",
-    "animate_mode",
-    "motion",
+/// Fields of `metadata` that fill a field of the body, with the flags of a prompt that go before them. Not `task_id`: the
+/// host reads it from the body only.
+const TEXTS: [(&str, &[&str]); 20] = [
+    ("prompt", &[]),
+    ("size", &["ar"]),
+    ("version", &["v", "niji"]),
+    ("quality", &["q"]),
+    ("style", &["style"]),
+    ("negative_prompt", &["no"]),
+    ("cref", &["cref"]),
+    ("sref", &["sref"]),
+    ("dref", &["dref"]),
+    ("extra", &[]),
+    ("speed", &["relax", "fast", "turbo"]),
+    ("dimensions", &[]),
+    ("custom_id", &[]),
+    ("direction", &[]),
+    ("mask_url", &[]),
+    ("image_urls", &[]),
+    ("video_type", &[]),
+    ("end_url", &["end"]),
+    ("animate_mode", &[]),
+    ("motion", &["motion"]),
 ];
 /// The same for fields that are no text. Some clients can only write texts into `metadata`.
-const VALUES: [&str; 18] = [
-    "niji",
-    "stylize",
-    "chaos",
-    "weird",
-    "seed",
-    "tile",
-    "iw",
-    "cw",
-    "sw",
-    "dw",
-    "repeat",
-    "raw",
-    "draft",
-    "hd",
-    "stop",
-    "index",
-    "zoom_ratio",
-    "batch_size",
+const VALUES: [(&str, &[&str]); 17] = [
+    ("niji", &["v", "niji"]),
+    ("stylize", &["s"]),
+    ("chaos", &["c"]),
+    ("weird", &["w"]),
+    ("seed", &["seed"]),
+    ("tile", &["tile"]),
+    ("iw", &["iw"]),
+    ("cw", &["cw"]),
+    ("sw", &["sw"]),
+    ("dw", &["dw"]),
+    ("raw", &["raw"]),
+    ("draft", &["draft"]),
+    ("hd", &["hd"]),
+    ("stop", &["stop"]),
+    ("index", &[]),
+    ("zoom_ratio", &[]),
+    ("batch_size", &["bs"]),
 ];
+
+/// The client's own note.
+const NOTE: &str = "metadata";
+/// How the name of a field in it begins.
+const NOTE_LEAD: &str = "metadata.";
 
 /// The fields of a request.
 pub(crate) struct Fields {
@@ -67,7 +77,7 @@ impl Fields {
     /// Reads a body.
     ///
     /// # Errors
-    /// It is no object, or its `metadata` is none.
+    /// It is no object.
     pub(crate) fn read(body: &Value) -> Result<Self, InvalidParam> {
         let Some(fields) = body.as_object() else {
             return Err(InvalidParam::at(None, format!("expected a JSON object, got {}", came(Some(body)))));
@@ -75,16 +85,11 @@ impl Fields {
         let mut read = Self { body: Value::Null, renamed: Vec::new() };
         let mut fields = fields.clone();
         read.rename_aliases(&mut fields, "");
-        match fields.get("metadata").cloned() {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(mut metadata)) => {
-                read.rename_aliases(&mut metadata, "metadata.");
-                read.fill(&mut fields, metadata);
-            }
-            Some(other) => {
-                let problem = format!("expected an object, got {}", came(Some(&other)));
-                return Err(InvalidParam::at(Some("metadata"), problem));
-            }
+        if let Some(Value::Object(mut metadata)) = fields.get(NOTE).cloned() {
+            let own = read.renamed.len();
+            read.rename_aliases(&mut metadata, NOTE_LEAD);
+            let renamed = read.renamed.split_off(own);
+            read.fill(&mut fields, metadata, &renamed);
         }
         read.body = Value::Object(fields);
         Ok(read)
@@ -119,6 +124,25 @@ impl Fields {
         found.unwrap_or_else(|| field.to_owned())
     }
 
+    /// What the client has noted.
+    pub(crate) fn note(&self) -> Value {
+        self.body.get(NOTE).cloned().unwrap_or_default()
+    }
+
+    /// Takes back what `metadata` added under the name `written`, which does not fit: it is only a note. Whether there was
+    /// such a field.
+    pub(crate) fn forget(&mut self, written: &str) -> bool {
+        let is_named = |(_, own): &(String, String)| {
+            let rest = written.strip_prefix(own.as_str());
+            own.starts_with(NOTE_LEAD)
+                && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+        };
+        let Some(at) = self.renamed.iter().position(is_named) else { return false };
+        let (path, _) = self.renamed.remove(at);
+        let field = path.split('[').next().unwrap_or_default();
+        self.body.as_object_mut().is_some_and(|body| body.remove(field).is_some())
+    }
+
     pub(crate) fn get(&self, field: &str) -> Option<&Value> {
         self.body.get(field).filter(|value| !value.is_null())
     }
@@ -136,14 +160,34 @@ impl Fields {
         }
     }
 
-    fn fill(&mut self, fields: &mut Map<String, Value>, metadata: Map<String, Value>) {
+    /// `renamed`: what `metadata` calls by another name.
+    fn fill(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        metadata: Map<String, Value>,
+        renamed: &[(String, String)],
+    ) {
+        let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+        let prompts = [Prompt::read(text("prompt")), Prompt::read(text("extra"))];
+        let flagged = |flags: &[&str]| prompts.iter().any(|prompt| prompt.last_of(flags).is_some());
+        let known = |name: &str| {
+            let of = |(known, flags): &(&str, &'static [&'static str])| (*known == name).then_some(*flags);
+            let value = VALUES.iter().find_map(of).map(|flags| (flags, true));
+            value.or_else(|| Some((TEXTS.iter().find_map(of)?, false)))
+        };
+        let mut added = Vec::new();
         for (name, value) in metadata {
-            let is_value = VALUES.contains(&name.as_str());
-            if !is_value && !TEXTS.contains(&name.as_str()) || !is_absent(fields.get(&name)) {
+            let Some((flags, is_value)) = known(&name) else { continue };
+            // Here `null` is nothing, as everywhere.
+            if is_absent(Some(&value)) || !is_absent(fields.get(&name)) || flagged(flags) {
                 continue;
             }
-            self.renamed.push((name.clone(), format!("metadata.{name}")));
-            fields.insert(name, if is_value { unquoted(value) } else { value });
+            added.push((name, if is_value { unquoted(value) } else { value }));
+        }
+        for (name, value) in added {
+            let alias = renamed.iter().find(|(path, _)| path.split('[').next() == Some(name.as_str()));
+            self.renamed.push(alias.cloned().unwrap_or_else(|| (name.clone(), format!("{NOTE_LEAD}{name}"))));
+            fields.insert(name, value);
         }
     }
 }
@@ -206,13 +250,34 @@ mod tests {
         );
         assert_eq!(read(json!({"metadata": null})), (None, None));
         assert_eq!(read(json!({"metadata": {"order": "A-7"}})), (None, None));
+        assert_eq!(read(json!({"metadata": "order A-7"})), (None, None));
+        // The flags of the prompt go before a note.
+        let note = json!({"style": "raw", "stylize": 7});
+        assert_eq!(read(json!({"prompt": "a kite --s 9", "metadata": note})), (Some("raw".into()), None));
+    }
+
+    /// Without it a note that looks like an argument and is none would refuse the request.
+    #[test]
+    fn what_does_not_fit_is_forgotten() {
+        let body = json!({"style": "raw", "metadata": {"image_url": 5, "stylize": "many", "style": 7}});
+        let mut fields = Fields::read(&body).unwrap();
+        assert!(!fields.forget("style"), "a field of the body stays");
+        assert!(!fields.forget("metadata.style"), "the body goes before it");
+        assert!(fields.forget("metadata.stylize") && !fields.forget("metadata.stylize"));
+        assert!(fields.forget("metadata.image_url"));
+        assert_eq!((fields.get("stylize"), fields.get("image_urls")), (None, None));
+        assert_eq!(fields.note(), body["metadata"]);
+        // What the body itself says is never taken for the note's.
+        let body = json!({"image_urls": ["x"], "metadata": {"image_url": "y"}});
+        let mut fields = Fields::read(&body).unwrap();
+        assert_eq!(fields.written("image_urls[0]"), "image_urls[0]");
+        assert!(!fields.forget("metadata.image_url") && fields.get("image_urls").is_some());
     }
 
     #[test]
     fn errors_name_what_the_client_wrote() {
         for (body, expected) in [
             (json!([]), "expected a JSON object, got an array of 0"),
-            (json!({"metadata": "x"}), "`metadata`: expected an object, got the string \"x\""),
             (json!({"stylize": "7"}), "`stylize`: expected an integer, got the string \"7\""),
             (
                 json!({"metadata": {"stylize": "many"}}),

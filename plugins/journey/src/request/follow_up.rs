@@ -4,18 +4,20 @@ use garde::Validate;
 use gatehouse_sdk::{Refusal, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::action::{Action, Speed};
-use crate::job::{Body, Change, Job, Press};
+use crate::job::{Body, Change, Follow, Job, Press, Tile};
 use crate::record::Kind;
 use crate::request::engine;
 use crate::request::fields::Fields;
-use crate::request::parent::{Before, invalid};
+use crate::request::parent::{Before, invalid, lacks_button};
 use crate::request::pictures::refuse;
 use crate::request::rules;
+use crate::version::Version;
 
 const GRID: &str = "a grid task (imagine, blend, edits, variation, reroll, ...)";
-const SINGLE: &str = "one picture (this route requires an upscaled task)";
+const SINGLE: &str = "one picture (this route requires an upscaled task, or `index` for a tile of a grid)";
 /// The button whose dialog asks for a ratio, and so for the modal route.
 const CUSTOM_ZOOM: &str = "MJ::CustomZoom";
 const INPAINT: &str = "MJ::Inpaint";
@@ -148,6 +150,18 @@ pub(crate) fn press(action: Action, fields: &Fields, request: &Submission) -> Re
         let press = new_press(action, &before, pressed.custom_id.clone());
         return Ok(new_job(action, before, params.speed, Body::Press(press)));
     }
+    if before.result.kind == Kind::Grid
+        && route.kinds == [Kind::Single]
+        && let Some(index) = params.index
+    {
+        return upscale_first(
+            action,
+            before,
+            params.speed,
+            index,
+            Follow { button, what: route.what.to_owned() },
+        );
+    }
     before.expect_kind(route.kinds, route.expected)?;
     if before.result.buttons.is_empty()
         && matches!(action, Action::Upscale | Action::Variation | Action::Reroll)
@@ -159,6 +173,24 @@ pub(crate) fn press(action: Action, fields: &Fields, request: &Submission) -> Re
     let pressed = before.button(&button, route.what)?.custom_id.clone();
     let press = new_press(action, &before, pressed);
     Ok(new_job(action, before, params.speed, Body::Press(press)))
+}
+
+/// A follow-up of one picture that names a tile of a grid: the tile is upscaled first, within the same task.
+fn upscale_first(
+    action: Action,
+    before: Before,
+    speed: Option<Speed>,
+    index: i64,
+    follow: Follow,
+) -> Result<Job, Refusal> {
+    if matches!(action, Action::Zoom | Action::Pan) && before.version.is_some_and(Version::is_eight) {
+        return Err(invalid(lacks_button(before.version, &follow.what)));
+    }
+    let upscale = before.button(&format!("MJ::JOB::upsample::{index}::"), "an upscale of that tile")?;
+    let press =
+        Press { task: before.id.clone(), custom_id: upscale.custom_id.clone(), remix: None, waits: false };
+    let job = new_job(action, before, speed, Body::Press(press));
+    Ok(Job { tile: Some(Tile::Upscaling(follow)), ..job })
 }
 
 /// How the id of the wanted button begins.
@@ -221,8 +253,13 @@ pub(crate) fn remix(action: Action, fields: &Fields, request: &Submission) -> Re
 }
 
 fn new_press(action: Action, before: &Before, custom_id: String) -> Press {
+    press_of(action, before.id.clone(), custom_id)
+}
+
+/// A button of the task `task` of the provider.
+pub(crate) fn press_of(action: Action, task: String, custom_id: String) -> Press {
     let waits = action == Action::Inpaint || custom_id.starts_with(CUSTOM_ZOOM);
-    Press { task: before.id.clone(), custom_id, remix: None, waits }
+    Press { task, custom_id, remix: None, waits }
 }
 
 fn new_job(action: Action, before: Before, speed: Option<Speed>, body: Body) -> Job {
@@ -235,6 +272,8 @@ fn new_job(action: Action, before: Before, speed: Option<Speed>, body: Body) -> 
         body,
         inputs: Vec::new(),
         account: before.account,
+        tile: None,
+        note: Value::Null,
     }
 }
 

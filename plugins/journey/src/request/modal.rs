@@ -2,18 +2,19 @@
 //! task gets.
 
 use garde::Validate;
-use gatehouse_sdk::{Accepted, InvalidParam, Refusal, Status as TaskStatus, Submission};
+use gatehouse_sdk::source::{self, Source};
+use gatehouse_sdk::{Accepted, Facts, Refusal, Status as TaskStatus, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::action::{Action, Speed};
 use crate::billing::{self, MODEL};
-use crate::job::ModalRequest;
+use crate::job::{Input, ModalRequest};
 use crate::record::{Record, Status};
 use crate::request::engine;
 use crate::request::fields::Fields;
 use crate::request::parent::{invalid, status};
-use crate::request::pictures::input;
+use crate::request::pictures::{input, refuse};
 use crate::request::rules;
 
 /// The last step of an inpaint task.
@@ -26,7 +27,8 @@ pub(crate) struct ModalParams {
     /// What to paint; the parent's prompt if there is none.
     #[garde(skip)]
     prompt: Option<String>,
-    /// Where to paint: a PNG of the picture's own size, white where it is painted again. URL, `data:` URI or base64.
+    /// Where to paint: a picture that is white where it is painted again, scaled to the picture's own size. PNG, JPEG or
+    /// WebP as URL, `data:` URI or base64.
     #[garde(skip)]
     mask_url: Option<String>,
     /// `relax` (default), `fast` or `turbo`.
@@ -40,20 +42,75 @@ pub(crate) fn submit<S>(fields: &Fields, request: &Submission) -> Result<Accepte
     let prompt = params.prompt.as_deref().unwrap_or_default().trim();
     let arguments = engine::of_prompt(prompt, params.speed).map_err(|invalid| fields.invalid(invalid))?;
     let record = waiting(request)?;
-    let source = params.mask_url.as_deref();
-    let area = source.map(|source| input(fields, "mask_url", source, &request.blobs)).transpose()?;
-    if let (Some(area), Some(picture)) = (&area, record.picture) {
-        let known = request.blobs.iter().find(|facts| facts.blob.as_deref() == Some(&area.source));
-        if let Some(facts) = known {
-            check_area(&facts.mime, (facts.width, facts.height), picture)
-                .map_err(|problem| InvalidParam::at(Some(&area.field), problem))?;
-        }
-    }
-    let modal = ModalRequest { prompt: arguments.prompt, area, speed: arguments.speed };
+    let speed = speed(fields, &params, &record, arguments.speed)?;
+    let area = params.mask_url.as_deref().map(|source| area(fields, source, &request.blobs)).transpose()?;
+    let modal = ModalRequest { prompt: arguments.prompt, area, speed, picture: picture(request, &record) };
     let charge = billing::charge(Action::Modal, record.version, modal.speed);
+    // One modal step, one charge: it was held with a request whose file could not be used.
+    let charge = if record.paid.is_some() { charge.times(0) } else { charge };
     rules::check_size(&modal)?;
     let brief = serde_json::to_vec(&modal).unwrap_or_default();
     Ok(Accepted::joining(MODEL, charge).brief(brief))
+}
+
+/// The speed of the step: of a request that follows one already paid, its speed.
+fn speed(fields: &Fields, params: &ModalParams, record: &Record, wanted: Speed) -> Result<Speed, Refusal> {
+    match record.paid {
+        Some(paid) if wanted != paid && (params.speed.is_some() || wanted != Speed::Relax) => {
+            let problem = format!(
+                "expected {}, the speed of the modal request that is already paid, got the string {:?}",
+                paid.name(),
+                wanted.name()
+            );
+            refuse(fields, "speed", problem)
+        }
+        Some(paid) => Ok(paid),
+        None => Ok(wanted),
+    }
+}
+
+/// The pixels of the picture that is painted: the parent's own, or the one that the waiting task shows.
+fn picture(request: &Submission, record: &Record) -> Option<(u32, u32)> {
+    let shown = || request.parent()?.media.first().and_then(|facts| facts.width.zip(facts.height));
+    record.picture.or_else(shown)
+}
+
+/// The file that says where to paint. Of an embedded one is known whether it can be used.
+fn area(fields: &Fields, source: &str, blobs: &[Facts]) -> Result<Input, Refusal> {
+    let area = input(fields, "mask_url", source, blobs)?;
+    let refused = |problem: String| Refusal::invalid(&area.field, problem);
+    if let Some(facts) = source::blob(&area.source, blobs) {
+        scaled_to(facts, None).map_err(refused)?;
+    }
+    if let Some(Source::Data(data)) = Source::of(&area.source)
+        && !is_picture(data.payload)
+    {
+        return Err(refused(format!("{PICTURE}, got a `data:` URI or base64 of something else")));
+    }
+    Ok(area)
+}
+
+const PICTURE: &str = "expected a PNG, JPEG or WebP picture";
+
+/// Whether base64 begins as those pictures do. Only a short text comes here: longer ones are files the host has read.
+fn is_picture(payload: &str) -> bool {
+    let webp = payload.starts_with("UklGR") && payload.get(12..16) == Some("RUJQ");
+    webp || ["iVBORw0KGgo", "/9j/", "_9j_"].iter().any(|head| payload.starts_with(head))
+}
+
+/// The pixels to which a file must be scaled to fit the picture, as a PNG; `None` when it is right as it is.
+///
+/// # Errors
+/// It cannot be used; a sentence for the client.
+pub(crate) fn scaled_to(facts: &Facts, picture: Option<(u32, u32)>) -> Result<Option<(u32, u32)>, String> {
+    if !["image/png", "image/jpeg", "image/webp"].contains(&facts.mime.as_str()) {
+        return Err(format!("{PICTURE}, got {}", facts.mime));
+    }
+    let Some(own) = facts.width.zip(facts.height) else {
+        return Err(format!("{PICTURE}, got one whose size cannot be read"));
+    };
+    let wanted = picture.unwrap_or(own);
+    Ok((facts.mime != "image/png" || own != wanted).then_some(wanted))
 }
 
 /// The record of a task that waits for this route.
@@ -76,23 +133,5 @@ fn waiting(request: &Submission) -> Result<Record, Refusal> {
             Err(invalid(format!("{expected}, got the task of {action}, which is {}", status(parent))))
         }
         None => Err(invalid(format!("{expected}, got one that is {}", status(parent)))),
-    }
-}
-
-/// The file that says where to paint: a PNG with the picture's own pixels.
-pub(crate) fn check_area(
-    mime: &str,
-    (width, height): (Option<u32>, Option<u32>),
-    picture: (u32, u32),
-) -> Result<(), String> {
-    if mime != "image/png" {
-        return Err(format!("expected a PNG, got {mime}"));
-    }
-    match width.zip(height) {
-        Some(size) if size != picture => Err(format!(
-            "expected the picture's own size, {}x{} pixels, got {}x{}",
-            picture.0, picture.1, size.0, size.1
-        )),
-        _ => Ok(()),
     }
 }

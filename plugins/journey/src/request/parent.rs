@@ -75,13 +75,7 @@ impl Before {
 
     /// The button for a follow-up.
     pub(crate) fn button(&self, prefix: &str, what: &str) -> Result<&Button, Refusal> {
-        self.result.button(prefix).ok_or_else(|| {
-            let version =
-                self.version.map_or_else(|| "its version".to_owned(), |version| version.name().to_owned());
-            invalid(format!(
-                "expected a task with the button for {what}, which {version} does not offer for this one"
-            ))
-        })
+        self.result.button(prefix).ok_or_else(|| invalid(lacks_button(self.version, what)))
     }
 
     /// The button of that id; it must be one of the parent's, and for this route.
@@ -118,6 +112,12 @@ impl Before {
         let facts = self.media.first().filter(|_| self.result.kind == Kind::Single)?;
         facts.width.zip(facts.height)
     }
+}
+
+/// What a client reads when a task has no button for what it wants.
+pub(crate) fn lacks_button(version: Option<Version>, what: &str) -> String {
+    let version = version.map_or("its version", Version::name);
+    format!("expected a task with the button for {what}, which {version} does not offer for this one")
 }
 
 fn shortened(text: &str) -> String {

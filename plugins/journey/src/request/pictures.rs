@@ -5,6 +5,7 @@ use gatehouse_sdk::params::not_blank;
 use gatehouse_sdk::{Facts, InvalidParam, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::action::{Action, Speed};
 use crate::job::{Body, Dimensions, Input, Job};
@@ -141,6 +142,8 @@ fn new_job(action: Action, body: Body, inputs: Vec<Input>) -> Job {
         inputs,
         account: None,
         picture: None,
+        tile: None,
+        note: Value::Null,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use gatehouse_sdk::params::came;
 use gatehouse_sdk::source::{self, MIN_BASE64, Source};
-use gatehouse_sdk::{Facts, Finding, InvalidParam, MediaKind};
+use gatehouse_sdk::{Facts, Failure, Finding, InvalidParam, MediaKind};
 use serde_json::Value;
 
 /// The largest picture, in bytes.
@@ -43,7 +43,7 @@ fn picture(facts: &Facts) -> Result<(), String> {
 /// # Errors
 /// A sentence for the client.
 pub(crate) fn found<'a>(field: &str, finding: &'a Finding) -> Result<(&'a Facts, String), String> {
-    let facts = finding.found.as_ref().map_err(|reason| format!("`{field}`: {reason}"))?;
+    let facts = finding.found.as_ref().map_err(|reason| Failure::unavailable(field, reason).message)?;
     picture(facts).map_err(|problem| format!("`{field}`: {problem}"))?;
     Ok((facts, facts.blob.clone().unwrap_or_else(|| finding.source.clone())))
 }

@@ -13,18 +13,28 @@ pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
     let Some(action) = Action::of_surface(&request.surface) else {
         return Err(Refusal::NotFound(format!("no such route: {}", request.surface)));
     };
-    let fields = Fields::read(&request.body)?;
+    let mut fields = Fields::read(&request.body)?;
+    loop {
+        match judged(action, &fields, request) {
+            // A value of the client's note that is no argument is only a note.
+            Err(Refusal::Invalid { field: Some(field), .. }) if fields.forget(&field) => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+fn judged(action: Action, fields: &Fields, request: &Submission) -> Result<Accepted<State>, Refusal> {
     let job = match action {
-        Action::Imagine => pictures::imagine(&fields, &request.blobs)?,
-        Action::Blend => pictures::blend(&fields, &request.blobs)?,
-        Action::Describe => pictures::describe(&fields, &request.blobs)?,
-        Action::Edits => pictures::edits(&fields, &request.blobs)?,
-        Action::Video => video::video(&fields, request)?,
-        Action::RemixStrong | Action::RemixSubtle => follow_up::remix(action, &fields, request)?,
-        Action::Modal => return modal::submit(&fields, request),
-        _ => follow_up::press(action, &fields, request)?,
+        Action::Imagine => pictures::imagine(fields, &request.blobs)?,
+        Action::Blend => pictures::blend(fields, &request.blobs)?,
+        Action::Describe => pictures::describe(fields, &request.blobs)?,
+        Action::Edits => pictures::edits(fields, &request.blobs)?,
+        Action::Video => video::video(fields, request)?,
+        Action::RemixStrong | Action::RemixSubtle => follow_up::remix(action, fields, request)?,
+        Action::Modal => return modal::submit(fields, request),
+        _ => follow_up::press(action, fields, request)?,
     };
-    accepted(job)
+    accepted(Job { note: fields.note(), ..job })
 }
 
 fn accepted(job: Job) -> Result<Accepted<State>, Refusal> {

@@ -4,6 +4,7 @@ use garde::Validate;
 use gatehouse_sdk::{Refusal, Submission};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::action::{Action, Speed};
 use crate::job::{Body, Film, Input, Job, Motion};
@@ -119,6 +120,8 @@ pub(crate) fn video(fields: &Fields, request: &Submission) -> Result<Job, Refusa
         inputs: [Some(first), end].into_iter().flatten().collect(),
         account: before.and_then(|before| before.account),
         picture: None,
+        tile: None,
+        note: Value::Null,
     })
 }
 

@@ -1,4 +1,5 @@
-//! A task in MODAL: it waits for the modal route, which joins it, until the host ends its time.
+//! A task in MODAL: it waits for the modal route, which joins it, until the host ends its time. A request whose file
+//! cannot be used changes nothing but the reason that the client reads.
 
 use gatehouse_sdk::{Context, Event, Failure, Finding, Probe, Stage, Step};
 
@@ -13,19 +14,21 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
     match event {
         Event::Joined(brief) => match ModalRequest::of_brief(&brief) {
             Some(modal) => {
-                // It waits no more, whatever becomes of this request: a second one is refused from now on.
+                // A second one is refused until it is known what becomes of this one.
                 let record = waiting.job.record(Status::Submitted, Some(&waiting.id), None);
                 shown(waiting.take(cx, modal), &record)
             }
             None => waiting.fail(POLICY.unexpected(&Event::Joined(Vec::new()))),
         },
         Event::Probed(findings) => match (findings.as_slice(), waiting.joined.take()) {
-            ([finding], Some(modal)) => match keep(modal, finding, waiting.job.picture) {
-                Ok(modal) => waiting.send(cx, modal),
-                Err(problem) => waiting.fail(Failure::request(problem)),
-            },
+            ([finding], Some(modal)) => waiting.found(cx, modal, finding),
             _ => waiting.fail(POLICY.unexpected(&Event::Probed(findings))),
         },
+        // The picture to paint is gone at the provider's server: the client does without it.
+        Event::Lost(..) => {
+            waiting.job.tile = None;
+            waiting.show(cx)
+        }
         // The host's deadline ends a task that nobody finishes; until then it waits on.
         Event::Timer => waiting.wait(cx),
         Event::Cancel(_) => waiting.fail(POLICY.cancelled()),
@@ -35,11 +38,42 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
 
 impl Waiting {
     /// What joined is sent, its file after a look at it.
-    fn take(mut self, cx: &Context, modal: ModalRequest) -> Step<State> {
+    fn take(self, cx: &Context, modal: ModalRequest) -> Step<State> {
         let Some(area) = &modal.area else { return self.send(cx, modal) };
-        let (probes, progress) = (vec![Probe::keep(&area.source)], self.progress);
+        let probe = Probe::keep(&area.source);
+        self.probe(modal, probe)
+    }
+
+    /// What the host found: a file that fits is sent, another one scaled first, and without a usable one the task waits on.
+    fn found(mut self, cx: &Context, mut modal: ModalRequest, finding: &Finding) -> Step<State> {
+        let Some(area) = &mut modal.area else { return self.send(cx, modal) };
+        let usable = source::found(&area.field, finding).and_then(|(facts, kept)| {
+            let picture = self.job.picture.or(modal.picture);
+            let pixels = modal::scaled_to(facts, picture);
+            Ok((pixels.map_err(|problem| format!("`{}`: {problem}", area.field))?, kept))
+        });
+        match usable {
+            Ok((pixels, kept)) => {
+                area.source = kept;
+                match pixels {
+                    None => self.send(cx, modal),
+                    Some(pixels) => {
+                        let probe = Probe::scaled(&area.source, pixels);
+                        self.probe(modal, probe)
+                    }
+                }
+            }
+            Err(problem) => {
+                (self.paid, self.problem) = (Some(modal.speed), Some(problem));
+                self.show(cx)
+            }
+        }
+    }
+
+    fn probe(mut self, modal: ModalRequest, probe: Probe) -> Step<State> {
+        let progress = self.progress;
         self.joined = Some(modal);
-        Step::probe(State::Modal(self), probes).stage(Stage::Processing).progress(progress)
+        Step::probe(State::Modal(self), vec![probe]).stage(Stage::Processing).progress(progress)
     }
 
     fn send(self, cx: &Context, modal: ModalRequest) -> Step<State> {
@@ -50,20 +84,4 @@ impl Waiting {
         let progress = self.progress;
         Step::fail(State::Modal(self), failure).stage(Stage::Processing).progress(progress)
     }
-}
-
-/// Checks the file that says where to paint, and puts what the host keeps in its place.
-fn keep(
-    mut modal: ModalRequest,
-    finding: &Finding,
-    picture: Option<(u32, u32)>,
-) -> Result<ModalRequest, String> {
-    let Some(area) = &mut modal.area else { return Ok(modal) };
-    let (facts, kept) = source::found(&area.field, finding)?;
-    if let Some(picture) = picture {
-        modal::check_area(&facts.mime, (facts.width, facts.height), picture)
-            .map_err(|problem| format!("`{}`: {problem}", area.field))?;
-    }
-    area.source = kept;
-    Ok(modal)
 }

@@ -34,6 +34,9 @@ pub(crate) fn outcome(job: &Job, id: &str, finished: Finished, confirmed: bool) 
         public.insert("grid_image_url".to_owned(), json!(format!("media:{}", completed.count)));
     }
     public.insert("buttons".to_owned(), json!(completed.buttons));
+    if !job.note.is_null() {
+        public.insert("metadata".to_owned(), job.note.clone());
+    }
     let films = completed.count;
     let record = job.record(Status::Success, Some(id), Some(completed));
     let mut outcome = Outcome::new(Value::Object(public)).private(record.to_value());

@@ -2,12 +2,13 @@
 //! is polled again.
 
 use gatehouse_sdk::job::{Next as Polling, Polls};
-use gatehouse_sdk::{Action, Context, Event, Step};
+use gatehouse_sdk::{Action, Context, Event, Stage, Step};
 
-use crate::job::Job;
+use crate::job::{Job, Tile, UPSCALED};
 use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::polled::{Answer, polled};
+use crate::provider::result::Finished;
 use crate::record::Status;
 use crate::steps::finish;
 use crate::steps::state::{Running, State, shown, stage, too_late};
@@ -22,6 +23,8 @@ pub(crate) enum Next {
     Confirm(Job, String, u8),
     /// The provider waits for the client.
     Ask(Job, String, u8),
+    /// The tile is upscaled: the follow-up itself begins.
+    Follow(Job, String, Box<Finished>, u8),
 }
 
 impl Next {
@@ -53,7 +56,8 @@ impl Running {
 
     /// A step with the task's stage and progress on it.
     fn then(self, action: Action) -> Step<State> {
-        let (stage, progress) = (stage(self.status), self.polls.progress());
+        let progress = self.polls.progress();
+        let stage = if progress > 0 { Stage::Processing } else { stage(self.status) };
         Step::new(State::Running(self), action).stage(stage).progress(progress)
     }
 }
@@ -82,7 +86,13 @@ fn answered(cx: &Context, mut running: Running, answer: Answer) -> Next {
             let next = if running.job.waits_for_client() { Next::Ask } else { Next::Confirm };
             next(running.job, running.polls.id, progress)
         }
+        Answer::Finished(finished) if matches!(running.job.tile, Some(Tile::Upscaling(_))) => {
+            running.polls.reach(UPSCALED);
+            let progress = running.polls.progress();
+            Next::Follow(running.job, running.polls.id, finished, progress)
+        }
         Answer::Finished(finished) => {
+            running.status = Status::InProgress;
             let outcome = finish::outcome(&running.job, &running.polls.id, *finished, running.confirmed);
             running.polls.reach(MAX_PROGRESS);
             Next::of(running.then(Action::Done(outcome)))
@@ -92,7 +102,7 @@ fn answered(cx: &Context, mut running: Running, answer: Answer) -> Next {
 
 /// The status only moves forward, and so does the progress.
 fn going_on(cx: &Context, mut running: Running, status: Status, progress: Option<u8>) -> Step<State> {
-    running.polls.reach(progress.unwrap_or(0).min(MAX_PROGRESS));
+    running.polls.reach(running.job.share(progress.unwrap_or(0)).min(MAX_PROGRESS));
     let is_later = matches!(
         (running.status, status),
         (Status::NotStart, Status::Submitted | Status::InProgress) | (Status::Submitted, Status::InProgress)

@@ -3,7 +3,7 @@
 use gatehouse_sdk::job::{Attempts, Next};
 use gatehouse_sdk::{Action, Call, Context, Event, Stage, Step};
 
-use crate::job::{Body, Job, ModalRequest};
+use crate::job::{Body, Job, ModalRequest, Tile};
 use crate::provider::calls;
 use crate::provider::failure::POLICY;
 use crate::provider::submitted::{Taken, submitted};
@@ -15,6 +15,12 @@ use crate::steps::state::{Dialog, Sending, State, Waiting, shown, too_late};
 pub(crate) fn create(cx: &Context, job: Job) -> Step<State> {
     let call = call(cx, &job, None);
     Sending { job, dialog: None, progress: 0, attempts: Attempts::default() }.then(Action::Call(call))
+}
+
+/// Sends the second part of a job whose tile is upscaled.
+pub(crate) fn again(cx: &Context, job: Job, progress: u8) -> Step<State> {
+    let call = call(cx, &job, None);
+    Sending { job, dialog: None, progress, attempts: Attempts::default() }.then(Action::Call(call))
 }
 
 /// Finishes the dialog `id`.
@@ -48,7 +54,8 @@ pub(crate) fn step(cx: &Context, mut sending: Sending, event: Event) -> Step<Sta
 
 impl Sending {
     fn then(self, action: Action) -> Step<State> {
-        let stage = if self.dialog.is_some() { Stage::Processing } else { self.attempts.stage() };
+        let is_second = self.dialog.is_some() || matches!(self.job.tile, Some(Tile::Upscaled(_)));
+        let stage = if is_second { Stage::Processing } else { self.attempts.stage() };
         let progress = self.progress;
         Step::new(State::Sending(self), action).stage(stage).progress(progress)
     }
@@ -58,16 +65,16 @@ impl Sending {
             Taken::Accepted(id) | Taken::Modal(id) if self.dialog.is_some() => {
                 run(cx, self.job, id, true, self.progress)
             }
-            Taken::Accepted(id) => run(cx, self.job, id, false, 0),
-            Taken::Modal(id) if self.job.waits_for_client() => Waiting::ask(cx, self.job, id, 0),
+            Taken::Accepted(id) => run(cx, self.job, id, false, self.progress),
+            Taken::Modal(id) if self.job.waits_for_client() => Waiting::ask(cx, self.job, id, self.progress),
             // A dialog that nobody asked for, or the one of a remix: finished at once.
             Taken::Modal(id) => {
                 let prompt = match &self.job.body {
                     Body::Press(press) => press.remix.clone().unwrap_or_default(),
                     _ => String::new(),
                 };
-                let modal = ModalRequest { prompt, area: None, speed: self.job.speed };
-                confirm(cx, self.job, id, modal, 0)
+                let modal = ModalRequest { prompt, speed: self.job.speed, ..ModalRequest::default() };
+                confirm(cx, self.job, id, modal, self.progress)
             }
         }
     }
@@ -75,7 +82,12 @@ impl Sending {
 
 /// The provider works on it from now on.
 fn run(cx: &Context, job: Job, id: String, confirmed: bool, progress: u8) -> Step<State> {
-    let status = if confirmed { Status::Submitted } else { Status::NotStart };
+    let status = match &job.tile {
+        _ if confirmed => Status::Submitted,
+        // The task is under way, whatever the provider says of its second part.
+        Some(Tile::Upscaled(_)) => Status::InProgress,
+        _ => Status::NotStart,
+    };
     let record = job.record(status, Some(&id), None);
     shown(poll::begin(cx, job, id, confirmed, status, progress), &record)
 }

@@ -1,11 +1,12 @@
 //! The state of a task, kept as JSON between its steps.
 
 use gatehouse_sdk::job::{Attempts, Polls};
-use gatehouse_sdk::{Context, Stage, Step, View, log};
+use gatehouse_sdk::{Context, Product, Stage, Step, View, log};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::job::{Job, ModalRequest};
+use crate::action::Speed;
+use crate::job::{Job, ModalRequest, Tile};
 use crate::record::{Record, Status};
 
 /// The state of a task.
@@ -59,13 +60,33 @@ pub struct Waiting {
     pub(crate) progress: u8,
     /// The request that joined, while its file is probed.
     pub(crate) joined: Option<ModalRequest>,
+    /// The speed of a request that joined, was paid, and could not be used.
+    #[serde(default)]
+    pub(crate) paid: Option<Speed>,
+    /// Why it could not be used.
+    #[serde(default)]
+    pub(crate) problem: Option<String>,
 }
 
 impl Waiting {
     /// Shows MODAL and waits.
     pub(crate) fn ask(cx: &Context, job: Job, id: String, progress: u8) -> Step<State> {
-        let record = job.record(Status::Modal, Some(&id), None);
-        shown(Self { job, id, progress, joined: None }.wait(cx), &record)
+        Self { job, id, progress, joined: None, paid: None, problem: None }.show(cx)
+    }
+
+    /// The same, with what clients see of it: why the last request could not be used, and the upscaled tile if there is one.
+    pub(crate) fn show(self, cx: &Context) -> Step<State> {
+        let record = Record {
+            paid: self.paid,
+            problem: self.problem.clone(),
+            ..self.job.record(Status::Modal, Some(&self.id), None)
+        };
+        let mut view = View::waiting_for("modal", self.problem.as_deref(), record.to_value());
+        if let Some(Tile::Upscaled(address)) = &self.job.tile {
+            view.public["images"] = json!([{"url": ["media:0"], "expires_at": "expires:0"}]);
+            view.products.push(Product::new(address));
+        }
+        self.wait(cx).view(view)
     }
 
     /// Waits for the host's deadline.

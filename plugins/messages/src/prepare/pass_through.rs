@@ -43,7 +43,7 @@ fn body(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> Str
             }
             "temperature" => sampling(&mut out, name, request.temperature),
             "top_p" => sampling(&mut out, name, request.top_p),
-            "top_k" => sampling(&mut out, name, request.top_k),
+            "top_k" => request.top_k.iter().for_each(|value| out.integer(name, value)),
             "output_config" if plan.effort.is_some() => {}
             "messages" => messages(request, value, out.name(name)),
             _ if !extras::is_sent(name, &FIELDS, rules) => {}

@@ -51,8 +51,7 @@ pub(crate) fn read<'a>(at: &Path<'_>, raw: Raw<'a>) -> Result<ThinkingField<'a>,
             let at = &at.key("enabled");
             let budget = required(at, &given, "budget_tokens")?;
             let at = &at.key("budget_tokens");
-            let tokens: u64 =
-                serde_json::from_str(budget.get()).map_err(|_| wrong(at, "an integer", budget))?;
+            let tokens = given.unsigned("budget_tokens").ok_or_else(|| wrong(at, "an integer", budget))?;
             if tokens < u64::from(MIN_THINKING_BUDGET) {
                 return Err(
                     at.sentence(&format!("Input should be greater than or equal to {MIN_THINKING_BUDGET}"))

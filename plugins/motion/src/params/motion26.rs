@@ -1,8 +1,10 @@
 //! The parameters of motion-2.6.
 
 use garde::Validate;
+use gatehouse_sdk::params::unsupported;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::words::{MAX_SEED, Ratio};
 use crate::sources;
@@ -80,6 +82,9 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(extend("default" = "16:9"))]
     pub(crate) aspect_ratio: Option<Ratio>,
+    /// Another name for `aspect_ratio`.
+    #[garde(skip)]
+    pub(crate) size: Option<Ratio>,
     /// `720p` by default.
     #[garde(skip)]
     #[schemars(extend("default" = "720p"))]
@@ -109,6 +114,21 @@ pub(crate) struct Params {
     /// An effect; needs the image.
     #[garde(skip)]
     pub(crate) template: Option<Template>,
+    #[garde(custom(unsupported("use `image_urls`")))]
+    #[schemars(skip)]
+    image_with_roles: Option<Value>,
+    #[garde(custom(unsupported("use `image_urls`")))]
+    #[schemars(skip)]
+    first_frame_image: Option<Value>,
+    #[garde(custom(unsupported("motion-2.7 takes a last frame as the second of its `image_urls`")))]
+    #[schemars(skip)]
+    last_frame_image: Option<Value>,
+    #[garde(custom(unsupported("motion-2.7 continues videos")))]
+    #[schemars(skip)]
+    video_urls: Option<Value>,
+    #[garde(custom(unsupported("use `audio_url`")))]
+    #[schemars(skip)]
+    audio_urls: Option<Value>,
 }
 
 fn whole_shots(seconds: &Option<i64>, (): &()) -> garde::Result {

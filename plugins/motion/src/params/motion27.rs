@@ -1,8 +1,10 @@
 //! The parameters of motion-2.7.
 
 use garde::Validate;
+use gatehouse_sdk::params::unsupported;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::words::{MAX_SEED, Ratio};
 use crate::sources;
@@ -72,7 +74,7 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(extend("default" = "1080P"))]
     pub(crate) resolution: Option<Resolution>,
-    /// Seconds, 5 by default; with a video to continue: of the whole result.
+    /// Seconds, 5 by default; with a video to continue: of the whole result, 5 more than the video has by default.
     #[garde(range(min = 2, max = 15))]
     #[schemars(extend("default" = 5))]
     pub(crate) duration: Option<i64>,
@@ -80,6 +82,9 @@ pub(crate) struct Params {
     #[garde(skip)]
     #[schemars(extend("default" = "16:9"))]
     pub(crate) size: Option<Ratio>,
+    /// Another name for `size`.
+    #[garde(skip)]
+    pub(crate) aspect_ratio: Option<Ratio>,
     /// Background music; without images and video only.
     #[garde(inner(custom(sources::check)))]
     pub(crate) audio_url: Option<String>,
@@ -94,4 +99,13 @@ pub(crate) struct Params {
     /// The same seed gives a similar video.
     #[garde(range(min = 0, max = MAX_SEED))]
     pub(crate) seed: Option<i64>,
+    #[garde(custom(unsupported("use `image_urls`")))]
+    #[schemars(skip)]
+    first_frame_image: Option<Value>,
+    #[garde(custom(unsupported("use `image_urls`, whose second image is the last frame")))]
+    #[schemars(skip)]
+    last_frame_image: Option<Value>,
+    #[garde(custom(unsupported("use `audio_url`")))]
+    #[schemars(skip)]
+    audio_urls: Option<Value>,
 }

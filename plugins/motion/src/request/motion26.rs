@@ -1,14 +1,16 @@
 //! A request for motion-2.6.
 
+use gatehouse_sdk::params::{either, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::{Mode, Model, VideoRequest, needed, put, whole_seconds};
 use crate::media_rules::{Check, Rule};
 use crate::params::{Params26, Ratio, Resolution26 as Resolution, Shots};
 use crate::sources;
 
-pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
+pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
+    let params: Params26 = read(body)?;
     let image = params.image_urls.and_then(|urls| urls.into_iter().next());
     let mode = match (&image, params.template) {
         (None, Some(template)) => {
@@ -19,11 +21,13 @@ pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest,
         (Some(_), None) => Mode::Image,
         (Some(_), Some(_)) => Mode::Effects,
     };
-    let ratio = params.aspect_ratio.unwrap_or_default();
+    let ratio =
+        either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?.unwrap_or_default();
     if mode != Mode::Text && ratio != Ratio::default() {
         let problem =
             format!("not supported with an image, whose ratio the video has; got \"{}\"", ratio.name());
-        return Err(InvalidParam::at(Some("aspect_ratio"), problem));
+        let field = if params.aspect_ratio.is_some() { "aspect_ratio" } else { "size" };
+        return Err(InvalidParam::at(Some(field), problem));
     }
     let resolution = params.resolution.unwrap_or_default();
     let seconds = whole_seconds(params.duration);
@@ -68,8 +72,11 @@ pub(super) fn request(params: Params26, blobs: &[Facts]) -> Result<VideoRequest,
 
 fn sound(source: String, seconds: u32, blobs: &[Facts]) -> Result<Option<Check>, InvalidParam> {
     let (source, facts) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
-    let check = Check { source, rule: Rule::Sound, seconds };
-    facts.map_or(Ok(()), |facts| check.apply(facts)).map(|()| Some(check))
+    let check = Check { source, rule: Rule::Sound, seconds: Some(seconds) };
+    if let Some(facts) = facts {
+        check.apply(facts)?;
+    }
+    Ok(Some(check))
 }
 
 fn shot_type(shots: Shots) -> &'static str {

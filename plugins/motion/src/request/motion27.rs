@@ -1,14 +1,17 @@
 //! A request for motion-2.7: any image or video makes it image-to-video (spec, "Routing").
 
+use gatehouse_sdk::params::{either, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value, json};
 
 use super::{Mode, Model, VideoRequest, conflict, list_conflict, needed, put, whole_seconds};
-use crate::media_rules::{Check, Rule};
+use crate::media_rules::{Check, MAX_SECONDS, Rule};
 use crate::params::{Params27, Resolution27 as Resolution, Role, RoleImage};
 use crate::sources;
 
-pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
+pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
+    let params: Params27 = if has_media(body) { read(&without_size(body))? } else { read(body)? };
+    let size = either(body, ("size", params.size), ("aspect_ratio", params.aspect_ratio))?;
     let images = params.image_urls.unwrap_or_default();
     let role_images = params.image_with_roles.unwrap_or_default();
     let videos = params.video_urls.unwrap_or_default();
@@ -22,14 +25,14 @@ pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest,
     if !images.is_empty() && !role_images.is_empty() {
         return Err(list_conflict("image_with_roles", "image_urls", role_images.len()));
     }
-    let seconds = whole_seconds(params.duration);
+    let mut seconds = whole_seconds(params.duration);
     let mode = if given.iter().any(|(_, length)| *length > 0) { Mode::Image } else { Mode::Text };
 
     let (mut input, mut parameters) = (Map::new(), Map::new());
     let mut check = None;
     if mode == Mode::Text {
         needed(params.prompt.as_deref())?;
-        put(&mut parameters, "ratio", Some(params.size.unwrap_or_default().name()));
+        put(&mut parameters, "ratio", Some(size.unwrap_or_default().name()));
         if let Some(source) = params.audio_url {
             let (source, _) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
             put(&mut input, "audio_url", Some(source));
@@ -39,8 +42,11 @@ pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest,
         let mut media: Vec<Value> = Vec::new();
         if let Some(video) = videos.into_iter().next() {
             let (source, facts) = sources::settle("video_urls[0]", video, MediaKind::Video, blobs)?;
-            let clip = Check { source, rule: Rule::Clip, seconds };
-            facts.map_or(Ok(()), |facts| clip.apply(facts))?;
+            let clip = Check { source, rule: Rule::Clip, seconds: params.duration.map(|_| seconds) };
+            let follows = facts.map(|facts| clip.apply(facts)).transpose()?.flatten();
+            if clip.seconds.is_none() {
+                seconds = follows.unwrap_or(MAX_SECONDS);
+            }
             media.push(json!({"type": "first_clip", "url": clip.source}));
             check = facts.is_none().then_some(clip);
         }
@@ -56,6 +62,21 @@ pub(super) fn request(params: Params27, blobs: &[Facts]) -> Result<VideoRequest,
     put(&mut parameters, "watermark", Some(params.watermark.unwrap_or(false)));
     put(&mut parameters, "seed", params.seed);
     Ok(VideoRequest { model: Model::Motion27, mode, input, parameters, seconds, is_1080, check })
+}
+
+/// Spec, "Routing": what makes it image-to-video.
+fn has_media(body: &Value) -> bool {
+    let lists = ["image_urls", "image_with_roles", "video_urls"];
+    lists.into_iter().any(|field| body[field].as_array().is_some_and(|list| !list.is_empty()))
+}
+
+/// With an image or a video the ratio is ignored (spec), whatever stands there.
+fn without_size(body: &Value) -> Value {
+    let mut body = body.clone();
+    if let Some(fields) = body.as_object_mut() {
+        ["size", "aspect_ratio"].iter().for_each(|field| drop(fields.remove(*field)));
+    }
+    body
 }
 
 /// The images and their roles, in the provider's legal sets: a first picture, a first and a last, or a last beside a video.

@@ -1,6 +1,6 @@
 //! Continuations: a finished video and 7 seconds more, or the new part alone.
 
-use gatehouse_sdk::params::read;
+use gatehouse_sdk::params::{either, read};
 use gatehouse_sdk::{Context, InvalidParam, Refusal, Submission};
 
 use super::original::{self, ADDED_SECONDS};
@@ -12,13 +12,16 @@ pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> R
     let params: RemixParams = read(&request.body)?;
     let found = original::find(cx, dialect, params.model, request)?;
     let aspect = found.record.aspect;
-    if let Some(wanted) = params.aspect_ratio.filter(|wanted| *wanted != aspect) {
+    let names = (("aspect_ratio", params.aspect_ratio), ("size", params.size));
+    let wanted = either(&request.body, names.0, names.1)?;
+    if let Some(wanted) = wanted.filter(|wanted| *wanted != aspect) {
         let problem = format!(
             "expected that of the original, `{}`, or nothing, got the string \"{}\"",
             aspect.name(),
             wanted.name()
         );
-        return Err(InvalidParam::at(Some("aspect_ratio"), problem).into());
+        let field = if params.aspect_ratio.is_some() { "aspect_ratio" } else { "size" };
+        return Err(InvalidParam::at(Some(field), problem).into());
     }
     let resolution = params.resolution.unwrap_or_default();
     if dialect == Dialect::Gemini && resolution != Resolution::P720 {

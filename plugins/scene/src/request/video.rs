@@ -1,6 +1,6 @@
 //! New videos, from a text or from frames.
 
-use gatehouse_sdk::params::{came, read};
+use gatehouse_sdk::params::{came, either, read};
 use gatehouse_sdk::{InvalidParam, Submission};
 use serde_json::{Value, json};
 
@@ -14,7 +14,9 @@ const SECONDS: i64 = 8;
 
 pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoRequest, InvalidParam> {
     let params: VideoParams = read(&request.body)?;
-    let samples = samples(&params)?;
+    let body = &request.body;
+    let samples = samples(body, &params)?;
+    let aspect = either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?;
     let seconds = params.duration.unwrap_or(SECONDS);
     let input = input(&params, request)?;
     let resize = match (&input, params.resize_mode) {
@@ -36,7 +38,7 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
         milliseconds: u64::from(whole(seconds)) * 1000,
         hidden_milliseconds: 0,
         samples: whole(samples),
-        aspect: params.aspect_ratio.unwrap_or_default(),
+        aspect: aspect.unwrap_or_default(),
         resolution: params.resolution.unwrap_or_default(),
         audio: params.generate_audio.unwrap_or(false),
         people: params.person_generation.unwrap_or_default(),
@@ -56,14 +58,9 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
     Ok(VideoRequest { dialect, model: params.model, prompt: params.prompt, input, parameters, kind })
 }
 
-fn samples(params: &VideoParams) -> Result<i64, InvalidParam> {
-    match (params.sample_count, params.n) {
-        (Some(one), Some(other)) if one != other => {
-            let problem = format!("expected the same as `sample_count`, {one}, or nothing, got {other}");
-            Err(InvalidParam::at(Some("n"), problem))
-        }
-        (one, other) => Ok(one.or(other).unwrap_or(1)),
-    }
+fn samples(body: &Value, params: &VideoParams) -> Result<i64, InvalidParam> {
+    let count = either(body, ("sample_count", params.sample_count), ("n", params.n))?;
+    Ok(count.unwrap_or(1))
 }
 
 fn input(params: &VideoParams, request: &Submission) -> Result<Input, InvalidParam> {

@@ -79,16 +79,11 @@ impl<'a> Object<'a> {
         self.get(name).and_then(items)
     }
 
-    /// The member, if it is a whole number of at least 0. Some providers write one as `12.0`.
+    /// The member, if it is a whole number of at least 0.
     #[must_use]
     pub fn unsigned(&self, name: &str) -> Option<u64> {
-        let raw = self.get(name)?.get();
-        let whole = |number: f64| {
-            let fits = number >= 0.0 && number.fract() == 0.0 && number < 9e15;
-            // In this range every whole f64 is exact.
-            fits.then_some(number as u64)
-        };
-        raw.parse().ok().or_else(|| raw.parse().ok().and_then(whole))
+        let raw = self.get(name)?;
+        raw.get().parse().ok().or_else(|| u64::try_from(whole(raw)?).ok())
     }
 }
 
@@ -149,6 +144,22 @@ pub fn is_null(raw: Raw<'_>) -> bool {
     raw.get() == "null"
 }
 
+/// A whole number, also when it is written as `12.0`: JSON has one type of numbers.
+#[must_use]
+pub fn whole(raw: Raw<'_>) -> Option<i64> {
+    let text = raw.get();
+    // No other JSON value begins with a digit or a sign, and words such as `inf` are none of it.
+    if !text.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        return None;
+    }
+    // In this range every whole f64 is exact.
+    let of_fraction = |number: f64| {
+        let fits = number.fract() == 0.0 && number.abs() < 9e15;
+        fits.then_some(number as i64)
+    };
+    text.parse().ok().or_else(|| text.parse().ok().and_then(of_fraction))
+}
+
 /// The items of an array, unread.
 #[must_use]
 pub fn items(raw: Raw<'_>) -> Option<Vec<Raw<'_>>> {
@@ -169,6 +180,26 @@ mod tests {
         assert_eq!(object.string("c").map(JsonString::quoted), Some("\"x\""));
         let counts = ["a", "c", "d", "e", "f"].map(|name| object.unsigned(name));
         assert_eq!(counts, [Some(2), None, Some(12), None, None]);
+    }
+
+    /// Without it a client whose language writes 5 as 5.0 could send no integer.
+    #[test]
+    fn a_whole_number_may_have_a_fraction_of_zero() {
+        for (text, expected) in [
+            ("5", Some(5)),
+            ("5.0", Some(5)),
+            ("5e2", Some(500)),
+            ("-3.0", Some(-3)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("5.5", None),
+            ("\"5\"", None),
+            ("1e300", None),
+            ("null", None),
+            ("[5]", None),
+        ] {
+            let raw: Raw<'_> = serde_json::from_str(text).unwrap();
+            assert_eq!(whole(raw), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Writes JSON objects whose member values are JSON already.
 
+use super::object::whole;
+use super::string::Raw;
+
 /// Writes `text` as a JSON string.
 pub fn quote(text: &str, into: &mut String) {
     let plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
@@ -50,6 +53,14 @@ impl Writer {
     /// A member whose value is JSON already.
     pub fn member(&mut self, name: &str, json: &str) {
         self.name(name).push_str(json);
+    }
+
+    /// A member whose value is JSON already; a whole number is written without a fraction, which some servers refuse.
+    pub fn integer(&mut self, name: &str, raw: Raw<'_>) {
+        match whole(raw) {
+            Some(number) => self.member(name, &number.to_string()),
+            None => self.member(name, raw.get()),
+        }
     }
 
     /// A member whose value is a text.

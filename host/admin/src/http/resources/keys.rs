@@ -17,7 +17,7 @@ use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{check_match, etag};
-use crate::http::request::query::{Form, Parameter, filter, filter_any};
+use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 
@@ -27,6 +27,17 @@ const FILTERS: [Parameter; 3] = [
     filter_any("state", Form::OneOf(&["active", "expired", "revoked"]), "Only keys in one of these states."),
 ];
 
+/// For both ways of naming models.
+const FORCE: [Parameter; 1] = [option(
+    "force",
+    Form::Flag,
+    "True: its models may come later; names that are not served now are taken.",
+)];
+
+fn is_forced(call: &Call) -> bool {
+    call.query.one("force") == Some("true")
+}
+
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/keys", "listKeys", "Lists keys by id.", list)
@@ -34,6 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
             .paged()
             .returns::<List<ApiKeyView>>(),
         Route::post("/keys", "createKey", "Makes a key; its secret is shown this one time.", create)
+            .query(&FORCE)
             .body::<NewApiKey>()
             .creates::<NewSecret>()
             .idempotent(),
@@ -41,6 +53,7 @@ pub(super) fn routes() -> Vec<Route> {
             .returns::<ApiKeyView>()
             .tagged(),
         Route::patch("/keys/{key}", "editKey", "Changes what a key may do.", edit)
+            .query(&FORCE)
             .patches::<PolicyView>()
             .returns::<ApiKeyView>()
             .tagged(),
@@ -179,7 +192,8 @@ async fn create(call: Call) -> Outcome {
         return Err(ApiError::field("customer", "customer: expected the id of a customer, as text"));
     };
     let policy: PolicyView = from_value(Value::Object(fields))?;
-    let policy = NewKey::with_policy(CustomerId(customer), policy.policy()?);
+    let policy =
+        NewKey { force: is_forced(&call), ..NewKey::with_policy(CustomerId(customer), policy.policy()?) };
     let (key, secret) = call.service.mint_key(policy)?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
@@ -210,7 +224,7 @@ async fn edit(call: Call) -> Outcome {
     let before = ApiKeyView::new(row.clone(), call.at);
     check_match(&call.headers, &before.etag(), &before)?;
     let after: PolicyView = from_value(patched(&before.policy, call.json()?)?)?;
-    let policy = call.service.check_edit(after.policy()?, &row)?;
+    let policy = call.service.check_edit(after.policy()?, &row, is_forced(&call))?;
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };

@@ -40,7 +40,8 @@ pub(crate) async fn save(
         )
     })?;
     if problems.is_empty() {
-        match pages.service.edit_key(&id, Some(revision), &patch(&wanted, &key)).await {
+        let patch = KeyPatch { force: policy::is_forced(&form), ..patch(&wanted, &key) };
+        match pages.service.edit_key(&id, Some(revision), &patch).await {
             Ok(_) => return Ok(redirect(&format!("/keys/{id}?done=saved"))),
             Err(OperationError::Stale(_)) => {
                 let now = pages.service.show_key(&id)?;
@@ -85,6 +86,7 @@ fn patch(wanted: &KeyPolicy, key: &KeyView) -> KeyPatch {
         chat_format: Some(wanted.chat_format),
         limits: Some(Some(all_of(wanted.limits))),
         model_limits: Some(Some(models)),
+        force: false,
     }
 }
 

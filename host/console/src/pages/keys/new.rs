@@ -56,7 +56,8 @@ fn read(form: &Form, now: UnixMs, problems: &mut Problems) -> NewKey {
     if form.text("customer").is_empty() {
         problems.add("customer", "is missing");
     }
-    NewKey::with_policy(CustomerId::from(form.text("customer")), policy)
+    let new = NewKey::with_policy(CustomerId::from(form.text("customer")), policy);
+    NewKey { force: policy::is_forced(form), ..new }
 }
 
 fn page(

@@ -18,7 +18,7 @@ use crate::request::PageRequest;
 
 /// Fields that the service's refusals name.
 pub(super) const FIELDS: &[&str] =
-    &["name", "customer", "quota", "models", "networks", "expires", "limits", "model_limits"];
+    &["name", "customer", "quota", "models", "networks", "expires", "limits", "model_limits", "chat_format"];
 const HOUR: u64 = 3600;
 
 /// How long a key works, by the field's value.
@@ -128,8 +128,17 @@ pub(super) fn read(form: &Form, expires: Option<UnixMs>, now: UnixMs, problems: 
         tokens_per_minute: limit("tokens_per_minute"),
         concurrency: limit("concurrency"),
     };
-    let chosen = form.text("expires");
-    let span = SPANS.iter().find(|(value, ..)| *value == chosen).and_then(|(.., seconds)| *seconds);
+    let expires = expiry(form.text("expires"), expires, now).unwrap_or_else(|problem| {
+        problems.add("expires", problem);
+        None
+    });
+    let chat_format = match form.text("chat_format") {
+        "" => ChatFormat::Wrapped,
+        text => text.parse().unwrap_or_else(|_| {
+            problems.add("chat_format", format!("expected wrapped or bare, got {text:?}"));
+            ChatFormat::Wrapped
+        }),
+    };
     if form.text("name").is_empty() {
         problems.add("name", "is missing");
     }
@@ -138,11 +147,33 @@ pub(super) fn read(form: &Form, expires: Option<UnixMs>, now: UnixMs, problems: 
         quota,
         models: form.words("models"),
         networks,
-        expires: if chosen == KEEP { expires } else { span.map(|span| now.plus(Duration::from_secs(span))) },
-        chat_format: form.text("chat_format").parse().unwrap_or(ChatFormat::Wrapped),
+        expires,
+        chat_format,
         limits,
         model_limits: model_limits(form.text("model_limits"), problems),
     }
+}
+
+/// When a key ends by the value of the field: one of the spans, as it is today (`present`), or nothing for never.
+fn expiry(chosen: &str, present: Option<UnixMs>, now: UnixMs) -> Result<Option<UnixMs>, String> {
+    if chosen == KEEP {
+        return Ok(present);
+    }
+    if chosen.is_empty() {
+        return Ok(None);
+    }
+    match SPANS.iter().find(|(value, ..)| *value == chosen) {
+        Some((.., span)) => Ok(span.map(|span| now.plus(Duration::from_secs(span)))),
+        None => {
+            let values: Vec<&str> = SPANS.iter().map(|(value, ..)| *value).collect();
+            Err(format!("expected one of {}, got {chosen:?}", values.join(", ")))
+        }
+    }
+}
+
+/// Whether models that are not served now may be named.
+pub(super) fn is_forced(form: &Form) -> bool {
+    form.text("force") == "1"
 }
 
 /// One model a line.
@@ -216,6 +247,7 @@ pub(super) fn fields(
     html! {
         (text("quota", "Quota, credits", "What it may spend in all. Empty: unlimited, up to the customer's balance.", true))
         (lines("models", "Models", &models_help, values.text("models"), problems))
+        label.check { input type="checkbox" name="force" value="1"; " Names of models that come later are taken, too" }
         (lines("networks", "Networks", &networks_help, values.text("networks"), problems))
         (select("expires", "Expires", &spans, values.text("expires")))
         (text("requests_per_minute", "Requests per minute", "Empty: no limit.", true))
@@ -299,11 +331,29 @@ mod tests {
     #[test]
     fn every_wrong_field_is_named() {
         let mut problems = Problems::default();
-        let body = b"quota=1e3&networks=nowhere&concurrency=0&model_limits=x%20requests";
+        let body = b"quota=1e3&networks=nowhere&concurrency=0&model_limits=x%20requests&expires=2020-01-01&chat_format=json";
         read(&Form::parse(body), None, UnixMs(0), &mut problems);
         let text = problems.summary().into_string();
-        for field in ["name", "quota", "networks", "concurrency", "model_limits"] {
+        for field in ["name", "quota", "networks", "concurrency", "model_limits", "expires", "chat_format"] {
             assert!(text.contains(&format!("href=\"#f-{field}\"")), "{field}: {text}");
+        }
+    }
+
+    /// Without it a date, or a word that the form does not have, makes a key that never expires.
+    #[test]
+    fn an_unknown_expiry_is_refused() {
+        let at = UnixMs(1000);
+        for (chosen, expected) in [
+            ("", Ok(None)),
+            ("never", Ok(None)),
+            ("keep", Ok(Some(UnixMs(7)))),
+            ("24h", Ok(Some(UnixMs(86_401_000)))),
+            ("2020-01-01", Err(())),
+            ("2099-01-01", Err(())),
+            ("Never", Err(())),
+            ("1h", Err(())),
+        ] {
+            assert_eq!(expiry(chosen, Some(UnixMs(7)), at).map_err(|_| ()), expected, "{chosen}");
         }
     }
 }

@@ -60,7 +60,12 @@ pub(super) fn ruling_of(form: &Form) -> Result<TaskRuling, (&'static str, String
 /// The reply of the form: JSON where it names no other type, else text, or bytes as base64.
 fn reply_of(form: &Form, status: u16) -> Result<AdoptedReply, (&'static str, String)> {
     let (kind, body) = (form.text("adopt_type").trim(), form.text("adopt_body"));
-    let is_base64 = form.text("adopt_form") == "base64";
+    let form = form.text("adopt_form");
+    if !form.is_empty() && FORMS.iter().all(|(value, _)| *value != form) {
+        let values = FORMS.map(|(value, _)| value).join(" or ");
+        return Err(("adopt_form", format!("expected {values}, got {form:?}")));
+    }
+    let is_base64 = form == "base64";
     if !is_base64 && (kind.is_empty() || kind == JSON) {
         let body =
             serde_json::from_str(body).map_err(|error| ("adopt_body", format!("expected JSON: {error}")))?;

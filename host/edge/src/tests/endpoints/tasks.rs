@@ -106,6 +106,18 @@ async fn a_task_shows_its_result_before_it_ends_and_when_it_has_failed() {
     }
 }
 
+/// Without it a client that polls would wait for a task that waits for the client.
+#[tokio::test]
+async fn a_task_says_what_it_waits_for() {
+    let edge = TestEdge::plain().await;
+    let id = edge.backend.put(1, |task| task.public = b"modal".to_vec());
+    let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+    assert_eq!((&data["waiting_for"], &data["waiting_reason"]), (&json!("modal"), &json!("no file")));
+    let id = edge.backend.put(2, |_| {});
+    let data = ask(&edge, edge.get(&format!("/v1/tasks/{id}"), "")).await.json()["data"].clone();
+    assert_eq!((data.get("waiting_for"), data.get("waiting_reason")), (None, None));
+}
+
 #[tokio::test]
 async fn a_long_poll_ends_with_the_task() {
     let edge = TestEdge::plain().await;

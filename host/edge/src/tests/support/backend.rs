@@ -11,7 +11,7 @@ use gatehouse_driver::{
     CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing, FollowedTask,
     Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt, StoreError,
     SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
-    UsageRows, UsageSums, ViewError, ViewRequest,
+    UsageRows, UsageSums, ViewError, ViewRequest, Waiting,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
@@ -274,6 +274,9 @@ impl ScriptedBackend {
             )
             .into_bytes()),
         }
+    }
+    pub(crate) fn waiting(&self, task: &Task) -> Option<Waiting> {
+        (task.public == b"modal").then(|| Waiting { what: "modal".into(), why: Some("no file".into()) })
     }
     pub(crate) fn result(&self, task: &Task, base: &str) -> Option<Vec<u8>> {
         if task.public.is_empty() {

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use gatehouse_admin::{KeyPatch, LimitsPatch, NewKey, Operation};
 use gatehouse_model::{ChatFormat, Clock as _, Credits, CustomerId, KeyPolicy, Limits, UnixMs};
 use ipnet::IpNet;
@@ -69,21 +69,25 @@ pub(crate) enum KeyCommand {
 
 /// A key's policy.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("spending").required(true).args(["quota", "unlimited"])))]
 pub(crate) struct CreateKeyArgs {
     /// A name for people
     name: String,
     /// The customer that pays
     #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
     customer: String,
-    /// Credits it may spend in all
-    #[arg(long, value_name = "CREDITS", required_unless_present = "unlimited", conflicts_with = "unlimited")]
+    /// Credits it may spend in all; this or --unlimited
+    #[arg(long, value_name = "CREDITS")]
     quota: Option<Credits>,
-    /// No limit but the customer's balance
+    /// No limit but the customer's balance; this or --quota
     #[arg(long)]
     unlimited: bool,
     /// A model it may use; repeat for more [default: all]
     #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
+    /// Take names of models that are not served now and come later
+    #[arg(long)]
+    force: bool,
     /// A network it may be used from, such as 10.0.0.0/8 or 2001:db8::1; repeat for more [default: all]
     #[arg(long = "ip", value_name = "CIDR", value_parser = network)]
     networks: Vec<IpNet>,
@@ -123,6 +127,9 @@ pub(crate) struct EditKeyArgs {
     /// A model it may use, instead of those before; repeat for more
     #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
+    /// Take names of models that are not served now and come later
+    #[arg(long)]
+    force: bool,
     /// Let it use all models
     #[arg(long, conflicts_with = "models")]
     all_models: bool,
@@ -236,7 +243,8 @@ fn create(args: CreateKeyArgs) -> (Operation, OutputArgs) {
         model_limits: BTreeMap::new(),
     };
     let patch = KeyPatch { model_limits: of_models(args.model_limits), ..KeyPatch::default() };
-    let new = NewKey::with_policy(CustomerId(args.customer), patch.apply(policy));
+    let new =
+        NewKey { force: args.force, ..NewKey::with_policy(CustomerId(args.customer), patch.apply(policy)) };
     (Operation::KeyCreate(new), args.output)
 }
 
@@ -256,6 +264,7 @@ fn edit(args: EditKeyArgs) -> (Operation, OutputArgs) {
         chat_format: args.chat_format,
         limits: (limits != LimitsPatch::default()).then_some(Some(limits)),
         model_limits: of_models(args.model_limits),
+        force: args.force,
     };
     let (key, revision) = (key_id(&args.key), args.if_revision);
     (Operation::KeyEdit { key, revision, patch: Box::new(patch) }, args.output)

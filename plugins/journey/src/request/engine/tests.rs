@@ -106,23 +106,25 @@ fn every_field_has_its_range() {
         let from_metadata = json!({"prompt": "a red kite", "metadata": {field: value}});
         let quoted_number = field == "stylize" && message.contains("\"7\"");
         let quoted_truth = field == "tile";
-        if !quoted_number && !quoted_truth {
+        if field == "repeat" {
+            assert_eq!(sent(from_metadata), "a red kite", "no argument in a note, which is only that");
+        } else if !quoted_number && !quoted_truth {
             assert_eq!(sent(from_metadata), format!("`metadata.{field}`: {message}"));
         }
     }
 }
 
 #[test]
-fn body_goes_before_metadata_and_metadata_before_the_prompt() {
+fn body_goes_before_the_prompt_and_the_prompt_before_metadata() {
     let prompt = "a kite --ar 1:1 --s 5 --v 6.1";
     assert_eq!(sent(json!({"prompt": prompt})), prompt);
     assert_eq!(
-        sent(json!({"prompt": prompt, "metadata": {"size": "2:3", "stylize": "50"}})),
-        "a kite --v 6.1 --ar 2:3 --s 50"
+        sent(json!({"prompt": prompt, "metadata": {"size": "2:3", "stylize": "50", "chaos": "7"}})),
+        "a kite --ar 1:1 --s 5 --v 6.1 --c 7"
     );
     assert_eq!(
         sent(json!({"prompt": prompt, "size": "3:2", "metadata": {"size": "2:3", "version": "7"}})),
-        "a kite --s 5 --v 7 --ar 3:2"
+        "a kite --s 5 --v 6.1 --ar 3:2"
     );
     assert_eq!(sent(json!({"prompt": "a kite --tile", "tile": false})), "a kite");
     assert_eq!(
@@ -174,7 +176,8 @@ fn the_speed_is_known_wherever_it_stands_and_leaves_the_prompt() {
         (json!({"prompt": "a kite --TURBO --v 7"}), Speed::Turbo, "a kite --v 7"),
         (json!({"prompt": "a kite --fast --turbo"}), Speed::Turbo, "a kite"),
         (json!({"prompt": "a kite --fast", "speed": "relax"}), Speed::Relax, "a kite"),
-        (json!({"prompt": "a kite --fast", "metadata": {"speed": "turbo"}}), Speed::Turbo, "a kite"),
+        (json!({"prompt": "a kite --fast", "metadata": {"speed": "turbo"}}), Speed::Fast, "a kite"),
+        (json!({"prompt": "a kite", "metadata": {"speed": "turbo"}}), Speed::Turbo, "a kite"),
         (json!({"prompt": "a kite", "extra": "--turbo --exp 1"}), Speed::Turbo, "a kite --exp 1"),
     ] {
         assert_eq!(judged(body.clone()).1, speed, "{body}");
