@@ -252,7 +252,8 @@ impl Refusal {
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
-        *response.status_mut() = StatusCode::from_u16(row.status).expect("the table holds valid statuses");
+        let status = if self.stops_agents(form) { 403 } else { row.status };
+        *response.status_mut() = StatusCode::from_u16(status).expect("the table holds valid statuses");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -272,6 +273,11 @@ impl Refusal {
             headers.insert(name, value);
         }
         response
+    }
+
+    /// Whether the client asks again and again after a status of 5xx, whatever else it is told: those of responses do.
+    fn stops_agents(&self, form: Form) -> bool {
+        form == Form::Responses && self.0.kind == Kind::UpstreamAccount
     }
 
     fn row(&self) -> &'static ErrorRow {
