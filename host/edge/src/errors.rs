@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Invalid,
     UnknownModel,
     UnknownResponse,
+    /// The conversation is longer than the model reads: clients that know the reason shorten theirs.
+    ContextTooLong,
     Unauthenticated,
     InsufficientBalance,
     QuotaExceeded,
@@ -106,10 +108,11 @@ impl ErrorRow {
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 29] = [
+static TABLE: [ErrorRow; 30] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
+    row(Kind::ContextTooLong,      400, INVALID,                "context_length_exceeded", "invalid_request"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
     row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance", "payment_required"),
     row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded", "payment_required"),
@@ -249,7 +252,8 @@ impl Refusal {
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
-        *response.status_mut() = StatusCode::from_u16(row.status).expect("the table holds valid statuses");
+        let status = if self.stops_agents(form) { 403 } else { row.status };
+        *response.status_mut() = StatusCode::from_u16(status).expect("the table holds valid statuses");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -271,6 +275,11 @@ impl Refusal {
         response
     }
 
+    /// Whether the client asks again and again after a status of 5xx, whatever else it is told: those of responses do.
+    fn stops_agents(&self, form: Form) -> bool {
+        form == Form::Responses && self.0.kind == Kind::UpstreamAccount
+    }
+
     fn row(&self) -> &'static ErrorRow {
         TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
     }
@@ -290,11 +299,25 @@ impl Refusal {
     pub(crate) fn in_response(&self) -> Value {
         let row = self.row();
         let code = match row.kind {
+            Kind::ContextTooLong => row.reason,
             Kind::Invalid | Kind::TooLarge => "invalid_prompt",
             Kind::RateLimited => "rate_limit_exceeded",
+            // Clients ask again and again after anything else.
+            Kind::UpstreamAccount => "insufficient_quota",
             _ => "server_error",
         };
         json!({"code": code, "message": self.0.message, "type": row.type_word, "param": self.0.param})
+    }
+
+    /// What newer clients of Messages act on: those with a thread ask again without one.
+    fn details(&self) -> Details<'_> {
+        let row = self.row();
+        match self.0.param.as_deref() {
+            Some(field @ "thread") if row.kind == Kind::Invalid => {
+                Details { error_code: "thread_unsupported_request", unsupported: Some([field]) }
+            }
+            _ => Details { error_code: row.messages_code, unsupported: None },
+        }
     }
 
     /// The envelope as JSON.
@@ -308,7 +331,7 @@ impl Refusal {
                     kind: "gateway_error",
                     code: row.messages_code,
                     message,
-                    details: Details { error_code: row.messages_code },
+                    details: self.details(),
                 },
                 request_id: id,
             });
@@ -361,24 +384,27 @@ struct GenericDetail<'a> {
 }
 
 #[derive(Serialize)]
-struct MessagesError {
+struct MessagesError<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    error: MessagesDetail,
+    error: MessagesDetail<'a>,
     request_id: RequestId,
 }
 
 #[derive(Serialize)]
-struct MessagesDetail {
+struct MessagesDetail<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     code: &'static str,
     message: String,
-    details: Details,
+    details: Details<'a>,
 }
 
 /// Where newer Anthropic clients look for the code.
 #[derive(Serialize)]
-struct Details {
+struct Details<'a> {
     error_code: &'static str,
+    /// What the client is to leave out, and then ask again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsupported: Option<[&'a str; 1]>,
 }

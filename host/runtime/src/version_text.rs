@@ -83,14 +83,14 @@ impl Version {
         match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(prepared) => {
                 let state = prepared.state.len();
-                let checked = self.check_prepared(prepared, provider).map(Ok);
+                let checked = self.check_prepared(prepared, bytes, provider).map(Ok);
                 checked.map_err(|fault| fault.for_state_of(bytes, state))
             }
             Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
         }
     }
 
-    fn check_prepared(&self, prepared: Prepared, provider: String) -> Result<Prepared, Fault> {
+    fn check_prepared(&self, prepared: Prepared, bytes: usize, provider: String) -> Result<Prepared, Fault> {
         // The operator decides which provider serves a text model.
         if prepared.call.provider != provider {
             let why = format!(
@@ -101,7 +101,7 @@ impl Version {
         }
         answer_rules::call(&prepared.call, &[provider])?;
         answer_rules::plain_call(&prepared.call)?;
-        answer_rules::state(&prepared.state, &self.limits())?;
+        answer_rules::text_state(&prepared.state, bytes, &self.limits())?;
         let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
         Ok(Prepared { max_output_tokens, ..prepared })
     }

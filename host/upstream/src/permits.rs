@@ -96,6 +96,11 @@ impl Upstream {
         permit.report_failure();
     }
 
+    /// Reports a rate limit that only the reader of the answer can recognise (an error in an answer of 200).
+    pub fn report_rate_limit(&self, permit: &AccountPermit, pause: Option<Duration>) {
+        permit.report_rate_limit(pause);
+    }
+
     /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no
     /// longer configured.
     #[must_use]

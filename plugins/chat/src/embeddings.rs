@@ -39,6 +39,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             translated: false,
             counted: false,
             response: None,
+            lead: String::new(),
+            names: Vec::new(),
             embeddings: Some(EmbeddingsAsked {
                 inputs: request.inputs,
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),

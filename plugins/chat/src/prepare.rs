@@ -13,7 +13,7 @@ use std::iter;
 use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::check::Checked;
 use gatehouse_text_protocols::limits::{
-    CALL_TIMEOUT, THINKING_SUFFIX, one_sampling_field_only, over_max_output, sampling_field_deprecated,
+    CALL_TIMEOUT, THINKING_SUFFIX, over_max_output, sampling_field_deprecated,
 };
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::{Rules, Sampling};
@@ -32,12 +32,13 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let rules = Rules::read_lenient(&route.rules);
     let is_chat = route.protocol == Protocol::Chat;
 
-    if let (Some(cap), Some(max)) = (request.cap, rules.max_output)
+    if let (Some(cap), Some(max)) = (request.cap, rules.max_output.filter(|_| rules.strict))
         && cap.tokens > max
     {
         return Err(over_max_output(cap.field, cap.tokens.into(), max, &route.model));
     }
-    let requested = request.cap.map(|cap| cap.tokens);
+    // It is no more than a limit: clients choose it for the models they know.
+    let requested = request.cap.map(|cap| cap.tokens.min(rules.max_output.unwrap_or(u32::MAX)));
     let cap = if is_chat {
         requested.or(rules.default_output)
     } else {
@@ -57,11 +58,15 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
 
     let max_output_tokens =
         cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT).saturating_mul(request.answers);
+    let (mut lead, mut names) = (String::new(), Vec::new());
     let call = if is_chat {
         Call::post(route.provider.clone(), "/v1/chat/completions")
             .written(pass_through::write(&request, &plan)?)
     } else {
-        rules.messages_call(text_request, to_messages::write(&request, &plan)?, iter::empty())
+        let written = to_messages::write(&request, &plan)?;
+        lead = written.lead;
+        names = request.renamed();
+        rules.messages_call(text_request, written.body, iter::empty())
     };
     Ok(Prepared {
         call: call.once().timeout(CALL_TIMEOUT),
@@ -75,6 +80,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             translated: !is_chat,
             counted: request.counted,
             response: None,
+            lead,
+            names,
             embeddings: None,
         },
     })
@@ -89,19 +96,18 @@ fn sampling(
     is_chat: bool,
 ) -> Checked<(bool, bool)> {
     let given = (request.temperature.is_some(), request.top_p.is_some());
-    let defaults = (request.temperature == Some(1.0), request.top_p == Some(1.0));
     let thinks = thinking.is_on() && (thinking.alias || !is_chat);
     match rules.sampling {
-        Sampling::Either if given == (true, true) && defaults == (false, false) => {
-            Err(one_sampling_field_only())
-        }
         Sampling::None if rules.strict && (given.0 || given.1) => {
             Err(sampling_field_deprecated(if given.0 { "temperature" } else { "top_p" }))
         }
         Sampling::None => Ok((false, false)),
         _ if thinks => Ok((false, false)),
-        // A default beside the other field is no second setting.
-        Sampling::Either if given == (true, true) => Ok((defaults.1, !defaults.1)),
+        // OpenAI's clients often set both: the one that changes nothing gives way, else the second.
+        Sampling::Either if given == (true, true) => {
+            let is_default = request.temperature == Some(1.0) && request.top_p != Some(1.0);
+            Ok((!is_default, is_default))
+        }
         Sampling::Free | Sampling::Either => Ok(given),
     }
 }

@@ -16,6 +16,7 @@ use gatehouse_text_protocols::check::{
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::tool_names;
 
 use estimate::InputEstimate;
 use messages::Message;
@@ -99,6 +100,15 @@ impl<'a> Request<'a> {
             _ => return check_shape(path, name, raw),
         }
         Ok(true)
+    }
+
+    /// Names of tools that a Messages provider does not take as they are.
+    pub(crate) fn renamed(&self) -> Vec<(String, String)> {
+        let names = self.tools.iter().filter_map(|tool| match tool {
+            Tool::Function(function) => Some(function.name.decoded()),
+            Tool::Custom => None,
+        });
+        tool_names::renamed(names, tool_names::MESSAGES_MAX)
     }
 
     fn stream_options(&mut self, path: &Path<'_>, raw: &RawValue) -> Checked<()> {

@@ -5,7 +5,8 @@ pub(crate) mod output_bytes;
 
 use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 
-use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::incoming::Incoming;
+use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage;
 
@@ -22,22 +23,27 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     if !reply.is_success() {
         return Err(errors::of(state).of_answer(reply.status, &body));
     }
-    let Some(whole) = Object::parse(&body) else {
+    let mended = match &state.embeddings {
+        None => Incoming::new(!state.translated, &state.lead).whole(&body),
+        Some(_) => None,
+    };
+    let body = mended.as_deref().unwrap_or(&body);
+    let Some(whole) = Object::parse(body) else {
         let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
-        return Err(errors::unreadable(what, &body));
+        return Err(errors::unreadable(what, body));
     };
     if whole.get("error").is_some() {
-        return Err(errors::of(state).of_error(&body));
+        return Err(errors::of(state).of_error(body));
     }
     if let Some(asked) = &state.embeddings {
-        return embeddings::answer::answer(state, asked, &whole, &body);
+        return embeddings::answer::answer(state, asked, &whole, body);
     }
     if state.translated {
-        return from_messages::answer(cx, state, &whole, &body);
+        return from_messages::answer(cx, state, &whole, body);
     }
     // A gateway like this one wraps its answers.
     let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
-    plain(cx, state, inner.as_ref().unwrap_or(&whole), &body)
+    plain(cx, state, inner.as_ref().unwrap_or(&whole), body)
 }
 
 fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<Answered, TextFailure> {
@@ -46,12 +52,22 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         return Err(errors::unreadable("it has no `choices`", body));
     }
     let mut written = 0_u64;
+    let mut edits = Edits::default();
     for raw in choices {
-        let message = Object::parse(raw.get()).and_then(|choice| choice.object("message"));
-        let Some(message) = message else {
+        let choice = Object::parse(raw.get());
+        let Some((choice, message)) =
+            choice.and_then(|choice| choice.object("message").map(|it| (choice, it)))
+        else {
             return Err(errors::unreadable("a choice of it has no `message`", body));
         };
         written = written.saturating_add(output_bytes(&message));
+        if let Some(reason) = wrong_reason(&choice, calls(&message)) {
+            edits.replace(reason, quoted("stop"));
+        }
+    }
+    let usage = whole.object("usage");
+    if let Some((raw, counts)) = whole.get("usage").zip(usage.as_ref().and_then(usage::completed)) {
+        edits.replace(raw, counts);
     }
     let mut out = Writer::new(body.len() + 64);
     let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);
@@ -67,7 +83,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             "created" => has_created = true,
             _ => {}
         }
-        out.member(name, raw.get());
+        edits.write(raw, out.name(name));
     }
     // Some compatible servers leave out members that every client expects.
     if !has_id {
@@ -82,6 +98,18 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    let counted = whole.object("usage").and_then(|usage| usage::of_chat(&usage));
+    let counted = usage.and_then(|usage| usage::of_chat(&usage));
     Ok(Answered { body: out.done(), usage: usage::plausible(counted, written), output_bytes: clamp(written) })
+}
+
+/// Whether a message calls tools.
+pub(crate) fn calls(message: &Object<'_>) -> bool {
+    message.items("tool_calls").is_some_and(|calls| !calls.is_empty())
+        || message.get("function_call").is_some()
+}
+
+/// A reason that says that tools were called, where none was: an agent would wait for what never comes.
+pub(crate) fn wrong_reason<'a>(choice: &Object<'a>, has_called: bool) -> Option<Raw<'a>> {
+    let reason = choice.string("finish_reason").filter(|_| !has_called)?;
+    matches!(reason.decoded().as_ref(), "tool_calls" | "function_call").then(|| reason.raw())
 }

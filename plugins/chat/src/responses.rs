@@ -17,7 +17,7 @@ pub(crate) use stream::Responses;
 /// The surface.
 pub const SURFACE: &str = "responses.create";
 
-pub(crate) fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<State>, Refusal> {
+pub(crate) fn prepare(cx: &Context, mut request: TextRequest) -> Result<Prepared<State>, Refusal> {
     let rules = Rules::read_lenient(&request.route.rules);
     let target = Target {
         upstream: &request.route.upstream,
@@ -28,8 +28,9 @@ pub(crate) fn prepare(cx: &Context, request: TextRequest) -> Result<Prepared<Sta
         seed: cx.seed,
     };
     let mut translated = translate(&request.body, &target)?;
-    let body = std::mem::take(&mut translated.body);
-    let prepared = prepare::prepare(&TextRequest { body, ..request });
+    // The original is not needed beside its translation.
+    request.body = std::mem::take(&mut translated.body);
+    let prepared = prepare::prepare(&request);
     let mut prepared = prepared.map_err(|refusal| translated.refusal(refusal))?;
     prepared.state.response = Some(translated.echo);
     Ok(prepared)

@@ -18,6 +18,12 @@ pub struct State {
     /// The client asked for a response, which is made of the completion.
     #[serde(default)]
     pub(crate) response: Option<Echo>,
+    /// The beginning of the answer that the client has already.
+    #[serde(default)]
+    pub(crate) lead: String,
+    /// Names of tools as the provider knows them, and as the client does, where they differ.
+    #[serde(default)]
+    pub(crate) names: Vec<(String, String)>,
     /// The client asked for embeddings.
     #[serde(default)]
     pub(crate) embeddings: Option<EmbeddingsAsked>,

@@ -8,6 +8,7 @@ mod tool_calls;
 mod whole_completion;
 
 use gatehouse_sdk::Context;
+use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::relay::Stream;
 
 use crate::responses::Responses;
@@ -17,10 +18,11 @@ use from_messages::FromMessages;
 
 /// The stream that answers a request.
 pub(crate) fn begin(cx: &Context, mut state: State) -> Stream {
+    let incoming = Incoming::new(!state.translated, &state.lead);
     match (state.translated, state.response.take()) {
-        (true, None) => Stream::new(FromMessages::new(cx, state)),
-        (true, Some(echo)) => Stream::new(Responses::new(FromMessages::new(cx, state), echo)),
-        (false, None) => Stream::new(FromChat::new(cx, state)),
-        (false, Some(echo)) => Stream::new(Responses::new(FromChat::new(cx, state), echo)),
+        (true, None) => Stream::new(incoming, FromMessages::new(cx, state)),
+        (true, Some(echo)) => Stream::new(incoming, Responses::new(FromMessages::new(cx, state), echo)),
+        (false, None) => Stream::new(incoming, FromChat::new(cx, state)),
+        (false, Some(echo)) => Stream::new(incoming, Responses::new(FromChat::new(cx, state), echo)),
     }
 }

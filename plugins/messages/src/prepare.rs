@@ -3,6 +3,7 @@
 
 mod chat_messages;
 mod chat_request;
+mod older_names;
 mod pass_through;
 mod to_chat;
 
@@ -28,7 +29,10 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let rules = Rules::read(&route.rules).map_err(|error| {
         Refusal::NotFound(format!("the rules of model `{}` do not read: {error}", route.model))
     })?;
-    let request = Request::read(&text_request.body, &route.model, route.protocol, &rules)?;
+    let renamed = older_names::renamed(&text_request.body);
+    let body = renamed.as_deref().unwrap_or(&text_request.body);
+    let mut request = Request::read(body, &route.model, route.protocol, &rules)?;
+    let lead = request.end(&rules, route.protocol == Protocol::Chat)?;
     let call = match route.protocol {
         Protocol::Messages => pass_through::call(&request, text_request, &rules)?,
         Protocol::Chat => to_chat::call(&request, text_request, &rules)?,
@@ -44,6 +48,10 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             upstream: route.upstream.clone(),
             wire: route.protocol.into(),
             shown: request.plan.shown,
+            lead,
+            stops: request.stops.iter().map(|stop| stop.decoded().into_owned()).collect(),
+            names: request.names(route.protocol == Protocol::Chat),
+            input_estimate: request.findings.tokens(),
         },
     })
 }

@@ -13,13 +13,15 @@ use std::ops::RangeInclusive;
 use gatehouse_sdk::{Protocol, Refusal};
 
 use gatehouse_text_protocols::check::{self, array};
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
 use gatehouse_text_protocols::limits::{
     MAX_STOPS, THINKING_SUFFIX, no_prefill, one_sampling_field_only, over_max_output,
     sampling_field_deprecated,
 };
 use gatehouse_text_protocols::path::Path;
-use gatehouse_text_protocols::rules::{Rules, Sampling};
+use gatehouse_text_protocols::prefill;
+use gatehouse_text_protocols::rules::{Prefill, Rules, Sampling};
+use gatehouse_text_protocols::tool_names;
 
 use blocks::{Block, Message, Role};
 use fields::{boolean, object, required, wrong};
@@ -51,8 +53,10 @@ pub(crate) struct Request<'a> {
     pub(crate) fields: UniqueObject<'a>,
     pub(crate) system: Vec<JsonString<'a>>,
     pub(crate) messages: Vec<Message<'a>>,
-    /// The order in which `messages` are sent, where it is not their own.
+    /// Which of `messages` are sent, and in which order, where it is not all of them in their own.
     pub(crate) order: Option<Vec<usize>>,
+    /// What a model that continues no message is told instead of the last one.
+    pub(crate) told: Option<String>,
     pub(crate) plan: ThinkingPlan<'a>,
     pub(crate) temperature: Option<Raw<'a>>,
     pub(crate) top_p: Option<Raw<'a>>,
@@ -82,9 +86,10 @@ impl<'a> Request<'a> {
         let alias = is_alias(&fields, model)?;
         let (at, mut findings) = (&Path::DOTTED, Findings::default());
         findings.folds_system = is_chat || !rules.system_messages;
+        findings.is_chat = is_chat;
         let messages =
             blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;
-        let max_tokens = max_tokens(&fields, model, is_chat, rules)?;
+        let max_tokens = max_tokens(&fields, model, rules)?;
         let thinking =
             fields.get("thinking").map(|raw| thinking::read(&at.key("thinking"), raw)).transpose()?;
         let choice = fields.get("tool_choice").map(|raw| tools::choice(&at.key("tool_choice"), raw));
@@ -117,7 +122,8 @@ impl<'a> Request<'a> {
         }
         let mut request = Self {
             system,
-            order: if findings.folds_system { conversation::order(&messages) } else { None },
+            order: conversation::sent(&messages, &findings),
+            told: None,
             messages,
             temperature: number(&fields, "temperature")?,
             top_p: number(&fields, "top_p")?,
@@ -141,14 +147,16 @@ impl<'a> Request<'a> {
         match rules.sampling {
             _ if drop => {}
             Sampling::Free => {}
-            Sampling::Either if self.temperature.is_some() => {
-                // The default beside a temperature is no second setting.
-                self.top_p = self.top_p.filter(|raw| !is_default_top_p(raw));
-                if self.top_p.is_some() {
-                    return Err(one_sampling_field_only());
+            Sampling::Either => {
+                // A default is no second setting.
+                let is_default = |value: Raw<'_>| value.get().parse() == Ok(1.0);
+                match (self.temperature, self.top_p) {
+                    (Some(_), Some(top_p)) if is_default(top_p) => self.top_p = None,
+                    (Some(temperature), Some(_)) if is_default(temperature) => self.temperature = None,
+                    (Some(_), Some(_)) => return Err(one_sampling_field_only()),
+                    _ => {}
                 }
             }
-            Sampling::Either => {}
             Sampling::None if rules.strict => {
                 let given = [("temperature", self.temperature), ("top_p", self.top_p), ("top_k", self.top_k)];
                 if let Some((name, _)) = given.iter().find(|(_, value)| value.is_some()) {
@@ -163,18 +171,81 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// Refuses a final assistant message unless the model continues one. A message that a provider's own tool
-    /// has paused is always continued.
-    pub(crate) fn ends_with_user(&self, may_continue: bool) -> Result<(), Refusal> {
-        let Some(last) =
-            self.messages.last().filter(|message| message.role == Role::Assistant && !may_continue)
-        else {
-            return Ok(());
-        };
-        if last.blocks.iter().any(|block| matches!(block, Block::Other(_))) {
-            return Ok(());
+    /// Sends the conversation without that message.
+    fn leave_out(&mut self, at: usize) {
+        let order = self.order.take().unwrap_or_else(|| (0..self.messages.len()).collect());
+        self.order = Some(order.into_iter().filter(|sent| *sent != at).collect());
+    }
+
+    /// What a provider was sent in place of the client's words for tools: names that are too long for a chat provider, and
+    /// successors of old types.
+    pub(crate) fn names(&self, is_chat: bool) -> Vec<(String, String)> {
+        if is_chat {
+            let names = self.tools.iter().filter_map(|tool| match tool {
+                Tool::Custom { name, .. } => Some(name.decoded()),
+                Tool::Typed { .. } => None,
+            });
+            return tool_names::renamed(names, tool_names::CHAT_MAX);
         }
-        Err(no_prefill())
+        let upgraded = self.tools.iter().filter_map(|tool| match tool {
+            Tool::Typed { kind, successor, .. } if kind != successor => {
+                Some((successor.clone(), kind.clone()))
+            }
+            _ => None,
+        });
+        upgraded.collect()
+    }
+
+    /// Decides about a final assistant message, which the answer is to go on from; what of the answer the client has already.
+    /// A message that a provider's own tool has paused is always continued.
+    pub(crate) fn end(&mut self, rules: &Rules, is_chat: bool) -> Result<String, Refusal> {
+        let at = self.messages.len() - 1;
+        let last = &self.messages[at];
+        let is_paused = last.blocks.iter().any(|block| matches!(block, Block::Other(_)));
+        if last.role != Role::Assistant || is_paused {
+            return Ok(String::new());
+        }
+        let texts = || {
+            last.blocks.iter().filter_map(|block| match block {
+                Block::Text(text) => Some(*text),
+                _ => None,
+            })
+        };
+        let has_calls = last.blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+        let prefill = rules.prefill_of(is_chat);
+        if prefill == Prefill::Native && is_chat {
+            return Ok(String::new());
+        }
+        let text: String = texts().map(JsonString::decoded).collect();
+        let is_silent = last.blocks.iter().all(|block| matches!(block, Block::Text(text) if text.is_blank()));
+        match prefill {
+            Prefill::Native | Prefill::Emulate if is_silent && at > 0 => {
+                self.leave_out(at);
+                Ok(text)
+            }
+            Prefill::Native => {
+                let Some(last) = texts().filter(|text| !text.is_blank()).last() else {
+                    return Ok(String::new());
+                };
+                let text = last.decoded();
+                let kept = text.trim_end();
+                // A Messages provider takes no white space there; the model writes it again.
+                if kept.len() == text.len() {
+                    return Ok(String::new());
+                }
+                self.findings.edits.replace(last.raw(), quoted(kept));
+                Ok(text[kept.len()..].to_owned())
+            }
+            Prefill::Emulate if !has_calls => {
+                self.leave_out(at);
+                self.told = Some(prefill::instruction(text.trim_end()));
+                let more = self.plan.max_tokens.saturating_add(prefill::repeated_tokens(&text));
+                self.plan.max_tokens =
+                    more.min(rules.max_output.unwrap_or(u32::MAX)).max(self.plan.max_tokens);
+                Ok(text)
+            }
+            Prefill::Emulate | Prefill::Refuse => Err(no_prefill()),
+        }
     }
 }
 
@@ -201,7 +272,7 @@ fn is_alias(fields: &UniqueObject<'_>, model: &str) -> Result<bool, Refusal> {
     Ok(name.ends_with(THINKING_SUFFIX) && !model.ends_with(THINKING_SUFFIX))
 }
 
-fn max_tokens(fields: &UniqueObject<'_>, model: &str, is_chat: bool, rules: &Rules) -> Result<u32, Refusal> {
+fn max_tokens(fields: &UniqueObject<'_>, model: &str, rules: &Rules) -> Result<u32, Refusal> {
     let raw = required(&Path::DOTTED, fields, "max_tokens")?;
     let requested = fields.unsigned("max_tokens");
     let requested =
@@ -210,8 +281,8 @@ fn max_tokens(fields: &UniqueObject<'_>, model: &str, is_chat: bool, rules: &Rul
         return Err(wrong(&Path::DOTTED.key("max_tokens"), "at least 1", raw));
     }
     if let Some(cap) = rules.max_output.filter(|cap| requested > u64::from(*cap)) {
-        // Messages clients choose it for the models they know, and it is no more than a limit.
-        if is_chat && !rules.strict {
+        // Clients choose it for the models they know, and it is no more than a limit.
+        if !rules.strict {
             return Ok(cap);
         }
         return Err(over_max_output("max_tokens", requested, cap, model));
@@ -244,11 +315,6 @@ fn top_k<'a>(fields: &UniqueObject<'a>) -> Result<Option<Raw<'a>>, Refusal> {
         Some(_) => Ok(Some(raw)),
         None => Err(wrong(&Path::DOTTED.key("top_k"), "an integer of at least 0", raw)),
     }
-}
-
-/// What the specification says of a request without `top_p`.
-fn is_default_top_p(raw: Raw<'_>) -> bool {
-    raw.get().parse() == Ok(1.0)
 }
 
 fn stops<'a>(fields: &UniqueObject<'a>) -> Result<Vec<JsonString<'a>>, Refusal> {

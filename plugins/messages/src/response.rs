@@ -8,10 +8,12 @@ pub(crate) mod message;
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Reply, TextFailure};
+use gatehouse_text_protocols::incoming::{Incoming, without_halves};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
 };
 use gatehouse_text_protocols::relay::clamp;
+use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::TokenCounts;
 use serde_json::value::RawValue;
 
@@ -32,9 +34,11 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
         return Err(errors::of(state).of_answer(reply.status, &reply.text()));
     }
     let text = reply.text();
+    let mended = Incoming::new(state.wire == Wire::Chat, &state.lead).whole(&text);
+    let text = mended.as_deref().unwrap_or(&text);
     match state.wire {
-        Wire::Messages => message(state, &text),
-        Wire::Chat => completion(cx, state, &text),
+        Wire::Messages => message(state, text),
+        Wire::Chat => completion(cx, state, text),
     }
 }
 
@@ -102,8 +106,8 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
         counts.read_chat(&usage);
     }
     let id = ids::message(whole.id.as_ref().map_or("", |id| &id.0), cx);
-    let reason = choice.finish_reason.map_or(Cow::Borrowed(""), |reason| reason.0);
-    let calls = tool_uses(content.tool_calls.take().unwrap_or_default(), &id, &reason)?;
+    let reason = choice.finish_reason.as_ref().map_or(Cow::Borrowed(""), |reason| reason.0.clone());
+    let calls = tool_uses(content.tool_calls.take().unwrap_or_default(), &id, &reason, state)?;
 
     let reasoning = content.take_reasoning();
     let refusal = content.refusal.filter(|refusal| !refusal.0.is_empty());
@@ -124,8 +128,11 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
         output_bytes += input.get().len() as u64;
         message.content.push(ContentBlock::ToolUse { id, name, input });
     }
-    let stop = StopReason::of_chat(&reason, !calls.is_empty());
-    message.stop_reason = Some(if refusal.is_some() { StopReason::Refusal } else { stop });
+    let sequence = choice.stopped_at(&state.stops);
+    let stop = StopReason::of_chat(&reason, !calls.is_empty(), sequence.is_some());
+    let stop = if refusal.is_some() { StopReason::Refusal } else { stop };
+    message.stop_reason = Some(stop);
+    message.stop_sequence = sequence.filter(|_| stop == StopReason::StopSequence);
     let body = serde_json::to_string(&message).map_err(|_| errors::unreadable())?;
     Ok(Answered { body, usage: counts.reported(), output_bytes: clamp(output_bytes) })
 }
@@ -137,11 +144,13 @@ fn tool_uses<'a>(
     calls: Vec<ToolCall<'a>>,
     message_id: &str,
     reason: &str,
+    state: &State,
 ) -> Result<Vec<ToolUse<'a>>, TextFailure> {
     let object = |text: &str| {
         let text = text.trim();
         let text = if text.is_empty() || text == "null" { "{}" } else { text };
-        let raw = RawValue::from_string(text.to_owned()).ok();
+        let text = without_halves(text).unwrap_or_else(|| text.to_owned());
+        let raw = RawValue::from_string(text).ok();
         raw.filter(|raw| raw.get().starts_with('{'))
     };
     calls
@@ -161,7 +170,9 @@ fn tool_uses<'a>(
                     ));
                 }
             };
-            Ok((id, name.0, input))
+            let own = tool_names::own(&state.names, &name.0);
+            let name = if own == name.0 { name.0 } else { Cow::Owned(own.to_owned()) };
+            Ok((id, name, input))
         })
         .collect()
 }

@@ -15,6 +15,18 @@ pub struct State {
     pub(crate) wire: Wire,
     /// Whether the client asked for thinking, and so reads that of a chat provider.
     pub(crate) shown: bool,
+    /// The beginning of the answer that the client has already.
+    #[serde(default)]
+    pub(crate) lead: String,
+    /// The client's stop sequences, for providers that name the one they stopped at.
+    #[serde(default)]
+    pub(crate) stops: Vec<String>,
+    /// Names of tools as a chat provider knows them, and as the client does, where they differ.
+    #[serde(default)]
+    pub(crate) names: Vec<(String, String)>,
+    /// Tokens that the input may have, until the provider counts them.
+    #[serde(default)]
+    pub(crate) input_estimate: u64,
 }
 
 /// [`Protocol`], in a form that can be kept.

@@ -6,6 +6,7 @@ mod from_messages;
 mod whole_message;
 
 use gatehouse_sdk::Context;
+use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::relay::Stream;
 
 use crate::state::{State, Wire};
@@ -14,8 +15,9 @@ use from_messages::FromMessages;
 
 /// The stream that answers a request.
 pub(crate) fn begin(cx: &Context, state: State) -> Stream {
+    let incoming = Incoming::new(state.wire == Wire::Chat, &state.lead);
     match state.wire {
-        Wire::Messages => Stream::new(FromMessages::new(state)),
-        Wire::Chat => Stream::new(FromChat::new(cx, state)),
+        Wire::Messages => Stream::new(incoming, FromMessages::new(state)),
+        Wire::Chat => Stream::new(incoming, FromChat::new(cx, state)),
     }
 }

@@ -5,10 +5,20 @@
 
 use gatehouse_sdk::{Obstacle, TextFailure, log};
 
+use crate::context_length;
 use crate::provider_error::{ProviderError, redact};
 
 /// Characters of a provider's body in the operator's log.
 const MAX_LOGGED: usize = 2000;
+
+/// How clients of a family are told that a conversation is too long.
+#[derive(Clone, Copy, Debug)]
+pub struct TooLong {
+    /// The words they look for, in lower case.
+    pub words: &'static str,
+    /// What begins a message that does not have them.
+    pub sentence: &'static str,
+}
 
 /// The reader of errors in the answer to one request.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +27,10 @@ pub struct Failures<'f> {
     pub model: &'f str,
     /// The provider's name of it, which clients never read; empty when it is not known.
     pub upstream: &'f str,
-    /// What begins the message about a prompt that is too long: Messages clients look for it before they shorten one.
-    pub too_long: &'static str,
+    /// Names that the provider was sent in place of the client's.
+    pub renamed: &'f [(String, String)],
+    /// What clients of the family look for in the message about a conversation that is too long, before they shorten it.
+    pub too_long: TooLong,
 }
 
 impl Failures<'_> {
@@ -61,7 +73,13 @@ impl Failures<'_> {
         let or = |message: Option<String>, words: &str| message.unwrap_or_else(|| words.to_owned());
         let message = said.map(|message| self.for_client(message));
         let (obstacle, message) = match (status, message) {
+            // Some servers have no better status for what the client asked for.
+            (403, Some(message)) if is_about_request(&error) => (Obstacle::Invalid, message),
             (401..=403, _) => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            // Whatever status a server has for it.
+            (status, Some(message)) if status != 429 && context_length::is_exceeded(&error) => {
+                (Obstacle::TooLong, self.too_long(message))
+            }
             _ if error.is_about_account() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             // The operator's table names a model the provider does not have; the client named another one.
             _ if error.is("model_not_found") => return Some(unknown_model()),
@@ -73,28 +91,60 @@ impl Failures<'_> {
             (429, message) => {
                 (Obstacle::RateLimited, or(message, "the provider takes no more requests for now"))
             }
-            (400 | 409 | 422, Some(message)) if error.is("context_length_exceeded") => {
-                (Obstacle::Invalid, format!("{}{message}", self.too_long))
-            }
             (400 | 409 | 422, Some(message)) => (Obstacle::Invalid, message),
             _ => return None,
         };
         Some(TextFailure::new(obstacle, message))
     }
 
+    /// The message in the words that the clients of the family know.
+    fn too_long(&self, message: String) -> String {
+        let TooLong { words, sentence } = self.too_long;
+        if message.to_ascii_lowercase().contains(words) { message } else { format!("{sentence}: {message}") }
+    }
+
     /// A provider's message as a client may read it: the model by its public name, nothing of the account.
     fn for_client(&self, message: &str) -> String {
+        let renamed = self.renamed.iter().map(|(sent, own)| (sent.as_str(), own.as_str()));
+        let pairs = renamed.chain([(self.upstream, self.model)]);
         // A very short name would also match inside other words.
-        if self.upstream.len() > 3 {
-            redact(&message.replace(self.upstream, self.model))
-        } else {
-            redact(message)
-        }
+        let message =
+            pairs.filter(|(sent, _)| sent.len() > 3).fold(message.to_owned(), |message, (sent, own)| {
+                if message.contains(sent) { message.replace(sent, own) } else { message }
+            });
+        redact(&message)
     }
 }
 
 /// What a client reads for an error of the operator's account; names nothing of it.
 const NO_ACCOUNT: &str = "No available upstream, please retry later";
+
+/// Words of a 403 that is about what the client sent: what the provider does not want to read, and what the model cannot.
+const REQUEST_WORDS: [&str; 16] = [
+    "usage guidelines",
+    "usage polic",
+    "content polic",
+    "acceptable use",
+    "terms of use",
+    "violat",
+    "safety",
+    "moderat",
+    "flagged",
+    "harmful",
+    "sensitive",
+    "inappropriate",
+    "image",
+    "vision",
+    "multimodal",
+    "modalit",
+];
+
+/// Whether a 403 is about the request and not about the operator's account.
+fn is_about_request(error: &ProviderError) -> bool {
+    let is_credentials = ["api key", "api-key", "credential", "token is", "quota", "billing", "credit"];
+    !is_credentials.iter().any(|part| error.mentions(part))
+        && REQUEST_WORDS.iter().any(|part| error.mentions(part))
+}
 
 /// Whether it says that the URL or the model is wrong, which the operator chose.
 fn is_about_route(error: &ProviderError) -> bool {

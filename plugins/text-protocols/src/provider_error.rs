@@ -92,7 +92,7 @@ impl ProviderError {
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         let message = self.message.as_deref()?.trim();
-        (!message.is_empty() && !message.starts_with('<')).then_some(message)
+        (!message.is_empty() && !is_page(message)).then_some(message)
     }
 
     /// Whether its type or its code is `name`.
@@ -120,6 +120,16 @@ impl ProviderError {
         let named = || STATUS_BY_CODE.iter().find(|(code, _)| self.is(code)).map(|(_, status)| *status);
         self.status.or_else(named)
     }
+}
+
+/// Whether a text is a page. Qwen begins its sentences with `<400> `.
+#[must_use]
+pub fn is_page(text: &str) -> bool {
+    let text = text.trim_start();
+    let is_tag = |tag: &str| text.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
+    ["<!doctype", "<html", "<?xml", "<head", "<body", "<title", "<center", "<h1", "<p>", "<div", "<!--"]
+        .iter()
+        .any(|tag| is_tag(tag))
 }
 
 fn status(error: &Object<'_>) -> Option<u16> {

@@ -2,6 +2,8 @@
 
 use gatehouse_sdk::{Chunk, Relay, Sse, TextFailure, Usage};
 
+use crate::incoming::Incoming;
+
 /// One protocol's stream as another's.
 pub trait Translation: 'static {
     /// The provider's next event that has data; nothing follows one that set [`Chunk::last`].
@@ -23,6 +25,7 @@ pub trait Translation: 'static {
 /// A stream under way. A failure is returned only after the events before it, so that the grouping of events does not
 /// matter.
 pub struct Stream {
+    incoming: Incoming,
     translation: Box<dyn Translation>,
     failed: Option<TextFailure>,
     over: bool,
@@ -31,8 +34,8 @@ pub struct Stream {
 impl Stream {
     /// Before the first event.
     #[must_use]
-    pub fn new(translation: impl Translation) -> Self {
-        Self { translation: Box::new(translation), failed: None, over: false }
+    pub fn new(incoming: Incoming, translation: impl Translation) -> Self {
+        Self { incoming, translation: Box::new(translation), failed: None, over: false }
     }
 
     /// Translates into `chunk`, and keeps in it what is known from then on.
@@ -56,14 +59,17 @@ impl Relay for Stream {
     fn push(&mut self, events: Vec<Sse>) -> Result<Chunk, TextFailure> {
         let mut chunk = Chunk::default();
         for event in events {
-            if self.failed.is_some() || self.over {
-                break;
-            }
             // Some providers send one to keep the connection open.
             if event.data.trim().is_empty() {
                 continue;
             }
-            self.failed = self.step(&mut chunk, |translation, chunk| translation.event(event, chunk)).err();
+            for event in self.incoming.event(event) {
+                if self.failed.is_some() || self.over {
+                    break;
+                }
+                self.failed =
+                    self.step(&mut chunk, |translation, chunk| translation.event(event, chunk)).err();
+            }
         }
         match &self.failed {
             Some(failed) if chunk == Chunk::default() => Err(failed.clone()),
@@ -77,6 +83,9 @@ impl Relay for Stream {
         }
         let mut chunk = Chunk::default();
         if !self.over {
+            for event in self.incoming.end() {
+                self.step(&mut chunk, |translation, chunk| translation.event(event, chunk))?;
+            }
             self.step(&mut chunk, |translation, chunk| translation.end(chunk))?;
         }
         Ok(chunk)

@@ -5,11 +5,12 @@
 //!
 //! | upstream | `max_output` | `sampling` | `thinking` | `prefill` |
 //! |---|---|---|---|---|
-//! | `claude-opus-4-5-20251101` | 64000 | `either` | `["enabled"]` | true |
-//! | `claude-opus-4-6`, `claude-sonnet-4-6` | 128000 | `either` | `["enabled", "adaptive"]` | false |
-//! | `claude-opus-4-7`, `claude-opus-4-8` | 128000 | `none` | `["adaptive"]` | false |
+//! | `claude-opus-4-5-20251101` | 64000 | `either` | `["enabled"]` | `native` |
+//! | `claude-opus-4-6`, `claude-sonnet-4-6` | 128000 | `either` | `["enabled", "adaptive"]` | `emulate` |
+//! | `claude-opus-4-7`, `claude-opus-4-8` | 128000 | `none` | `["adaptive"]` | `emulate` |
 //!
-//! The default of an empty table: no cap, free sampling, both kinds of thinking, no prefill, and the fields of [`PASSED`].
+//! The default of an empty table: no cap, free sampling, both kinds of thinking, an emulated prefill, and the fields of
+//! [`PASSED`].
 //! Of a chat provider it is not known whether its model thinks: a Messages client's `thinking` and `effort` are
 //! translated where the table lists `thinking`, and left out where it does not.
 
@@ -42,8 +43,8 @@ pub struct Rules {
     /// The kinds of thinking the model knows; an empty list is a model that does not think. Absent: both, at a Messages
     /// provider.
     pub thinking: Option<Vec<ThinkingKind>>,
-    /// A Messages provider continues a final assistant message.
-    pub prefill: bool,
+    /// What becomes of a final assistant message, which the answer is to continue.
+    pub prefill: Prefill,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
     /// Fields beyond the specification's that a Messages provider takes (`output_config`, `cache_control`,
@@ -60,7 +61,7 @@ pub struct Rules {
     pub max_tokens_field: MaxTokensField,
     /// A chat provider expects its `reasoning_content` back.
     pub reasoning_history: bool,
-    /// A chat provider continues a final assistant message.
+    /// The older way to say of a chat provider that its `prefill` is `native`.
     pub continues: bool,
     /// Ask a chat provider for `stream_options.include_usage`.
     pub include_usage: bool,
@@ -112,6 +113,32 @@ pub enum ThinkingKind {
     Adaptive,
 }
 
+/// What becomes of a final assistant message. Earlier versions wrote `true` and `false`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum Prefill {
+    /// It is sent: the model continues it.
+    Native,
+    /// The model is told to begin with its text, which is then taken off the answer.
+    #[default]
+    Emulate,
+    /// The request is refused, in the words of a provider that does not continue one.
+    Refuse,
+}
+
+impl TryFrom<Value> for Prefill {
+    type Error = String;
+
+    fn try_from(written: Value) -> Result<Self, String> {
+        match (written.as_bool(), written.as_str()) {
+            (Some(true), _) | (_, Some("native")) => Ok(Self::Native),
+            (Some(false), _) | (_, Some("refuse")) => Ok(Self::Refuse),
+            (_, Some("emulate")) => Ok(Self::Emulate),
+            _ => Err(format!("expected `native`, `emulate` or `refuse`, got {written}")),
+        }
+    }
+}
+
 /// The tool type sent to the provider in place of the client's.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ToolUpgrade {
@@ -141,7 +168,7 @@ impl Default for Rules {
             sampling: Sampling::Free,
             strict: false,
             thinking: None,
-            prefill: false,
+            prefill: Prefill::default(),
             tools: BTreeMap::new(),
             pass: None,
             system_messages: false,
@@ -192,6 +219,12 @@ impl Rules {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         Self::read(&Value::Object(good)).unwrap_or_default()
+    }
+
+    /// What becomes of a final assistant message at a provider of that protocol.
+    #[must_use]
+    pub fn prefill_of(&self, is_chat: bool) -> Prefill {
+        if is_chat && self.continues { Prefill::Native } else { self.prefill }
     }
 
     /// Whether the model thinks at all.
@@ -269,10 +302,14 @@ mod tests {
 
     #[test]
     fn the_lenient_reader_drops_only_the_wrong_keys() {
-        let table = json!({"max_output": "many", "default_output": 100, "thinking": null, "prefill": true});
+        let table =
+            json!({"max_output": "many", "default_output": 100, "thinking": null, "prefill": "native"});
         assert!(Rules::read(&table).is_err());
         let rules = Rules::read_lenient(&table);
-        assert_eq!((rules.max_output, rules.default_output, rules.prefill), (None, Some(100), true));
+        assert_eq!(
+            (rules.max_output, rules.default_output, rules.prefill),
+            (None, Some(100), Prefill::Native)
+        );
         assert!(rules.knows(ThinkingKind::Adaptive));
     }
 }

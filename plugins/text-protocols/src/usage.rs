@@ -99,6 +99,29 @@ pub fn of_chat(usage: &Object<'_>) -> Option<Usage> {
     Some(Usage { input: prompt - cached - cache_write, output, cached, cache_write })
 }
 
+/// `usage` of a chat provider with the counts it lacks, JSON; `None` where it has all three or none.
+#[must_use]
+pub fn completed(usage: &Object<'_>) -> Option<String> {
+    const NAMES: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
+    let [prompt, completion, total] = NAMES.map(|name| usage.unsigned(name));
+    of_chat(usage)?;
+    if prompt.is_some() && completion.is_some() && total.is_some() {
+        return None;
+    }
+    let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
+    let prompt = prompt.or(rest(completion)).unwrap_or(0);
+    let completion = completion.or(rest(Some(prompt))).unwrap_or(0);
+    let total = total.unwrap_or(prompt.saturating_add(completion));
+    let mut out = Writer::new(192);
+    for (name, count) in NAMES.into_iter().zip([prompt, completion, total]) {
+        out.member(name, &count.to_string());
+    }
+    for (name, raw) in usage.iter().filter(|(name, _)| !NAMES.contains(name)) {
+        out.member(name, raw.get());
+    }
+    Some(out.done())
+}
+
 /// Drops counts that are all zero although the model wrote text: some providers send zeros.
 #[must_use]
 pub fn plausible(usage: Option<Usage>, output_bytes: u64) -> Option<Usage> {

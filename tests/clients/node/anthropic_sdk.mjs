@@ -331,12 +331,10 @@ check(13, "counting tokens", async () => {
 });
 
 check(14, "what is refused", async () => {
-  const prefilled = [...QUESTION, { role: "assistant", content: "{" }];
   for (const [words, asked] of [
     ["stop_sequences", { stop_sequences: ["a", "b", "c", "d", "e"] }],
     ["max_tokens", { max_tokens: 0 }],
     ["cannot both be specified", { temperature: 0.5, top_p: 0.5 }],
-    ["does not support assistant message prefill", { messages: prefilled }],
     ["tools.0", { tools: [{ type: "hammer_20990101", name: "hammer" }] }],
     ["frobnicate: Extra inputs are not permitted", { frobnicate: 1 }],
   ]) {

@@ -131,7 +131,7 @@ fn stop_reasons() {
         ("pause_turn", "stop"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
-        ("tool_use", "tool_calls"),
+        ("tool_use", "stop"),
         ("refusal", "content_filter"),
         ("newer_than_this", "stop"),
     ] {
@@ -139,6 +139,9 @@ fn stop_reasons() {
         assert_eq!(body["choices"][0]["finish_reason"], finish, "{stop}");
         assert_eq!(body["choices"][0]["message"]["content"], "");
     }
+    let called = json!([{"type": "tool_use", "id": "t", "name": "f", "input": {}}]);
+    let (body, ..) = read(Protocol::Messages, &message(called, "tool_use"));
+    assert_eq!(body["choices"][0]["finish_reason"], "tool_calls");
 }
 
 #[test]

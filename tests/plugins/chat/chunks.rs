@@ -78,7 +78,7 @@ fn token_counts_of_any_chunk_become_the_last_chunk() {
         assert!(chunks[..3].iter().all(|chunk| chunk["usage"].is_null()));
         let last = json!({
             "id": "c1", "object": "chat.completion.chunk", "created": 1, "model": MODEL, "choices": [],
-            "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11},
         });
         assert_eq!(chunks[3], last);
         assert_eq!(heard.usage.map(|usage| usage.output), Some(2));
@@ -212,9 +212,7 @@ fn skips_events_that_are_not_part_of_the_answer() {
 
 #[test]
 fn a_stream_that_ends_early_fails() {
-    for lines in
-        [vec![], vec!["[DONE]"], vec![START, TEXT], vec![START, TEXT, "[DONE]"], vec![COUNT, "[DONE]"]]
-    {
+    for lines in [vec![], vec!["[DONE]"], vec![START, TEXT], vec![COUNT, "[DONE]"]] {
         let heard = heard(true, &lines);
         assert!(!heard.last && !heard.data.iter().any(|data| data == "[DONE]"), "{lines:?}");
         let stopped = heard.stopped.expect("a rejection");
@@ -226,7 +224,7 @@ fn a_stream_that_ends_early_fails() {
 }
 
 #[test]
-fn every_answer_needs_a_finish_reason() {
+fn every_answer_gets_a_finish_reason() {
     let of = |index: u64, finish: &str| {
         START.replace("\"index\":0", &format!("\"index\":{index}")).replace(r#""finish_reason":null"#, finish)
     };
@@ -234,7 +232,10 @@ fn every_answer_needs_a_finish_reason() {
     let none = r#""finish_reason":null"#;
     let (one, two) = (of(0, none), of(1, none));
     let (end_one, end_two) = (of(0, stop), of(1, stop));
-    assert!(heard(false, &[&one, &two, &end_one, "[DONE]"]).stopped.is_some());
+    assert!(heard(false, &[&one, &two, &end_one]).stopped.is_some());
+    let said = heard(false, &[&one, &two, &end_one, "[DONE]"]).chunks();
+    let reasons: Vec<&Value> = said.iter().map(|chunk| &chunk["choices"][0]["finish_reason"]).collect();
+    assert_eq!(reasons[2..], [&json!("stop"), &json!("stop")], "`[DONE]` is an end of all of them");
     let chunks = heard(false, &[&one, &two, &end_one, &end_two, "[DONE]"]).chunks();
     let roles: Vec<bool> =
         chunks.iter().map(|chunk| chunk["choices"][0]["delta"].get("role").is_some()).collect();

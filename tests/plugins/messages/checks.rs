@@ -226,7 +226,7 @@ fn model_rules_refuse_in_the_providers_words() {
         ),
         (
             prefill,
-            json!({}),
+            json!({"prefill": "refuse"}),
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         ),
         (enabled(4096), json!({}), "`max_tokens` must be greater than `thinking.budget_tokens`."),
@@ -262,16 +262,6 @@ fn model_rules_refuse_in_the_providers_words() {
     // A chat provider does without, unless the operator wants it told.
     let at_messages = [
         (
-            json!({"max_tokens": 65_537}),
-            json!({"max_output": 64_000}),
-            "max_tokens: 65537 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
-        ),
-        (
-            json!({"max_tokens": 64_001}),
-            json!({"max_output": 64_000}),
-            "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6",
-        ),
-        (
             enabled(1024),
             json!({"thinking": []}),
             "\"thinking.type.enabled\" is not supported for this model.",
@@ -288,6 +278,12 @@ fn model_rules_refuse_in_the_providers_words() {
         let mut strict = rules;
         strict["strict"] = true.into();
         assert_eq!(refused(&body(fields.clone()), Protocol::Chat, strict), expected, "{fields}");
+    }
+    for tokens in [65_537, 64_001] {
+        let expected = format!(
+            "max_tokens: {tokens} > 64000, which is the maximum allowed number of output tokens for lm-sonnet-4-6"
+        );
+        check(json!({"max_tokens": tokens}), json!({"max_output": 64_000, "strict": true}), &expected);
     }
 }
 
@@ -318,9 +314,12 @@ fn only_some_models_take_prefill() {
         {"role": "user", "content": "hello"}, {"role": "assistant", "content": "{"}]}));
     let table = [
         (Protocol::Messages, json!({"prefill": true}), true),
-        (Protocol::Messages, json!({"continues": true}), false),
-        (Protocol::Chat, json!({"prefill": true}), false),
-        (Protocol::Chat, json!({"continues": true}), true),
+        (Protocol::Messages, json!({"prefill": "native"}), true),
+        (Protocol::Messages, json!({}), true),
+        (Protocol::Messages, json!({"continues": true, "prefill": false}), false),
+        (Protocol::Chat, json!({"prefill": false}), false),
+        (Protocol::Chat, json!({"prefill": "refuse"}), false),
+        (Protocol::Chat, json!({"continues": true, "prefill": "refuse"}), true),
     ];
     for (protocol, rules, accepted) in table {
         assert_eq!(prepare(&prefill, protocol, rules.clone()).is_ok(), accepted, "{protocol:?} {rules}");

@@ -31,7 +31,7 @@ fn maps_every_error_to_its_obstacle() {
         (
             400,
             anthropic(invalid, "prompt is too long: 208904 tokens > 200000 maximum"),
-            Obstacle::Invalid,
+            Obstacle::TooLong,
             None,
         ),
         (
@@ -41,7 +41,7 @@ fn maps_every_error_to_its_obstacle() {
                 json!("context_length_exceeded"),
                 "This model's maximum context length is 8192 tokens.",
             ),
-            Obstacle::Invalid,
+            Obstacle::TooLong,
             Some("prompt is too long: This model's maximum context length is 8192 tokens."),
         ),
         (

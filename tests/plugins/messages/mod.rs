@@ -7,9 +7,13 @@ mod block_assembly;
 mod chat_requests;
 mod checks;
 mod errors;
+mod newer_clients;
 mod pass_through;
+mod prefill;
 mod properties;
+mod provider_forms;
 mod streaming;
+mod tool_words;
 mod whole_messages;
 
 use std::sync::LazyLock;

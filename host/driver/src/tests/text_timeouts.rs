@@ -261,3 +261,15 @@ async fn a_panic_in_an_open_stream_ends_it_with_an_error_and_releases_its_hold()
     assert!(matches!(test.send("hello", false).await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
     assert!(test.ledger_is_clean());
 }
+
+/// Without it one account that answers nonsense fails a request that the other would have served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_good_status_without_an_answer_goes_to_the_next_account() {
+    for streaming in [true, false] {
+        let test = TextTest::start().await;
+        let failed = test.send("[[error-200]] hello", streaming).await.expect("no panic");
+        assert!(matches!(failed, Err(TextError::Rejected { .. })), "{failed:?}");
+        assert!(test.sandbox.messages_record().count >= 2, "both accounts were asked");
+        assert_eq!(test.money().await, (Credits::ZERO, Credits::ZERO));
+    }
+}

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, UnixMs};
-use gatehouse_runtime::{Fault, Relay, RequestInstance, Version};
-use gatehouse_upstream::{AccountPermit, Claimant, Events, NoPermit, Opening, retry_after};
+use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, TextFailure, UnixMs};
+use gatehouse_runtime::{Fault, RequestInstance, Version};
+use gatehouse_upstream::{AccountPermit, Claimant, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
@@ -14,6 +14,8 @@ use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
 use crate::text::models::{ModelKind, TextModel};
+use crate::text::opening::{Batches, EventSource, NoStream, OpenStream};
+use crate::text::pump::Client;
 
 /// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
 const MAX_RETRY_AFTER_S: u64 = 60;
@@ -36,26 +38,14 @@ pub(super) struct TextRun {
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
     pub(super) is_response: bool,
+    /// Who reads the stream.
+    pub(super) client: Option<Client>,
 }
 
 /// What an account answered.
 pub(super) enum ProviderAnswer {
     Whole(Answered),
     Stream(OpenStream),
-}
-
-/// A stream whose account has answered, and none of whose events has been read.
-pub(super) struct OpenStream {
-    pub(super) source: EventSource,
-    pub(super) account_permit: AccountPermit,
-    pub(super) relay: Box<Relay>,
-}
-
-/// Where a stream's events come from.
-pub(super) enum EventSource {
-    Events(Box<Events>),
-    /// A provider that was asked for a stream and answered whole: all of it is one event.
-    Body(Option<Sse>),
 }
 
 impl ProviderAnswer {
@@ -74,16 +64,6 @@ impl ProviderAnswer {
             Self::Whole(_) => {
                 Err(TextError::upstream("the provider answered with one body, which was not asked for"))
             }
-        }
-    }
-}
-
-impl EventSource {
-    /// The next events; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<Sse>>, Outage> {
-        match self {
-            Self::Events(events) => events.next().await,
-            Self::Body(body) => Ok(body.take().map(|body| vec![body])),
         }
     }
 }
@@ -119,7 +99,10 @@ impl DriverState {
                 run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
-                Ok(Opening::Events(events)) => self.relay(run, permit, EventSource::Events(events)),
+                Ok(Opening::Events(events)) => {
+                    let pause = asked_pause(events.retry_after(self.now()));
+                    self.relay(run, permit, EventSource::Events(events), pause).await
+                }
                 Err(outage) => outage_attempt(outage, run.model.kind),
             };
             match outcome {
@@ -138,8 +121,7 @@ impl DriverState {
 
     async fn read_reply(&self, run: &mut TextRun, permit: AccountPermit, reply: Reply) -> Attempt {
         let status = reply.status;
-        let retry_after = retry_after(&reply, self.now())
-            .map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)));
+        let retry_after = asked_pause(retry_after(&reply, self.now()));
         let is_success = (200..300).contains(&status);
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
@@ -153,7 +135,7 @@ impl DriverState {
                 return match as_event {
                     Some(data) => {
                         let source = EventSource::Body(Some(Sse { event: None, data }));
-                        self.relay(run, permit, source)
+                        self.relay(run, permit, source, retry_after).await
                     }
                     None => Attempt::Answered(ProviderAnswer::Whole(answered)),
                 };
@@ -162,28 +144,36 @@ impl DriverState {
             Ok(Err(failure)) => failure,
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let obstacle = failure.obstacle;
-        if obstacle == Obstacle::Account {
-            run.tables.upstream.report_failure(&permit);
-        }
-        let error = TextError::Rejected { obstacle, message: failure.message, retry_after };
-        match obstacle {
-            Obstacle::RateLimited | Obstacle::Account => Attempt::TryNext(error),
-            // A success that cannot be read has been paid for: the host does not ask for it twice.
-            Obstacle::Upstream if !is_success => Attempt::TryNext(error),
-            _ => Attempt::Failed(error),
-        }
+        failed_attempt(run, &permit, failure, retry_after, is_success)
     }
 
-    fn relay(&self, run: &mut TextRun, permit: AccountPermit, source: EventSource) -> Attempt {
+    /// A stream, once something of it is for the client: before that another account may answer as well.
+    async fn relay(
+        &self,
+        run: &mut TextRun,
+        permit: AccountPermit,
+        source: EventSource,
+        retry_after: Option<Duration>,
+    ) -> Attempt {
         let state = run.prepared.state.clone();
-        match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()) {
-            Ok(relay) => {
-                let stream = OpenStream { source, account_permit: permit, relay: Box::new(relay) };
-                Attempt::Answered(ProviderAnswer::Stream(stream))
+        let relay = match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()) {
+            Ok(relay) => Box::new(relay),
+            Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
+            Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+        };
+        let mut stream = OpenStream { batches: Batches::new(source, relay), account_permit: permit };
+        let Some(client) = &run.client else { return Attempt::Answered(ProviderAnswer::Stream(stream)) };
+        match self.begin_stream(&mut stream, client).await {
+            Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
+            Err(NoStream::Failure(failure)) => {
+                failed_attempt(run, &stream.account_permit, failure, retry_after, true)
             }
-            Err(Fault::Busy) => Attempt::Failed(SubmitError::Busy.into()),
-            Err(fault) => Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+            Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
+            Err(NoStream::Fault(fault)) => Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+            Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
+            Err(NoStream::Abandoned) => {
+                Attempt::Failed(TextError::upstream("nobody reads the answer any more"))
+            }
         }
     }
 
@@ -198,6 +188,34 @@ impl DriverState {
         };
         TextError::Unavailable { retry_after }
     }
+}
+
+/// What a failure means for the account and for the next one. `in_success`: the status did not say so, and the host has not
+/// told the account.
+fn failed_attempt(
+    run: &TextRun,
+    permit: &AccountPermit,
+    failure: TextFailure,
+    retry_after: Option<Duration>,
+    in_success: bool,
+) -> Attempt {
+    let TextFailure { obstacle, message } = failure;
+    match obstacle {
+        Obstacle::Account => run.tables.upstream.report_failure(permit),
+        Obstacle::RateLimited if in_success => run.tables.upstream.report_rate_limit(permit, retry_after),
+        _ => {}
+    }
+    let error = TextError::Rejected { obstacle, message, retry_after };
+    match obstacle {
+        // An answer that says nothing is none, whatever its status: nothing of it has reached the client.
+        Obstacle::RateLimited | Obstacle::Account | Obstacle::Upstream => Attempt::TryNext(error),
+        _ => Attempt::Failed(error),
+    }
+}
+
+/// The pause that a provider asks for, as clients are told it.
+fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
+    asked.map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)))
 }
 
 const fn is_rate_limit(error: &TextError) -> bool {

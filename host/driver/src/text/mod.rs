@@ -22,6 +22,7 @@ mod dry_run;
 mod history;
 mod hold;
 pub(crate) mod models;
+mod opening;
 mod pump;
 mod request;
 

@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Chunk, Outage, Sse, TextFailure, Usage};
-use gatehouse_runtime::{Fault, Relay};
+use gatehouse_runtime::Fault;
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
-use crate::text::attempt::{EventSource, OpenStream, plugin_fault};
+use crate::text::attempt::plugin_fault;
 use crate::text::history::{Kept, stamp_last};
 use crate::text::hold::TextHold;
+use crate::text::opening::{Batch, Batches, OpenStream};
 
 /// Batches that may wait for the client; each is at most a few network reads.
 pub(super) const MAX_QUEUED_BATCHES: usize = 4;
@@ -26,10 +27,9 @@ pub(super) type Client = mpsc::Sender<Result<Vec<Sse>, TextError>>;
 pub(super) struct Pump {
     state: Arc<DriverState>,
     held: Arc<TextHold>,
-    source: EventSource,
+    batches: Batches,
     /// Held until the provider is done with the stream, or another waits for it and nobody reads the stream.
     account_permit: Option<AccountPermit>,
-    relay: Box<Relay>,
     client: Client,
     /// What is to be kept of the request, with its response.
     kept: Option<Kept>,
@@ -57,9 +57,9 @@ impl Pump {
         client: Client,
         kept: Option<Kept>,
     ) -> Self {
-        let OpenStream { source, account_permit, relay } = stream;
+        let OpenStream { batches, account_permit } = stream;
         let account_permit = Some(account_permit);
-        Self { state, held, source, account_permit, relay, client, kept, usage: None, output_bytes: 0 }
+        Self { state, held, batches, account_permit, client, kept, usage: None, output_bytes: 0 }
     }
 
     /// Runs the stream to its end and pays for it.
@@ -96,9 +96,8 @@ impl Pump {
     }
 
     async fn pass_on_batch(&mut self) -> Option<StreamEnd> {
-        let (pushed, is_closed) = match self.source.next().await {
-            Ok(Some(events)) => (self.relay.push(events).await, false),
-            Ok(None) => (self.relay.end().await, true),
+        let Batch { pushed, is_closed } = match self.batches.next().await {
+            Ok(batch) => batch,
             Err(outage) => return Some(StreamEnd::Cut(outage_error(outage))),
         };
         let chunk = match pushed {
@@ -107,7 +106,9 @@ impl Pump {
                 return Some(StreamEnd::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
-            Err(fault) => return Some(StreamEnd::Fault(plugin_fault(self.relay.version(), &fault).into())),
+            Err(fault) => {
+                return Some(StreamEnd::Fault(plugin_fault(self.batches.relay.version(), &fault).into()));
+            }
         };
         let Chunk { send, usage, output_bytes, last } = chunk;
         self.usage = usage.or(self.usage);

@@ -27,6 +27,10 @@ use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
 
+/// Where models are asked that make something else than text.
+const ENDPOINTS: [(&str, &str); 2] =
+    [("images.generate", "POST /v1/images/generations"), ("videos.generate", "POST /v1/videos/generations")];
+
 /// The surface whose conversations the host keeps.
 const RESPONSES: &str = "responses.create";
 
@@ -86,7 +90,18 @@ impl DriverState {
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
         let blobs = RequestBlobs(cut.blobs);
-        let run = TextRun { claimant, version, cx, prepared, instance, blobs, model, tables, is_response };
+        let run = TextRun {
+            claimant,
+            version,
+            cx,
+            prepared,
+            instance,
+            blobs,
+            model,
+            tables,
+            is_response,
+            client: None,
+        };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = pin!(async move {
             if streaming {
@@ -135,6 +150,7 @@ impl DriverState {
         kept: Option<Kept>,
     ) -> Result<CompletionResponse, TextError> {
         let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
+        run.client = Some(client.clone());
         let mut head = self.clock.pause(self.config.text.head());
         let state = Arc::clone(&self);
         let mut serving =
@@ -220,14 +236,25 @@ impl DriverState {
         };
         let requested = request.body.model().map(str::to_owned).or_else(default);
         let requested = requested.ok_or_else(SubmitError::no_model)?;
-        let model =
-            tables.models.find(&requested).ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
         let version = version.ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
         if !self.may_use(&request.key, &requested, &model.route.model) {
             return Err(SubmitError::ModelForbidden(requested));
         }
         check_kind(model, request.surface, &requested)?;
         Ok((Arc::clone(model), version))
+    }
+
+    /// The refusal of a model that answers no text: one of another kind is named with its endpoint.
+    fn no_text_model(&self, requested: &str) -> SubmitError {
+        let rows = self.plugins.registry().models();
+        let row = rows.iter().find(|row| row.id == requested);
+        let endpoint = ENDPOINTS
+            .iter()
+            .find(|(surface, _)| row.is_some_and(|row| row.surfaces.iter().any(|served| served == surface)));
+        let Some((_, endpoint)) = endpoint else { return SubmitError::UnknownModel(requested.to_owned()) };
+        let message = format!("`model`: expected a text model, got {requested:?}; {endpoint} serves it");
+        SubmitError::Invalid { field: Some("model".to_owned()), message }
     }
 
     fn text_context(&self, version: &Version, request: &CompletionRequest) -> Context {

@@ -98,6 +98,7 @@ pub(crate) fn text_refusal(error: TextError) -> Refusal {
             Obstacle::Invalid => Refusal::new(Kind::Invalid, message),
             Obstacle::NotFound => Refusal::new(Kind::NotFound, message),
             Obstacle::TooLarge => Refusal::new(Kind::TooLarge, message),
+            Obstacle::TooLong => Refusal::new(Kind::ContextTooLong, message),
             Obstacle::RateLimited => Refusal::new(Kind::RateLimited, message).with_retry_after(retry_after),
             Obstacle::Account => Refusal::new(
                 Kind::UpstreamAccount,

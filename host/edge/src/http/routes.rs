@@ -187,6 +187,9 @@ pub(crate) static TABLE: &[Route] = &[
     get("/readyz", "ready", Ready),
 ];
 
+/// Paths of OpenAI's that are not served, and that a pattern would take for something else.
+const NOT_OFFERED: [&str; 1] = ["/v1/responses/compact"];
+
 /// The result of a look-up.
 pub(crate) enum Lookup<'p> {
     /// The row, and the path segment in the pattern's braces.
@@ -198,6 +201,10 @@ pub(crate) enum Lookup<'p> {
 
 /// Looks a request line up. `HEAD` is served wherever `GET` is.
 pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
+    // Clients take another answer for an endpoint that is there, and do not do without it.
+    if NOT_OFFERED.contains(&path) {
+        return Lookup::UnknownPath;
+    }
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     let mut allowed: Vec<&str> = Vec::new();
     let mut is_fixed = false;
@@ -289,6 +296,7 @@ mod tests {
         check("GET", "/v1/responses/resp_1", "responses.read resp_1");
         check("DELETE", "/v1/responses/resp_1", "responses.delete resp_1");
         check("GET", "/v1/responses/resp_1/input_items", "responses.items resp_1");
+        check("POST", "/v1/responses/compact", "nothing");
         check("POST", "/v1/responses/resp_1", "allow GET, HEAD, DELETE, OPTIONS");
         check("POST", "/v1/responses/resp_1/cancel", "responses.cancel resp_1");
         check("POST", "/v1/messages/count_tokens", "messages.count -");

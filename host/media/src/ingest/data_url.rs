@@ -27,6 +27,16 @@ pub(crate) fn uri_payload(text: &[u8]) -> Option<&[u8]> {
     marked.then(|| &text[comma + 1..])
 }
 
+/// The media type that a `data:` URI declares, in lower case.
+pub(crate) fn declared(text: &[u8]) -> Option<String> {
+    let head = &text[..text.len() - uri_payload(text)?.len()];
+    let mime = head.get(5..)?.split(|byte| matches!(byte, b';' | b',')).next()?;
+    // Some encoders write `\/`.
+    let mime = std::str::from_utf8(mime).ok()?.trim().replace("\\/", "/").to_ascii_lowercase();
+    let is_token = |letter: char| letter.is_ascii_alphanumeric() || "!#$&-^_.+/".contains(letter);
+    (mime.contains('/') && mime.chars().all(is_token)).then_some(mime)
+}
+
 /// Decodes base64 of either alphabet; line breaks and blanks in it do no harm.
 pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
     decode_plain(text).or_else(|| {

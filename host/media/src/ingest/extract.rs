@@ -1,8 +1,11 @@
-//! Takes embedded files out of a request: long `data:` URIs and base64 become `blob:<id>`.
+//! Takes embedded files out of a request: long `data:` URIs and base64 become `blob:<id>`. Short `data:` URIs stay, written
+//! as the host writes those of a blob: base64 without line breaks, of the usual alphabet, under the type of its bytes.
 //!
 //! So a 20 MB picture never enters a plugin, and costs the gateway one pass, one decode and one write. The
 //! files are only in memory; [`crate::MediaStore::keep`] writes them once the request is accepted.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use gatehouse_model::{BlobId, Clock, Facts, Json, Seed};
 
@@ -12,6 +15,8 @@ use crate::probe::facts::{self, facts};
 /// Strings up to this length stay where they are: short enough that the few a request may hold fit a task's
 /// state (64 KiB) together.
 const THRESHOLD: usize = 4 * 1024;
+/// Bytes of the shortest `data:` URI with base64.
+const SHORTEST: usize = "data:;base64,AA".len();
 /// Files one request may embed.
 const MAX_FILES: usize = 64;
 
@@ -60,19 +65,28 @@ pub(crate) fn extract(
     let mut blobs: Vec<NewBlob> = vec![];
     let mut left = String::new();
     let mut done = 0;
-    for range in scan::strings(json.as_bytes(), THRESHOLD) {
+    for range in scan::strings(json.as_bytes(), SHORTEST) {
+        if range.len() <= THRESHOLD {
+            if let Some(text) = mended(json.as_bytes(), range.clone()) {
+                left.push_str(&json[done..range.start]);
+                left.push_str(&text);
+                done = range.end;
+            }
+            continue;
+        }
         let Some(bytes) = file(json.as_bytes(), range.clone(), max)? else { continue };
+        let declared = data_url::declared(&json.as_bytes()[range.clone()]);
         if blobs.len() == MAX_FILES {
             return Err(ExtractError::TooMany(MAX_FILES));
         }
-        let blob = NewBlob::new(BlobId::new(clock.now(), seed), bytes.into());
+        let blob = NewBlob::new(BlobId::new(clock.now(), seed), bytes.into()).declared(declared.as_deref());
         // A string begins and ends at a quote, so both are borders of characters.
         left.push_str(&json[done..range.start]);
         left.push_str(&format!("blob:{}", blob.id));
         done = range.end;
         blobs.push(blob);
     }
-    if blobs.is_empty() {
+    if done == 0 {
         return Ok(Extracted { json: json.clone(), blobs });
     }
     left.push_str(&json[done..]);
@@ -84,6 +98,48 @@ impl NewBlob {
         let facts = Facts { blob: Some(format!("blob:{id}")), ..facts(&bytes) };
         Self { id, bytes, facts }
     }
+
+    /// The type that bytes tell.
+    fn type_of(bytes: &[u8]) -> Option<&'static str> {
+        facts::sniff(bytes).or_else(|| bytes.starts_with(PDF.0).then_some(PDF.1))
+    }
+
+    /// What its bytes do not tell is as the client says: a document stays what it is. Pictures, films and sounds are known by
+    /// their bytes, and what is none of these is none whatever it is called.
+    fn declared(mut self, mime: Option<&str>) -> Self {
+        let is_media = |mime: &str| ["image/", "video/", "audio/"].iter().any(|kind| mime.starts_with(kind));
+        if self.facts.mime == facts::UNKNOWN {
+            if let Some(known) = Self::type_of(&self.bytes) {
+                known.clone_into(&mut self.facts.mime);
+            } else if let Some(mime) = mime.filter(|mime| !is_media(mime)) {
+                mime.clone_into(&mut self.facts.mime);
+            }
+        }
+        self
+    }
+}
+
+/// How a document begins that providers read, and its type.
+const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
+
+/// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
+fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
+    if !json[range.clone()].get(..5)?.eq_ignore_ascii_case(b"data:") {
+        return None;
+    }
+    let text: String = serde_json::from_slice(&json[range.start - 1..=range.end]).ok()?;
+    let payload = data_url::uri_payload(text.as_bytes())?;
+    let bytes = data_url::decode(payload).filter(|bytes| !bytes.is_empty())?;
+    let head = &text[..text.len() - payload.len()];
+    let declared = data_url::declared(text.as_bytes());
+    let known = NewBlob::type_of(&bytes);
+    let head = match known.filter(|known| declared.as_deref() != Some(*known)) {
+        Some(known) => format!("data:{known};base64,"),
+        None => head.to_owned(),
+    };
+    let mended = head + &STANDARD.encode(&bytes);
+    // Heads and base64 have no letter that JSON escapes.
+    (mended != text && !mended.contains(['"', '\\'])).then_some(mended)
 }
 
 /// The file a string embeds, if it embeds one.

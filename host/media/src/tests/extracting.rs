@@ -91,6 +91,46 @@ fn what_does_not_decode_is_known_to_be_no_picture() {
     assert_eq!(cut.blobs[0].facts.mime, "application/octet-stream");
 }
 
+/// Without it a small picture is refused for what is mended in a large one.
+#[test]
+fn a_short_file_is_written_as_a_long_one_would_be() {
+    let bytes = picture(600);
+    let plain = STANDARD.encode(&bytes);
+    let expected = format!(r#"["{}"]"#, uri(&bytes));
+    for written in [
+        format!("data:image/png;base64,{}\\n{}", &plain[..76], &plain[76..]),
+        format!("data:image/png;base64,{}", URL_SAFE_NO_PAD.encode(&bytes)),
+        format!("data:image/jpeg;base64,{plain}"),
+        format!("data:image/png;base64,{plain}"),
+    ] {
+        let cut = cut_text(&format!(r#"["{written}"]"#)).unwrap();
+        assert_eq!((cut.blobs.len(), &*cut.json), (0, expected.as_str()), "{written}");
+    }
+    for kept in [
+        r#"["data:image/png;base64,*"]"#,
+        r#"["data: a kite","data:,x"]"#,
+        r#"["data:text/plain;charset=utf-8;base64,aGVsbG8="]"#,
+    ] {
+        assert_eq!(&*cut_text(kept).unwrap().json, kept);
+    }
+}
+
+/// Without it a document leaves for the provider under a type that it refuses.
+#[test]
+fn a_document_keeps_its_type() {
+    let pdf = [b"%PDF-1.7\n".as_slice(), &[7; 9_000]].concat();
+    for (declared, bytes, mime) in [
+        ("application/pdf", &pdf, "application/pdf"),
+        ("application/octet-stream", &pdf, "application/pdf"),
+        ("Text/Plain;charset=utf-8", &vec![b'a'; 9_000], "text/plain"),
+        ("image/png", &vec![b'a'; 9_000], "application/octet-stream"),
+        ("", &vec![b'a'; 9_000], "application/octet-stream"),
+    ] {
+        let cut = cut_text(&format!("[\"data:{declared};base64,{}\"]", STANDARD.encode(bytes))).unwrap();
+        assert_eq!(cut.blobs[0].facts.mime, mime, "{declared}");
+    }
+}
+
 #[test]
 fn limits_hold_on_both_sides() {
     let largest = uri(&picture(usize::try_from(MAX).unwrap()));

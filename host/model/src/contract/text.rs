@@ -107,6 +107,8 @@ pub enum Obstacle {
     NotFound,
     /// It is too large for the provider.
     TooLarge,
+    /// The conversation is longer than the model reads.
+    TooLong,
     /// The provider takes no more requests for now.
     RateLimited,
     /// The operator's account there.

@@ -59,7 +59,7 @@ variants! {
     upstream::Target => own::Target { Path(path), Url(url) }
     upstream::Replay => own::Replay { Safe, Token, Once }
     upstream::Reading => own::Reading { Whole, Saved, Cut }
-    text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, RateLimited, Account, Upstream }
+    text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
     manifest::ParentAt => own::ParentAt { Nowhere, Path, Field(field) }
     manifest::NameAt => own::NameAt { Scheme(scheme), Field(field) }
     manifest::Verdict => own::Verdict { Accepted, Doomed, Refused }

@@ -281,6 +281,12 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     }
 }
 
+/// The state of a text request of that many bytes.
+pub(crate) fn text_state(state: &[u8], input: usize, limits: &Limits) -> Result<(), Fault> {
+    let limit = limits.text_state(input);
+    if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
+}
+
 /// A text call is answered while its client waits, through any account of its route.
 pub(crate) fn plain_call(call: &Call) -> Result<(), Fault> {
     let special = [

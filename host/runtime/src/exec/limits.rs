@@ -37,9 +37,9 @@ pub struct Limits {
     pub handles: NonZeroU32,
 }
 
-/// MiB of memory for each MiB of a text request: the text, its parts and the upstream request, in buffers that grow
-/// by doubling.
-pub(crate) const MEMORY_PER_INPUT_MIB: u32 = 12;
+/// MiB of memory for each MiB of a text request: the text, its parts, the conversation that a response is made of and the
+/// upstream request, in buffers that grow by doubling.
+pub(crate) const MEMORY_PER_INPUT_MIB: u32 = 24;
 
 pub(crate) const fn count(value: u32) -> NonZeroU32 {
     NonZeroU32::new(value).expect("a literal above zero")
@@ -112,6 +112,12 @@ impl Limits {
 
     pub(crate) fn state(&self) -> usize {
         kib(self.state_kib.get())
+    }
+
+    /// What a text request may leave for its answer: a response repeats its instructions and its tools, and nothing of it is
+    /// kept on disk.
+    pub(crate) fn text_state(&self, input: usize) -> usize {
+        self.state().saturating_add(input.saturating_mul(2))
     }
 
     /// The larger of each limit.

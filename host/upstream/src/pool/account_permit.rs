@@ -1,6 +1,7 @@
 //! The permit of one job at an account.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gatehouse_model::{CustomerId, UnixMs};
 use tokio::sync::Notify;
@@ -87,6 +88,11 @@ impl AccountPermit {
         self.abandoned = Some(number);
         self.pool.serve_waiting();
         end
+    }
+
+    pub(crate) fn report_rate_limit(&self, pause: Option<Duration>) {
+        self.pool.note_error(self.index, "an answer says that there are too many requests".to_owned());
+        self.pool.report(self.index, HealthSignal::RateLimited(pause));
     }
 
     pub(crate) fn report_failure(&self) {

@@ -24,6 +24,7 @@ use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
 use crate::response::redact::Redactor;
 use crate::response::reply;
+use crate::response::retry_after;
 use crate::response::sse::Decoder;
 use crate::upstream::Upstream;
 
@@ -80,7 +81,11 @@ impl Upstream {
             let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
                 Ok(reply) => {
-                    report(&permit, &reply, self.clock().now());
+                    // A 403 may be about what the client sent: who reads the answer says whose it is.
+                    match reply.status {
+                        403 => permit.report(HealthSignal::Healthy),
+                        _ => report(&permit, &reply, self.clock().now()),
+                    }
                     Ok(Opening::Reply(reply))
                 }
                 Err(cut) => Err(self.lost(&permit, cut.into())),
@@ -150,6 +155,13 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
     #[must_use]
     pub fn headers(&self) -> &[Header] {
         &self.headers
+    }
+
+    /// The pause that the head of the answer asks for.
+    #[must_use]
+    pub fn retry_after(&self, now: UnixMs) -> Option<Duration> {
+        let asked = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case("retry-after"))?;
+        retry_after::parse(&asked.value, now)
     }
 
     /// Bytes received so far.

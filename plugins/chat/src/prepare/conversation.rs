@@ -3,12 +3,15 @@
 
 use serde_json::value::RawValue;
 
-use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_text_protocols::check::{Checked, instead};
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
 use gatehouse_text_protocols::path::Path;
-use gatehouse_text_protocols::rules::Rules;
+use gatehouse_text_protocols::prefill;
+use gatehouse_text_protocols::rules::{Prefill, Rules};
+use gatehouse_text_protocols::{broken_json, tool_ids};
 
+use super::to_messages::fitted_name;
 use crate::request::messages::{Assistant, Message, ToolCall};
 use crate::request::parts::{Content, Part, PartKind, Source, wrong_media};
 
@@ -22,30 +25,69 @@ pub(crate) struct Conversation<'a> {
     /// Texts of `system` and `developer` messages, with their `cache_control`.
     system: Vec<(JsonString<'a>, Option<&'a RawValue>)>,
     role: Option<&'static str>,
+    /// What of the answer the client has already.
+    pub(crate) lead: String,
+    /// The model is told to begin with it.
+    pub(crate) is_told: bool,
 }
 
 impl<'a> Conversation<'a> {
     pub(crate) fn write(messages: &[Message<'a>], rules: &Rules) -> Checked<Self> {
-        let mut conversation = Self { json: "[".to_owned(), system: Vec::new(), role: None };
+        let mut conversation = Self {
+            json: "[".to_owned(),
+            system: Vec::new(),
+            role: None,
+            lead: String::new(),
+            is_told: false,
+        };
         let child = Path::BRACKETED.key("messages");
-        for (at, message) in messages.iter().enumerate() {
+        let (before, last) = match messages.split_last() {
+            Some((Message::Assistant(last), before)) => (before, Some(last)),
+            _ => (messages, None),
+        };
+        for (at, message) in before.iter().enumerate() {
             conversation.message(&child.index(at), message, rules)?;
+        }
+        if let Some(last) = last {
+            conversation.end(&child.index(before.len()), last, rules)?;
         }
         if conversation.role.is_none() {
             return Err(instead(&child, "at least one message of a user that is not empty", "none"));
         }
         conversation.json.push_str("]}]");
-        if conversation.role == Some("assistant") && !rules.prefill {
-            return Err(no_prefill());
-        }
         Ok(conversation)
+    }
+
+    /// A final assistant message, which the answer is to go on from.
+    fn end(&mut self, path: &Path<'_>, message: &Assistant<'a>, rules: &Rules) -> Checked<()> {
+        let text = final_text(message);
+        match rules.prefill {
+            Prefill::Native => {
+                self.assistant(path, message, rules, true)?;
+                self.lead = text[text.trim_end().len()..].to_owned();
+            }
+            Prefill::Emulate if message.calls.is_empty() && !message.function_call => {
+                if !text.trim().is_empty() {
+                    let told = quoted(&prefill::instruction(text.trim_end()));
+                    let block = format!("{{\"type\":\"text\",\"text\":{told}}}");
+                    self.block("user").push_str(&block);
+                    self.is_told = true;
+                }
+                self.lead = text;
+            }
+            Prefill::Emulate | Prefill::Refuse => {
+                self.assistant(path, message, rules, true)?;
+                return Err(no_prefill());
+            }
+        }
+        Ok(())
     }
 
     /// The system prompt: one text, or blocks where one of them is to be cached.
     pub(crate) fn system(&self, instruction: Option<&str>) -> Option<String> {
-        let texts = || self.system.iter().filter(|(text, _)| !text.is_empty());
+        let texts = || self.system.iter().filter(|(text, _)| !text.is_blank());
         if texts().any(|(_, cache)| cache.is_some()) {
-            let blocks = texts().map(|(text, cache)| text_block(*text, *cache));
+            let blocks = texts().map(|(text, cache)| text_block(text.quoted(), *cache));
             let added = instruction.map(|added| format!("{{\"type\":\"text\",\"text\":{}}}", quoted(added)));
             return Some(format!("[{}]", blocks.chain(added).collect::<Vec<_>>().join(",")));
         }
@@ -66,7 +108,7 @@ impl<'a> Conversation<'a> {
                 self.system.extend(texts);
             }
             Message::User(content) => self.content(path, "user", content)?,
-            Message::Assistant(message) => self.assistant(path, message, rules)?,
+            Message::Assistant(message) => self.assistant(path, message, rules, false)?,
             Message::Tool { call, content } => self.result(*call, content),
             Message::Function => {
                 return Err(instead(
@@ -95,10 +137,10 @@ impl<'a> Conversation<'a> {
         &mut self.json
     }
 
-    /// Leaves out an empty text, which Messages refuses.
+    /// Leaves out a text that says nothing, which Messages refuses.
     fn text(&mut self, role: &'static str, text: JsonString<'_>, cache: Option<&RawValue>) {
-        if !text.is_empty() {
-            let block = text_block(text, cache);
+        if !text.is_blank() {
+            let block = text_block(text.quoted(), cache);
             self.block(role).push_str(&block);
         }
     }
@@ -142,7 +184,14 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    fn assistant(&mut self, path: &Path<'_>, message: &Assistant<'a>, rules: &Rules) -> Checked<()> {
+    /// `is_last` leaves out the white space that ends the text: a provider does not go on from it.
+    fn assistant(
+        &mut self,
+        path: &Path<'_>,
+        message: &Assistant<'a>,
+        rules: &Rules,
+        is_last: bool,
+    ) -> Checked<()> {
         if message.function_call {
             let expected = "nothing, this model takes functions as `tools` only";
             return Err(instead(&path.key("function_call"), expected, "an object"));
@@ -152,7 +201,13 @@ impl<'a> Conversation<'a> {
                 if members.occurrences("index") == 0 { raw.get().to_owned() } else { without_index(members) };
             self.block("assistant").push_str(&block);
         }
-        if let Some(content) = &message.content {
+        if is_last && message.calls.is_empty() {
+            let text = final_text(message);
+            if !text.trim().is_empty() {
+                let block = text_block(&quoted(text.trim_end()), None);
+                self.block("assistant").push_str(&block);
+            }
+        } else if let Some(content) = &message.content {
             self.content(path, "assistant", content)?;
         } else if let Some(refusal) = message.refusal {
             self.text("assistant", refusal, None);
@@ -163,11 +218,11 @@ impl<'a> Conversation<'a> {
             let ToolCall::Function { id, name, arguments } = call else {
                 return Err(instead(&child.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
-            let input = input_object(&child.key("function").key("arguments"), *arguments)?;
+            let input = broken_json::object(&arguments.decoded());
             let mut out = Writer::new(input.len() + 96);
             out.member("type", "\"tool_use\"");
             out.member("id", &tool_id(*id));
-            out.member("name", name.quoted());
+            out.member("name", &fitted_name(*name));
             out.member("input", &input);
             let block = out.done();
             self.block("assistant").push_str(&block);
@@ -184,7 +239,7 @@ impl<'a> Conversation<'a> {
             Content::Text(text) => out.member("content", text.quoted()),
             Content::Parts(parts) => {
                 let texts = parts.iter().filter_map(|part| match part.kind {
-                    PartKind::Text(text) if !text.is_empty() => Some(text_block(text, None)),
+                    PartKind::Text(text) if !text.is_blank() => Some(text_block(text.quoted(), None)),
                     _ => None,
                 });
                 out.member("content", &format!("[{}]", texts.collect::<Vec<_>>().join(",")));
@@ -208,10 +263,27 @@ fn without_index(members: &Object<'_>) -> String {
     out.done()
 }
 
-fn text_block(text: JsonString<'_>, cache: Option<&RawValue>) -> String {
-    let mut out = Writer::new(text.quoted().len() + 64);
+/// All text of a final message of the model.
+fn final_text(message: &Assistant<'_>) -> String {
+    match (&message.content, message.refusal) {
+        (Some(Content::Text(text)), _) => text.decoded().into_owned(),
+        (Some(Content::Parts(parts)), _) => {
+            let texts = parts.iter().filter_map(|part| match part.kind {
+                PartKind::Text(text) | PartKind::Refusal(text) => Some(text.decoded()),
+                _ => None,
+            });
+            texts.collect()
+        }
+        (None, Some(refusal)) => refusal.decoded().into_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+/// A block of a text that is JSON already.
+fn text_block(text: &str, cache: Option<&RawValue>) -> String {
+    let mut out = Writer::new(text.len() + 64);
     out.member("type", "\"text\"");
-    out.member("text", text.quoted());
+    out.member("text", text);
     if let Some(cache) = cache {
         out.member("cache_control", cache.get());
     }
@@ -275,25 +347,10 @@ fn media_block(kind: &str, source: &str, title: Option<JsonString<'_>>, cache: O
     out.done()
 }
 
-/// The arguments of a call as an object; empty arguments are the empty object.
-fn input_object(path: &Path<'_>, arguments: JsonString<'_>) -> Checked<String> {
-    let text = arguments.decoded();
-    let json = text.trim();
-    if json.is_empty() {
-        return Ok("{}".to_owned());
-    }
-    let is_object = json.starts_with('{') && serde_json::from_str::<&RawValue>(json).is_ok();
-    if !is_object {
-        let came = serde_json::value::to_raw_value(json).ok();
-        return Err(wrong(path, "JSON of an object", came.as_deref()));
-    }
-    Ok(json.to_owned())
-}
-
-/// A tool call's id with the letters Messages allows: letters, digits, `_` and `-`.
+/// A tool call's id with the letters that Messages allows.
 fn tool_id(id: JsonString<'_>) -> String {
-    let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-    quoted(
-        &id.decoded().chars().map(|letter| if is_allowed(letter) { letter } else { '_' }).collect::<String>(),
-    )
+    let own = id.decoded();
+    // One that stands for another is valid already.
+    let stands = matches!(tool_ids::decoded(&own), std::borrow::Cow::Owned(_));
+    if stands { quoted(&own) } else { quoted(&tool_ids::encoded(&own)) }
 }

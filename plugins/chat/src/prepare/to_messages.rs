@@ -4,9 +4,11 @@
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead, wrong};
-use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::prefill;
 use gatehouse_text_protocols::thinking::{SUMMARIZED, adaptive, enabled};
+use gatehouse_text_protocols::tool_names::{MESSAGES_MAX, fitted};
 
 use super::conversation::{Conversation, ONLY_FUNCTIONS};
 use super::plan::CallPlan;
@@ -15,14 +17,20 @@ use crate::request::Request;
 use crate::request::response_format::{self, ResponseFormat};
 use crate::request::tools::{Function, Tool, ToolChoice};
 
-pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<String> {
+/// A call's body, and what of the answer the client has already.
+pub(crate) struct Written {
+    pub(crate) body: String,
+    pub(crate) lead: String,
+}
+
+pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Written> {
     refuse_unsupported(request)?;
     let thinking = thinking::decide(plan.rules, &plan.thinking)?;
     let conversation = Conversation::write(&request.messages, plan.rules)?;
     let size: usize = request.body.iter().map(|(_, raw)| raw.get().len()).sum();
     let mut out = Writer::new(size + size / 4 + 512);
     quote(plan.upstream, out.name("model"));
-    out.member("max_tokens", &plan.thinking.cap.to_string());
+    out.member("max_tokens", &cap(&conversation, plan).to_string());
     let instruction =
         matches!(request.format, ResponseFormat::Object).then_some(response_format::INSTRUCTION);
     if let Some(system) = conversation.system(instruction) {
@@ -43,7 +51,17 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
     if let Some(user) = user {
         out.member("metadata", &format!("{{\"user_id\":{}}}", user.quoted()));
     }
-    Ok(out.done())
+    Ok(Written { body: out.done(), lead: conversation.lead })
+}
+
+/// The cap, with what a model spends that is told to repeat a text.
+fn cap(conversation: &Conversation<'_>, plan: &CallPlan<'_>) -> u32 {
+    let cap = plan.thinking.cap;
+    if !conversation.is_told {
+        return cap;
+    }
+    let more = cap.saturating_add(prefill::repeated_tokens(&conversation.lead));
+    more.min(plan.rules.max_output.unwrap_or(u32::MAX)).max(cap)
 }
 
 fn refuse_unsupported(request: &Request<'_>) -> Checked<()> {
@@ -113,7 +131,7 @@ fn tools(out: &mut Writer, request: &Request<'_>) {
     let mut choice = Writer::new(64);
     choice.member("type", kind);
     if let Some(ToolChoice::Named(name)) = request.choice {
-        choice.member("name", name.quoted());
+        choice.member("name", &fitted_name(name));
     }
     if serial && !matches!(request.choice, Some(ToolChoice::None)) {
         choice.member("disable_parallel_tool_use", "true");
@@ -123,7 +141,7 @@ fn tools(out: &mut Writer, request: &Request<'_>) {
 
 fn write_tool(function: &Function<'_>) -> String {
     let mut tool = Writer::new(128);
-    tool.member("name", function.name.quoted());
+    tool.member("name", &fitted_name(function.name));
     if let Some(description) = function.description {
         tool.member("description", description.quoted());
     }
@@ -135,6 +153,11 @@ fn write_tool(function: &Function<'_>) -> String {
         tool.member("cache_control", cache.get());
     }
     tool.done()
+}
+
+/// A tool's name as a Messages provider takes it, JSON.
+pub(super) fn fitted_name(name: JsonString<'_>) -> String {
+    quoted(&fitted(&name.decoded(), MESSAGES_MAX))
 }
 
 /// A schema with a `type`, which Messages requires.

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
+use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::errors;
@@ -37,14 +38,16 @@ pub(crate) fn answer(
     };
     let mut blocks = Blocks::default();
     for raw in content {
-        blocks.take(raw).ok_or_else(|| errors::unreadable("a block of it is incomplete", body))?;
+        blocks
+            .take(raw, &state.names)
+            .ok_or_else(|| errors::unreadable("a block of it is incomplete", body))?;
     }
     let stop = whole.text("stop_reason").unwrap_or_default();
     let mut choice = Writer::new(body.len());
     choice.member("index", "0");
     choice.member("message", &blocks.message());
     choice.member("logprobs", "null");
-    choice.member("finish_reason", &quoted(finish_reason(&stop)));
+    choice.member("finish_reason", &quoted(finish_reason(&stop, !blocks.calls.is_empty())));
 
     let mut out = Writer::new(body.len() + 512);
     let given = whole.text("id");
@@ -76,7 +79,7 @@ pub(crate) fn completion_id(given: Option<&str>, seed: u64) -> String {
 
 impl<'a> Blocks<'a> {
     /// Reads one block; `None` when it lacks a required member. Unknown kinds are skipped.
-    fn take(&mut self, raw: &'a RawValue) -> Option<()> {
+    fn take(&mut self, raw: &'a RawValue, names: &[(String, String)]) -> Option<()> {
         let block = Object::parse(raw.get())?;
         match block.string("type")?.decoded().as_ref() {
             "text" => {
@@ -96,7 +99,7 @@ impl<'a> Blocks<'a> {
                 let input = block.get("input").map_or("{}", RawValue::get);
                 self.output_bytes += name.len() + input.len() as u64;
                 let mut function = Writer::new(input.len() + 64);
-                function.member("name", name.quoted());
+                quote(tool_names::own(names, &name.decoded()), function.name("name"));
                 quote(input, function.name("arguments"));
                 let mut call = Writer::new(input.len() + 128);
                 call.member("id", id.quoted());
@@ -138,11 +141,12 @@ fn joined(texts: &[JsonString<'_>]) -> String {
     format!("\"{}\"", texts.iter().map(|text| text.inner()).collect::<String>())
 }
 
-/// The `finish_reason` for a `stop_reason` of Messages. Reasons newer than this list are `stop`.
-pub(crate) fn finish_reason(stop: &str) -> &'static str {
+/// The `finish_reason` for a `stop_reason` of Messages. Reasons newer than this list are `stop`, and so are calls that
+/// are not there.
+pub(crate) fn finish_reason(stop: &str, has_called: bool) -> &'static str {
     match stop {
         "max_tokens" | "model_context_window_exceeded" => "length",
-        "tool_use" => "tool_calls",
+        "tool_use" if has_called => "tool_calls",
         "refusal" => "content_filter",
         _ => "stop",
     }

@@ -13,6 +13,7 @@ use super::tool_calls::ToolCalls;
 use super::whole_completion;
 use crate::errors;
 use crate::response::output_bytes::output_bytes;
+use crate::response::wrong_reason;
 use crate::state::State;
 
 pub(super) struct FromChat {
@@ -36,6 +37,7 @@ struct Choice {
     index: u64,
     begun: bool,
     finished: bool,
+    has_called: bool,
     calls: ToolCalls,
 }
 
@@ -43,6 +45,8 @@ impl Translation for FromChat {
     fn event(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
+            // Some servers give no reason: what they call the end is one.
+            self.end_open_choices(out);
             return self.finish(out);
         }
         let name = event.event.as_deref();
@@ -126,6 +130,24 @@ impl FromChat {
         Ok(())
     }
 
+    /// Ends every answer that has begun and has no reason, with the usual one.
+    fn end_open_choices(&mut self, out: &mut Chunk) {
+        for choice in self.choices.iter_mut().filter(|choice| choice.begun && !choice.finished) {
+            choice.finished = true;
+            let reason = if choice.has_called { "tool_calls" } else { "stop" };
+            let usage = if self.state.counted { ",\"usage\":null" } else { "" };
+            let data = format!(
+                "{{\"id\":{},\"object\":\"chat.completion.chunk\",\"created\":{},\"model\":{},\"choices\":[{{\"index\":{},\
+                 \"delta\":{{}},\"logprobs\":null,\"finish_reason\":\"{reason}\"}}]{usage}}}",
+                self.id,
+                self.created,
+                quoted(&self.state.model),
+                choice.index,
+            );
+            send(out, data);
+        }
+    }
+
     fn keep_head(&mut self, chunk: &Object<'_>) {
         if self.choices.is_empty() {
             if let Some(id) = chunk.string("id") {
@@ -141,13 +163,17 @@ impl FromChat {
     /// content. In each case the client reads one chunk with counts, at the end.
     fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
         let raw = chunk.get("usage")?;
-        let counted = usage::of_chat(&Object::parse(raw.get())?)?;
+        let usage = Object::parse(raw.get())?;
+        let counted = usage::of_chat(&usage)?;
+        let completed = usage::completed(&usage);
+        let written = completed.as_deref().unwrap_or(raw.get());
         self.usage = Some(counted);
         let mut out = Writer::new(256);
         if alone {
             for (name, raw) in chunk.iter() {
                 match name {
                     "model" => quote(&self.state.model, out.name(name)),
+                    "usage" => out.member(name, written),
                     _ => out.member(name, raw.get()),
                 }
             }
@@ -157,7 +183,7 @@ impl FromChat {
             out.member("created", &self.created);
             quote(&self.state.model, out.name("model"));
             out.member("choices", "[]");
-            out.member("usage", raw.get());
+            out.member("usage", written);
         }
         self.usage_chunk = Some(out.done());
         alone.then_some(UsageOnly)
@@ -197,7 +223,10 @@ impl FromChat {
         let known = self.choice_state(index);
         let role = delta.as_ref().is_some_and(|delta| delta.get("role").is_some());
         let calls = delta.as_ref().and_then(|delta| delta.items("tool_calls"));
-        let plain = delta.is_some() && role != known.begun && calls.is_none();
+        known.has_called |= calls.as_ref().is_some_and(|calls| !calls.is_empty())
+            || delta.as_ref().is_some_and(|delta| delta.get("function_call").is_some());
+        let wrong = wrong_reason(&choice, known.has_called);
+        let plain = delta.is_some() && role != known.begun && calls.is_none() && wrong.is_none();
         known.finished |= choice.string("finish_reason").is_some_and(|reason| !reason.is_empty());
         let begins = !std::mem::replace(&mut known.begun, true);
         let delta = delta.unwrap_or_default();
@@ -220,6 +249,7 @@ impl FromChat {
                         json.member(name, &rewritten(&delta, begins, calls.take()));
                     }
                     "delta" => {}
+                    "finish_reason" if wrong.is_some() => json.member(name, "\"stop\""),
                     _ => json.member(name, raw.get()),
                 }
             }

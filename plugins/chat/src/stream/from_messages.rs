@@ -5,6 +5,7 @@ use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
+use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::output::{done, incomplete, send};
@@ -65,9 +66,15 @@ impl Translation for FromMessages {
             "message_delta" => {
                 self.count(&data);
                 let stop = data.object("delta").and_then(|delta| delta.string("stop_reason"));
-                self.stop = stop.map(|stop| finish_reason(&stop.decoded())).or(self.stop);
+                self.stop = stop.map(|stop| finish_reason(&stop.decoded(), self.calls > 0)).or(self.stop);
             }
-            "message_stop" => return self.finish(out),
+            "message_stop" => {
+                // What the provider calls the end is one, with or without a reason.
+                if !self.head.is_empty() {
+                    self.stop.get_or_insert(if self.calls > 0 { "tool_calls" } else { "stop" });
+                }
+                return self.finish(out);
+            }
             "error" => return Err(errors::of(&self.state).of_error(&event.data)),
             // `ping`, and whatever newer versions bring.
             _ => {}
@@ -111,7 +118,7 @@ impl FromMessages {
             }
         }
         let stop = message.text("stop_reason").unwrap_or_default();
-        self.stop = Some(finish_reason(&stop));
+        self.stop = Some(finish_reason(&stop, self.calls > 0));
     }
 
     /// `message_stop` or the end of the stream. An error unless a `stop_reason` came.
@@ -193,7 +200,8 @@ impl FromMessages {
                 self.open.push((number, Block::Redacted(whole.done())));
             }
             "tool_use" => {
-                let name = block.string("name").map_or("\"\"", JsonString::quoted);
+                let name = block.text("name").unwrap_or_default();
+                let name = quoted(tool_names::own(&self.state.names, &name));
                 let id = block.string("id").map(|id| id.quoted().to_owned());
                 let id = id.unwrap_or_else(|| format!("\"call_{:016x}_{}\"", self.seed, self.calls));
                 let index = self.calls;

@@ -2,7 +2,7 @@
 //! `id`, `type` and `name` once each, because clients join the pieces they read.
 
 use gatehouse_text_protocols::json::{Object, Writer, quoted};
-use gatehouse_text_protocols::tools;
+use gatehouse_text_protocols::tools::{self, CallPiece};
 
 /// The calls of one choice so far; the position is the client's number.
 #[derive(Default)]
@@ -18,7 +18,17 @@ impl ToolCalls {
         let id = entry.string("id").filter(|id| !id.is_empty()).map(|id| id.decoded().into_owned());
         let function = entry.object("function");
         let name = function.as_ref().and_then(|it| it.string("name")).filter(|name| !name.is_empty());
-        let position = self.calls.find(entry.unsigned("index"), id.as_deref(), name.is_some());
+        let said = name.map(|name| name.decoded());
+        let arguments = function.as_ref().and_then(|it| it.text("arguments")).unwrap_or_default();
+        let position = self.calls.find(&CallPiece {
+            number: entry.unsigned("index"),
+            id: id.as_deref(),
+            name: said.as_deref(),
+            arguments: &arguments,
+        });
+        // A call that shares the name of the last one.
+        let shared = self.calls.name(position).filter(|_| name.is_none() && position == self.named.len());
+        let shared = shared.map(quoted);
         let mut out = Writer::new(128);
         out.member("index", &position.to_string());
         if position == self.named.len() {
@@ -34,6 +44,9 @@ impl ToolCalls {
                 "function" => {
                     let Some(function) = &function else { continue };
                     let mut inner = Writer::new(raw.get().len());
+                    if let Some(shared) = &shared {
+                        inner.member("name", shared);
+                    }
                     for (member, raw) in function.iter() {
                         if member != "name" || (!*named && name.is_some()) {
                             inner.member(member, raw.get());
@@ -44,7 +57,7 @@ impl ToolCalls {
                 _ => out.member(member, raw.get()),
             }
         }
-        *named |= name.is_some();
+        *named |= name.is_some() || shared.is_some();
         out.done()
     }
 }

@@ -7,6 +7,8 @@ use gatehouse_sdk::{Refusal, TextRequest};
 use gatehouse_text_protocols::check::in_provider_words;
 use gatehouse_text_protocols::json::{JsonString, Raw};
 use gatehouse_text_protocols::rules::Rules;
+use gatehouse_text_protocols::tool_ids;
+use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
 
 use super::chat_request::{CalledFunction, File, ImageUrl, Message, Part, TextValue, ToolCall, UserContent};
 use crate::request::Request;
@@ -22,14 +24,23 @@ pub(crate) fn messages<'a>(
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
     }
-    let all = request.messages.len();
-    let order = (0..all).map(|at| request.order.as_ref().map_or(at, |order| order[at]));
-    for (index, message) in order.map(|index| (index, &request.messages[index])) {
+    let all: Vec<usize>;
+    let order = match &request.order {
+        Some(order) => order,
+        None => {
+            all = (0..request.messages.len()).collect();
+            &all
+        }
+    };
+    for (index, message) in order.iter().map(|index| (*index, &request.messages[*index])) {
         match message.role {
             Role::System => between(message, rules, &mut out),
             Role::User => user(index, message, &mut out)?,
             Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
         }
+    }
+    if let Some(told) = &request.told {
+        add_to_user(told, &mut out);
     }
     Ok(out)
 }
@@ -45,11 +56,15 @@ fn between<'a>(message: &blocks::Message<'a>, rules: &Rules, out: &mut Vec<Messa
         return out.push(Message::System { content: joined(&texts) });
     }
     let added = texts.map(blocks::reminder).collect::<Vec<_>>().join("\n");
-    // Not every compatible server takes two messages of a user.
+    add_to_user(&added, out);
+}
+
+/// Adds to the user's last text: not every compatible server takes two messages of a user.
+fn add_to_user(added: &str, out: &mut Vec<Message<'_>>) {
     if let Some(Message::User { content: UserContent::Text(text) }) = out.last_mut() {
         *text = TextValue::Made(format!("{}\n{added}", text.text()).into());
     } else {
-        out.push(Message::User { content: UserContent::Text(TextValue::Made(added.into())) });
+        out.push(Message::User { content: UserContent::Text(TextValue::Made(added.to_owned().into())) });
     }
 }
 
@@ -58,12 +73,16 @@ fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'
     let mut media = Vec::new();
     for block in &message.blocks {
         let Block::ToolResult { id, blocks, failed } = block else {
-            parts.push(part(index, block)?);
+            add_part(index, block, &mut parts)?;
             continue;
         };
         let mut texts = Vec::new();
+        let mut inner = Vec::new();
         for block in blocks {
-            match part(index, block)? {
+            add_part(index, block, &mut inner)?;
+        }
+        for part in inner {
+            match part {
                 Part::Text { text } => texts.push(text),
                 other => media.push(other),
             }
@@ -72,7 +91,7 @@ fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'
             (false, text) => text,
             (true, text) => TextValue::Made(format!("Error: {}", text.text()).into()),
         };
-        out.push(Message::Tool { tool_call_id: *id, content });
+        out.push(Message::Tool { tool_call_id: own_id(*id), content });
     }
     media.append(&mut parts);
     if !media.is_empty() {
@@ -96,6 +115,15 @@ fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     }
 }
 
+/// Adds a block's part; a document of blocks is as many parts.
+fn add_part<'a>(index: usize, block: &Block<'a>, into: &mut Vec<Part<'a>>) -> Result<(), Refusal> {
+    if let Block::Document(Source::Blocks(blocks)) = block {
+        return blocks.iter().try_for_each(|block| add_part(index, block, into));
+    }
+    into.push(part(index, block)?);
+    Ok(())
+}
+
 fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
     match block {
         Block::Text(text) => Ok(Part::Text { text: *text }),
@@ -106,6 +134,8 @@ fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
             Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Raw(*url) } })
         }
         Block::Document(Source::Text(text)) => Ok(Part::Text { text: *text }),
+        // A model reads which tools there are from their names.
+        Block::ToolReference(name) => Ok(Part::Text { text: *name }),
         Block::Document(Source::Base64 { media_type, data }) => Ok(Part::File {
             file: File { filename: "document.pdf", file_data: data_uri(*media_type, *data) },
         }),
@@ -123,6 +153,7 @@ fn block_name(block: &Block<'_>) -> String {
         Block::Document(_) => "a document by its URL".to_owned(),
         Block::Thinking(_) => "a `thinking` block".to_owned(),
         Block::Redacted => "a `redacted_thinking` block".to_owned(),
+        Block::ToolReference(_) => "a `tool_reference` block".to_owned(),
         Block::ToolUse { .. } => "a `tool_use` block".to_owned(),
         Block::ToolResult { .. } => "a `tool_result` block".to_owned(),
         Block::Other(kind) => format!("a `{kind}` block"),
@@ -138,6 +169,7 @@ fn assistant<'a>(
     let (mut texts, mut thoughts, mut tool_calls) = (Vec::new(), Vec::new(), Vec::new());
     for block in &message.blocks {
         match block {
+            Block::Text(text) if text.is_empty() => {}
             Block::Text(text) => texts.push(*text),
             Block::Thinking(thought) => thoughts.push(*thought),
             Block::Redacted => {}
@@ -145,8 +177,8 @@ fn assistant<'a>(
                 if embeds(input, text_request) {
                     return Err(unsupported_block(index, "a file inside a tool's `input`"));
                 }
-                let function = CalledFunction { name: *name, arguments: input.get() };
-                tool_calls.push(ToolCall { id: *id, kind: "function", function });
+                let function = CalledFunction { name: fitted_name(*name), arguments: input.get() };
+                tool_calls.push(ToolCall { id: own_id(*id), kind: "function", function });
             }
             other => return Err(unsupported_block(index, &block_name(other))),
         }
@@ -158,6 +190,23 @@ fn assistant<'a>(
         reasoning_content: with_reasoning.then(|| joined(&thoughts)),
         tool_calls,
     })
+}
+
+/// The provider's own id of a call.
+fn own_id(id: JsonString<'_>) -> TextValue<'_> {
+    let text = id.decoded();
+    match tool_ids::decoded(&text) {
+        Cow::Owned(own) => TextValue::Made(own.into()),
+        Cow::Borrowed(_) => TextValue::Raw(id),
+    }
+}
+
+fn fitted_name(name: JsonString<'_>) -> TextValue<'_> {
+    let text = name.decoded();
+    match fitted(&text, CHAT_MAX) {
+        Cow::Owned(fitted) => TextValue::Made(fitted.into()),
+        Cow::Borrowed(_) => TextValue::Raw(name),
+    }
 }
 
 /// Whether it has a blob name: inside quoted JSON the host would not replace the name by the file.

@@ -23,7 +23,7 @@ pub(crate) enum Message<'a> {
         tool_calls: Vec<ToolCall<'a>>,
     },
     Tool {
-        tool_call_id: JsonString<'a>,
+        tool_call_id: TextValue<'a>,
         content: TextValue<'a>,
     },
 }
@@ -59,7 +59,7 @@ pub(crate) struct File<'a> {
 /// A tool the model called.
 #[derive(Serialize)]
 pub(crate) struct ToolCall<'a> {
-    pub(crate) id: JsonString<'a>,
+    pub(crate) id: TextValue<'a>,
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     pub(crate) function: CalledFunction<'a>,
@@ -67,7 +67,7 @@ pub(crate) struct ToolCall<'a> {
 
 #[derive(Serialize)]
 pub(crate) struct CalledFunction<'a> {
-    pub(crate) name: JsonString<'a>,
+    pub(crate) name: TextValue<'a>,
     /// JSON as text.
     pub(crate) arguments: &'a str,
 }

@@ -2,7 +2,7 @@
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
 
-use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null, items};
+use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null, items, quote};
 use gatehouse_text_protocols::rules::Rules;
 
 use crate::request::extras;
@@ -19,7 +19,6 @@ pub(crate) fn call(
     text_request: &TextRequest,
     rules: &Rules,
 ) -> Result<Call, Refusal> {
-    request.ends_with_user(rules.prefill)?;
     let betas = request.tools.iter().filter_map(|tool| match tool {
         Tool::Typed { beta, .. } => beta.as_deref(),
         Tool::Custom { .. } => None,
@@ -46,6 +45,7 @@ fn body(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> Str
             "top_k" => request.top_k.iter().for_each(|value| out.integer(name, value)),
             "output_config" if plan.effort.is_some() => {}
             "messages" => messages(request, value, out.name(name)),
+            "system" if request.system.is_empty() => {}
             _ if !extras::is_sent(name, &FIELDS, rules) => {}
             _ => request.findings.edits.write(value, out.name(name)),
         }
@@ -70,6 +70,12 @@ fn messages(request: &Request<'_>, value: Raw<'_>, out: &mut String) {
         out.push(separator);
         edits.write(all[*at], out);
         separator = ',';
+    }
+    if let Some(told) = &request.told {
+        out.push(separator);
+        out.push_str(r#"{"role":"user","content":"#);
+        quote(told, out);
+        out.push('}');
     }
     out.push(']');
 }

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
-use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
+use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
 
 use super::chat_messages;
 use crate::request::Request;
@@ -25,7 +26,6 @@ pub(crate) fn call(
     text_request: &TextRequest,
     rules: &Rules,
 ) -> Result<Call, Refusal> {
-    request.ends_with_user(rules.continues)?;
     let config: Option<UniqueObject<'_>> =
         request.fields.get("output_config").and_then(|raw| serde_json::from_str(raw.get()).ok());
     let messages = chat_messages::messages(request, text_request, rules)?;
@@ -74,7 +74,7 @@ fn write_tools(request: &Request<'_>, out: &mut Writer) -> Result<(), Refusal> {
         Which::Any => out.string("tool_choice", "required"),
         Which::None => out.string("tool_choice", "none"),
         Which::Named(name) => {
-            let named = format!(r#"{{"type":"function","function":{{"name":{}}}}}"#, name.quoted());
+            let named = format!(r#"{{"type":"function","function":{{"name":{}}}}}"#, fitted_name(name));
             out.member("tool_choice", &named);
         }
     }
@@ -93,11 +93,16 @@ fn function(index: usize, tool: &Tool<'_>) -> Result<String, Refusal> {
         }
     };
     let mut out = Writer::new(schema.get().len() + 128);
-    out.member("name", name.quoted());
+    out.member("name", &fitted_name(*name));
     description.iter().for_each(|description| out.member("description", description.quoted()));
     out.member("parameters", schema.get());
     strict.iter().for_each(|strict| out.member("strict", &strict.to_string()));
     Ok(format!(r#"{{"type":"function","function":{}}}"#, out.done()))
+}
+
+/// A tool's name as a chat provider takes it, JSON.
+fn fitted_name(name: JsonString<'_>) -> String {
+    quoted(&fitted(&name.decoded(), CHAT_MAX))
 }
 
 /// The client's own `effort` first, then that of its `thinking`; none for a model that is not known to take one.

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, items, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::tool_ids;
 
 use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
@@ -29,6 +30,19 @@ pub(crate) struct Message<'a> {
     pub(crate) blocks: Vec<Block<'a>>,
 }
 
+impl Message<'_> {
+    /// Whether it has nothing but white space.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.blocks.iter().all(Block::is_blank)
+    }
+}
+
+impl Block<'_> {
+    fn is_blank(&self) -> bool {
+        matches!(self, Block::Text(text) if text.is_blank())
+    }
+}
+
 /// One content block.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
@@ -37,6 +51,8 @@ pub(crate) enum Block<'a> {
     Document(Source<'a>),
     Thinking(JsonString<'a>),
     Redacted,
+    /// The name of a tool that a search has found.
+    ToolReference(JsonString<'a>),
     ToolUse {
         id: JsonString<'a>,
         name: JsonString<'a>,
@@ -60,6 +76,8 @@ pub(crate) enum Source<'a> {
     },
     Text(JsonString<'a>),
     Url(JsonString<'a>),
+    /// A document of blocks.
+    Blocks(Vec<Block<'a>>),
     /// A type only a Messages provider knows.
     Other(String),
 }
@@ -84,7 +102,7 @@ pub(crate) fn messages<'a>(
     list.into_iter()
         .enumerate()
         .map(|(index, given)| {
-            let message = message(&at.index(index), &given, index == last, findings)?;
+            let message = message(&at.index(index), &given, (index == 0, index == last), findings)?;
             if index == 0 && message.role == Role::System {
                 return Err(no_system_message(&at.index(0)));
             }
@@ -96,7 +114,7 @@ pub(crate) fn messages<'a>(
 fn message<'a>(
     at: &Path<'_>,
     given: &UniqueObject<'a>,
-    last: bool,
+    (is_first, last): (bool, bool),
     findings: &mut Findings,
 ) -> Result<Message<'a>, Refusal> {
     let role = match required(at, given, "role")? {
@@ -111,9 +129,16 @@ fn message<'a>(
         [Block::Text(text)] => text.is_empty(),
         _ => false,
     };
-    if empty && !(last && role == Role::Assistant) {
+    if empty && role != Role::Assistant {
         let rule = "all messages must have non-empty content except for the optional final assistant message";
         return Err(at.sentence(rule));
+    }
+    let is_blank = !findings.is_chat && blocks.iter().all(Block::is_blank);
+    if is_blank && role == Role::User && (last || is_first) {
+        return Err(in_provider_words(
+            &at.key("content").to_string(),
+            "messages: text content blocks must contain non-whitespace text",
+        ));
     }
     if role == Role::System {
         system_message(at, given, &blocks, findings)?;
@@ -172,11 +197,25 @@ fn content<'a>(
     if !raw.get().starts_with('[') {
         return Err(wrong(at, "a string or an array of blocks", raw));
     }
-    objects(at, raw)?
-        .into_iter()
-        .enumerate()
-        .map(|(index, given)| block(&at.index(index), &given, role, findings))
-        .collect()
+    let given = objects(at, raw)?.into_iter().enumerate();
+    let blocks = given.map(|(index, given)| block(&at.index(index), &given, role, findings));
+    let blocks: Vec<Block<'a>> = blocks.collect::<Result<_, _>>()?;
+    without_blanks(raw, &blocks, role, findings);
+    Ok(blocks)
+}
+
+/// Leaves out texts that say nothing: a Messages provider refuses them. A message of nothing else is left out as a whole.
+fn without_blanks(raw: Raw<'_>, blocks: &[Block<'_>], role: Option<Role>, findings: &mut Findings) {
+    let blank = blocks.iter().filter(|block| block.is_blank()).count();
+    if findings.is_chat || blank == 0 {
+        return;
+    }
+    if blank < blocks.len() {
+        findings.edits.remove(&items(raw).unwrap_or_default(), |at| blocks[at].is_blank());
+    } else if role.is_none() {
+        // The result of a tool may be empty.
+        findings.edits.replace(raw, "\"\"".to_owned());
+    }
 }
 
 fn block<'a>(
@@ -187,7 +226,7 @@ fn block<'a>(
 ) -> Result<Block<'a>, Refusal> {
     let kind = kind_of(at, given)?;
     match kind.as_ref() {
-        "text" => text_block(at, given, findings).map(Block::Text),
+        "text" => text_block(at, given, role, findings).map(Block::Text),
         "image" => {
             findings.pictures = findings.pictures.saturating_add(1);
             source(at, given, Some(&IMAGE_TYPES), findings).map(Block::Image)
@@ -212,11 +251,13 @@ fn block<'a>(
                 return Err(wrong(&at.key("input"), "an object", input));
             }
             findings.input_bytes += name.len() + input.get().len() as u64;
+            fit_id(id, findings);
             Ok(Block::ToolUse { id, name, input })
         }
         "tool_result" if role.is_some() => {
             check_role(at, role, Role::User, "tool_result")?;
             let id = string(at, given, "tool_use_id")?;
+            fit_id(id, findings);
             let failed = boolean(at, given, "is_error")?.unwrap_or(false);
             let blocks = match given.get("content") {
                 Some(raw) => content(&at.key("content"), raw, None, findings)?,
@@ -224,10 +265,25 @@ fn block<'a>(
             };
             Ok(Block::ToolResult { id, blocks, failed })
         }
+        "tool_reference" => {
+            let name = string(at, given, "tool_name")?;
+            findings.input_bytes += name.len();
+            Ok(Block::ToolReference(name))
+        }
         _ => {
             findings.input_bytes += given.iter().map(|(_, value)| value.get().len() as u64).sum::<u64>();
             Ok(Block::Other(kind.into_owned()))
         }
+    }
+}
+
+/// Writes the id of another provider's call in the letters that Messages allows.
+fn fit_id(id: JsonString<'_>, findings: &mut Findings) {
+    let own = id.decoded();
+    let fitted = tool_ids::encoded(&own);
+    // One that stands for another is valid already.
+    if !findings.is_chat && fitted != own && matches!(tool_ids::decoded(&own), Cow::Borrowed(_)) {
+        findings.edits.replace(id.raw(), quoted(&fitted));
     }
 }
 
@@ -239,7 +295,7 @@ pub(crate) fn system<'a>(
 ) -> Result<Vec<JsonString<'a>>, Refusal> {
     if let Some(text) = JsonString::of(raw) {
         findings.input_bytes += text.len();
-        return Ok(vec![text]);
+        return Ok(if text.is_blank() { vec![] } else { vec![text] });
     }
     if !raw.get().starts_with('[') {
         return Err(wrong(at, "a string or an array of text blocks", raw));
@@ -250,19 +306,24 @@ pub(crate) fn system<'a>(
         if kind_of(&at, &given)? != "text" {
             return Err(wrong(&at.key("type"), "`text`", required(&at, &given, "type")?));
         }
-        texts.push(text_block(&at, &given, findings)?);
+        texts.push(text_block(&at, &given, None, findings)?);
     }
+    if texts.iter().any(|text| !text.is_blank()) {
+        findings.edits.remove(&items(raw).unwrap_or_default(), |at| texts[at].is_blank());
+    }
+    texts.retain(|text| !text.is_blank());
     Ok(texts)
 }
 
-/// A text block's text. A Messages provider refuses an empty one.
+/// A text block's text. A Messages provider refuses an empty one; one of the model itself is left out.
 fn text_block<'a>(
     at: &Path<'_>,
     given: &UniqueObject<'a>,
+    role: Option<Role>,
     findings: &mut Findings,
 ) -> Result<JsonString<'a>, Refusal> {
     let found = string(at, given, "text")?;
-    if found.is_empty() {
+    if found.is_empty() && role != Some(Role::Assistant) {
         let top = at.to_string();
         let top = top.split('.').next().unwrap_or_default();
         return Err(in_provider_words(
@@ -312,6 +373,10 @@ fn source<'a>(
             let data = string(at, &given, "data")?;
             findings.input_bytes += data.len();
             Ok(Source::Text(data))
+        }
+        "content" if is_document => {
+            let content_at = at.key("content");
+            content(&content_at, required(at, &given, "content")?, None, findings).map(Source::Blocks)
         }
         _ if is_document => {
             findings.input_bytes += raw.get().len() as u64;

@@ -1,10 +1,23 @@
 //! What concerns several messages of a conversation at once: their order, and tool loops.
 
 use super::blocks::{Block, Message, Role};
+use super::findings::Findings;
+
+/// Which messages are sent, and in which order; `None` where it is all of them as they are. A Messages provider takes none
+/// that says nothing; the last one is judged by what the answer is to go on from.
+pub(crate) fn sent(messages: &[Message<'_>], findings: &Findings) -> Option<Vec<usize>> {
+    let order = if findings.folds_system { order(messages) } else { None };
+    let says = |at: &usize| *at + 1 == messages.len() || !messages[*at].is_blank();
+    if findings.is_chat || (0..messages.len()).all(|at| says(&at)) {
+        return order;
+    }
+    let order = order.unwrap_or_else(|| (0..messages.len()).collect());
+    Some(order.into_iter().filter(says).collect())
+}
 
 /// The order of messages whose system messages become the user's: results of tools follow their calls at once.
 /// `None` where that is the order they have.
-pub(crate) fn order(messages: &[Message<'_>]) -> Option<Vec<usize>> {
+fn order(messages: &[Message<'_>]) -> Option<Vec<usize>> {
     let mut order: Vec<usize> = (0..messages.len()).collect();
     let is_system = |at: &usize| messages[*at].role == Role::System;
     let mut at = 0;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
-use gatehouse_text_protocols::json::Raw;
+use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer};
 use gatehouse_text_protocols::limits::MIN_THINKING_BUDGET;
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::{Rules, ThinkingKind};
@@ -61,6 +61,8 @@ pub(crate) fn read<'a>(at: &Path<'_>, raw: Raw<'a>) -> Result<ThinkingField<'a>,
             Ok(ThinkingField::Enabled { budget: tokens, display, raw })
         }
         Some("adaptive") => Ok(ThinkingField::Adaptive { display: given.get("display"), raw }),
+        // Of a later version: thinking between calls is what an adaptive model does.
+        Some("between_tools") => Ok(ThinkingField::Adaptive { display: given.get("display"), raw }),
         Some("disabled") => Ok(ThinkingField::Disabled { raw }),
         _ => Err(wrong(&at.key("type"), "`enabled`, `adaptive` or `disabled`", kind.raw())),
     }
@@ -116,7 +118,7 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Adaptive { raw, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             // Without `effort` the upstream thinks at its highest ordinary depth.
-            Ok(ThinkingPlan { thinking: Some(raw.get().into()), reasoning: Some("high"), shown: true, ..off })
+            Ok(ThinkingPlan { thinking: Some(known_form(*raw)), reasoning: Some("high"), shown: true, ..off })
         }
         Some(ThinkingField::Adaptive { display, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(by_budget(*display, off, situation))
@@ -124,7 +126,7 @@ pub(crate) fn plan<'a>(
         Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
         Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(ThinkingPlan {
-                thinking: Some(raw.get().into()),
+                thinking: Some(known_form(*raw)),
                 reasoning: Some(depth(*budget)),
                 shown: true,
                 ..off
@@ -132,7 +134,7 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Enabled { budget, display, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             Ok(ThinkingPlan {
-                thinking: Some(adaptive(display.map_or(SUMMARIZED, |display| display.get())).into()),
+                thinking: Some(adaptive(display.map_or(SUMMARIZED, |display| known_display(display))).into()),
                 effort: Some(depth(*budget)),
                 reasoning: Some(depth(*budget)),
                 shown: true,
@@ -141,6 +143,30 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Enabled { .. }) => Err(unknown("enabled")),
     }
+}
+
+/// The object without values of later versions: a provider takes those only with betas, which are the operator's to pass.
+fn known_form(raw: Raw<'_>) -> Cow<'_, str> {
+    let given: UniqueObject<'_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let kind = given.text("type");
+    let is_new_kind = kind.as_deref() == Some("between_tools");
+    if !is_new_kind && given.get("display").is_none_or(|display| known_display(display) == display.get()) {
+        return Cow::Borrowed(raw.get());
+    }
+    let mut out = Writer::new(64);
+    for (name, raw) in given.iter() {
+        match name {
+            "type" if is_new_kind => out.string(name, "adaptive"),
+            "display" => out.member(name, known_display(raw)),
+            _ => out.member(name, raw.get()),
+        }
+    }
+    Cow::Owned(out.done())
+}
+
+/// A `display` that every version knows.
+fn known_display(display: Raw<'_>) -> &str {
+    if display.get() == r#""updates""# { SUMMARIZED } else { display.get() }
 }
 
 /// What a chat provider is asked for: an effort, if its model takes one.
@@ -161,7 +187,7 @@ fn by_budget<'a>(display: Option<Raw<'a>>, off: ThinkingPlan<'a>, situation: Sit
     let budget = share_of(situation.max_tokens, situation.share);
     let thinking = match display {
         Some(display) => {
-            format!(r#"{{"type":"enabled","budget_tokens":{budget},"display":{}}}"#, display.get())
+            format!(r#"{{"type":"enabled","budget_tokens":{budget},"display":{}}}"#, known_display(display))
         }
         None => enabled(budget.into()),
     };

@@ -38,8 +38,8 @@ pub(crate) enum Tool<'a> {
         schema: Raw<'a>,
         strict: Option<bool>,
     },
-    /// The tool's type, and the beta its successor needs.
-    Typed { kind: String, beta: Option<String> },
+    /// The tool's type, its successor at the provider, and the beta that one needs.
+    Typed { kind: String, successor: String, beta: Option<String> },
 }
 
 /// Which tool the model is to use.
@@ -118,7 +118,7 @@ fn tool<'a>(
     if successor != kind {
         findings.edits.replace(written, quoted(&successor));
     }
-    Ok(Tool::Typed { kind: kind.into_owned(), beta })
+    Ok(Tool::Typed { kind: kind.into_owned(), successor, beta })
 }
 
 /// The operator's row, or the built-in one.

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use gatehouse_text_protocols::json::JsonString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -36,6 +37,21 @@ pub(crate) struct Choice<'a> {
     pub(crate) message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) finish_reason: Option<Text<'a>>,
+    /// Where vLLM stopped: a text, or the number of a token.
+    #[serde(borrow, default)]
+    stop_reason: Option<&'a RawValue>,
+    /// The same of SGLang.
+    #[serde(borrow, default)]
+    matched_stop: Option<&'a RawValue>,
+}
+
+impl Choice<'_> {
+    /// The client's stop sequence at which the model stopped, where the provider says so.
+    pub(crate) fn stopped_at<'s>(&self, stops: &'s [String]) -> Option<&'s str> {
+        let named = [self.stop_reason, self.matched_stop].into_iter().flatten();
+        let mut named = named.filter_map(|raw| JsonString::of(raw)).map(JsonString::decoded);
+        named.find_map(|named| stops.iter().find(|stop| **stop == named)).map(String::as_str)
+    }
 }
 
 /// A message, or a delta of one.

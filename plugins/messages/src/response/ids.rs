@@ -1,6 +1,7 @@
-//! Ids of messages and tool calls, made from the chat provider's own, so that both logs agree.
+//! Ids of messages and tool calls, made from the chat provider's own, so that both logs agree and a call is known again.
 
 use gatehouse_sdk::Context;
+use gatehouse_text_protocols::tool_ids;
 
 /// A `msg_...` from a chat completion's id; without one, from the time and the seed of the call.
 pub(crate) fn message(id: &str, cx: &Context) -> String {
@@ -13,8 +14,8 @@ pub(crate) fn message(id: &str, cx: &Context) -> String {
 
 /// A tool call's own id, or one made from the message's id and the call's index.
 pub(crate) fn tool(id: Option<&str>, message: &str, index: usize) -> String {
-    match id.map(clean).filter(|id| !id.is_empty()) {
-        Some(id) => id,
+    match id.filter(|id| !id.is_empty()) {
+        Some(id) => tool_ids::encoded(id).into_owned(),
         None => format!("toolu_{}_{index}", message.strip_prefix("msg_").unwrap_or(message)),
     }
 }

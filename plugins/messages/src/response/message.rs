@@ -94,24 +94,25 @@ pub(crate) enum ContentBlock<'a> {
     ToolUse { id: &'a str, name: &'a str, input: &'a RawValue },
 }
 
-/// `stop_reason`, as far as a chat provider reports it; it does not report a stop sequence.
+/// `stop_reason`, as far as a chat provider reports it; few report a stop sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StopReason {
     EndTurn,
     MaxTokens,
     Refusal,
+    StopSequence,
     ToolUse,
 }
 
 impl StopReason {
-    /// From `finish_reason`. Some providers send `stop` after a tool call.
-    pub(crate) fn of_chat(reason: &str, called: bool) -> Self {
+    /// From `finish_reason`. Some providers send `stop` after a tool call, or `tool_calls` without one.
+    pub(crate) fn of_chat(reason: &str, called: bool, at_sequence: bool) -> Self {
         match reason {
             "length" | "max_tokens" => Self::MaxTokens,
             "content_filter" => Self::Refusal,
-            "tool_calls" | "function_call" => Self::ToolUse,
             _ if called => Self::ToolUse,
+            _ if at_sequence => Self::StopSequence,
             _ => Self::EndTurn,
         }
     }
@@ -126,7 +127,7 @@ pub(crate) enum Event<'a> {
     Ping,
     ContentBlockDelta { index: u32, delta: Delta<'a> },
     ContentBlockStop { index: u32 },
-    MessageDelta { delta: Ending, usage: Counts },
+    MessageDelta { delta: Ending<'a>, usage: Counts },
     MessageStop,
 }
 
@@ -144,9 +145,9 @@ pub(crate) enum Delta<'a> {
 
 /// How a message ends.
 #[derive(Serialize)]
-pub(crate) struct Ending {
+pub(crate) struct Ending<'a> {
     pub(crate) stop_reason: StopReason,
-    pub(crate) stop_sequence: Option<&'static str>,
+    pub(crate) stop_sequence: Option<&'a str>,
 }
 
 impl Event<'_> {

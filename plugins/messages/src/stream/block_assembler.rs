@@ -6,7 +6,7 @@
 //! tool calls stream at once, and interleaved ones come one after the other.
 
 use gatehouse_sdk::{Chunk, TextFailure};
-use gatehouse_text_protocols::tools::ToolCalls;
+use gatehouse_text_protocols::tools::{CallPiece, JsonNesting, ToolCalls};
 use serde_json::value::RawValue;
 
 use crate::response::ids;
@@ -67,6 +67,11 @@ impl BlockAssembler {
         }
     }
 
+    /// Whether nothing came yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.index == 0 && self.open.is_none() && self.queue.is_empty()
+    }
+
     /// Adds a piece.
     ///
     /// # Errors
@@ -75,7 +80,9 @@ impl BlockAssembler {
         let (kind, text) = match piece {
             Piece::Text(text) => (Kind::Text, text),
             Piece::Thinking(text) => (Kind::Thinking, text),
-            Piece::Call { index, id, name, arguments } => (self.tool(index, id, name), arguments),
+            Piece::Call { index, id, name, arguments } => {
+                (self.tool(&CallPiece { number: index, id, name, arguments }), arguments)
+            }
         };
         if let Kind::Tool(position) = kind
             && self.tools[position].closed
@@ -115,12 +122,11 @@ impl BlockAssembler {
     }
 
     /// The tool a piece belongs to.
-    fn tool(&mut self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Kind {
-        let name = name.filter(|name| !name.is_empty());
-        let position = self.calls.find(index, id, name.is_some());
+    fn tool(&mut self, piece: &CallPiece<'_>) -> Kind {
+        let position = self.calls.find(piece);
         self.tools.resize_with(self.calls.len(), Tool::default);
         let tool = &mut self.tools[position];
-        if let Some(name) = name.filter(|_| tool.name.is_empty()) {
+        if let Some(name) = self.calls.name(position).filter(|_| tool.name.is_empty()) {
             name.clone_into(&mut tool.name);
         }
         Kind::Tool(position)
@@ -192,40 +198,6 @@ impl BlockAssembler {
         self.open = None;
         chunk.send.push(Event::ContentBlockStop { index: self.index }.sse());
         self.index += 1;
-    }
-}
-
-/// The nesting of a tool's JSON so far, without the text. Arguments are an object, so the JSON is complete when
-/// the outermost bracket closes.
-#[derive(Default)]
-struct JsonNesting {
-    begun: bool,
-    depth: u32,
-    quoted: bool,
-    escaped: bool,
-}
-
-impl JsonNesting {
-    fn read(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.begun |= !byte.is_ascii_whitespace();
-            match (self.quoted, byte) {
-                (true, _) if self.escaped => self.escaped = false,
-                (true, b'\\') => self.escaped = true,
-                (_, b'"') => self.quoted = !self.quoted,
-                (false, b'{' | b'[') => self.depth = self.depth.saturating_add(1),
-                (false, b'}' | b']') => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-    }
-
-    fn is_blank(&self) -> bool {
-        !self.begun
-    }
-
-    fn is_complete(&self) -> bool {
-        self.begun && self.depth == 0 && !self.quoted
     }
 }
 

@@ -1,7 +1,7 @@
 //! A chat provider's stream as the events of a message.
 //!
 //! ```text
-//! first choice     -> message_start (counts unknown: zeros)
+//! first choice     -> message_start (counts unknown: an estimate of the input)
 //! text, reasoning, -> blocks, one at a time, in order (see `block_assembler`); a ping after the first one opens
 //! tool calls
 //! a whole message  -> the same blocks, each in one piece
@@ -13,6 +13,7 @@
 use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::json::Object;
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
+use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::block_assembler::{BlockAssembler, Piece};
@@ -30,12 +31,18 @@ pub(crate) struct FromChat {
     blocks: Option<BlockAssembler>,
     refused: bool,
     finish: Option<String>,
+    /// The stop sequence the provider names.
+    sequence: Option<String>,
 }
 
 impl Translation for FromChat {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
+            // Some servers give no reason: what they call the end is one.
+            if self.blocks.as_ref().is_some_and(|blocks| !blocks.is_empty()) {
+                self.finish.get_or_insert_default();
+            }
             return self.finish(chunk);
         }
         let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
@@ -72,6 +79,7 @@ impl FromChat {
             blocks: None,
             refused: false,
             finish: None,
+            sequence: None,
         }
     }
 
@@ -82,6 +90,9 @@ impl FromChat {
         chunk: &mut Chunk,
     ) -> Result<(), TextFailure> {
         let shown = self.state.shown;
+        if let Some(sequence) = choice.stopped_at(&self.state.stops) {
+            self.sequence = Some(sequence.to_owned());
+        }
         let whole = choice.message.filter(|_| self.blocks.is_none() && choice.delta.is_none());
         let is_whole = whole.is_some();
         let whole = whole.map(|raw| serde_json::from_str(raw.get()).map_err(|_| errors::unreadable()));
@@ -111,7 +122,7 @@ impl FromChat {
                     Piece::Call {
                         index: call.index.or_else(|| is_whole.then_some(position)),
                         id: call.id.as_ref().map(|id| id.0.as_ref()),
-                        name: function.name.as_ref().map(|name| name.0.as_ref()),
+                        name: function.name.as_ref().map(|name| tool_names::own(&self.state.names, &name.0)),
                         arguments: &arguments,
                     },
                     chunk,
@@ -129,7 +140,10 @@ impl FromChat {
 
     fn start(&mut self, id: &str, chunk: &mut Chunk) {
         let id = ids::message(id, &self.cx);
-        let usage = UsageForm::Short(self.counts.usage().into());
+        // Clients that read no later count would show that nothing was read.
+        let counted =
+            self.counts.reported().unwrap_or(Usage { input: self.state.input_estimate, ..Usage::default() });
+        let usage = UsageForm::Short(counted.into());
         chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
         self.blocks = Some(BlockAssembler::new(id));
     }
@@ -139,8 +153,14 @@ impl FromChat {
             return Err(TextFailure::upstream("the provider's stream ended before its answer did"));
         };
         let called = blocks.finish(chunk)?;
-        let stop = if self.refused { StopReason::Refusal } else { StopReason::of_chat(reason, called) };
-        let delta = Ending { stop_reason: stop, stop_sequence: None };
+        let sequence = self.sequence.as_deref();
+        let stop = if self.refused {
+            StopReason::Refusal
+        } else {
+            StopReason::of_chat(reason, called, sequence.is_some())
+        };
+        let sequence = sequence.filter(|_| stop == StopReason::StopSequence);
+        let delta = Ending { stop_reason: stop, stop_sequence: sequence };
         chunk.send.push(Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse());
         chunk.send.push(Event::MessageStop.sse());
         chunk.last = true;

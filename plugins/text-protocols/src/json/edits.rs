@@ -13,6 +13,21 @@ impl Edits {
         self.0.push((from, from + old.get().len(), new));
     }
 
+    /// Leaves out items of an array, with their commas. At least one stays.
+    pub fn remove(&mut self, items: &[Raw<'_>], is_removed: impl Fn(usize) -> bool) {
+        let span = |raw: Raw<'_>| {
+            let from = raw.get().as_ptr() as usize;
+            (from, from + raw.get().len())
+        };
+        let Some(last) = (0..items.len()).rev().find(|at| !is_removed(*at)) else { return };
+        for at in (0..last).filter(|at| is_removed(*at)) {
+            self.0.push((span(items[at]).0, span(items[at + 1]).0, String::new()));
+        }
+        if let Some(end) = items.last().filter(|_| last + 1 < items.len()) {
+            self.0.push((span(items[last]).1, span(end).1, String::new()));
+        }
+    }
+
     /// Writes a value with the replacements inside it.
     pub fn write(&self, value: Raw<'_>, out: &mut String) {
         let text = value.get();
@@ -27,5 +42,31 @@ impl Edits {
             done = to - base;
         }
         out.push_str(&text[done..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::items;
+
+    #[test]
+    fn items_go_with_their_commas() {
+        for (json, removed, left) in [
+            ("[1, 2, 3]", &[0][..], "[2, 3]"),
+            ("[1, 2, 3]", &[1], "[1, 3]"),
+            ("[1, 2, 3]", &[2], "[1, 2]"),
+            ("[1, 2, 3]", &[0, 1], "[3]"),
+            ("[1, 2, 3]", &[1, 2], "[1]"),
+            ("[1, 2, 3]", &[0, 2], "[2]"),
+            ("[1, 2, 3]", &[], "[1, 2, 3]"),
+        ] {
+            let raw: Raw<'_> = serde_json::from_str(json).expect("JSON");
+            let mut edits = Edits::default();
+            edits.remove(&items(raw).expect("an array"), |at| removed.contains(&at));
+            let mut out = String::new();
+            edits.write(raw, &mut out);
+            assert_eq!(out, left, "{removed:?}");
+        }
     }
 }

@@ -61,6 +61,14 @@ impl<'a> JsonString<'a> {
         self.quoted().len() == 2
     }
 
+    /// Whether the text has nothing but white space, or is empty.
+    #[must_use]
+    pub fn is_blank(self) -> bool {
+        // Most texts begin with a letter, and need not be decoded to tell.
+        !self.inner().starts_with(|letter: char| letter.is_ascii_alphanumeric())
+            && self.decoded().trim().is_empty()
+    }
+
     /// Bytes of the text in UTF-8, without decoding it.
     #[must_use]
     pub fn len(self) -> u64 {

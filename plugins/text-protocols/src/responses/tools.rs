@@ -8,6 +8,7 @@ use crate::check::{
 };
 use crate::json::{JsonString, Object, Raw, Writer, is_null, quote, quoted};
 use crate::path::Path;
+use crate::tool_names::{CHAT_MAX, fitted};
 
 /// The parameter of a function that stands for a custom tool.
 pub(super) const CUSTOM_PARAMETER: &str = "input";
@@ -23,17 +24,18 @@ pub(super) struct Tools {
     pub(super) functions: Vec<(String, String)>,
     /// Names of functions that stand for custom tools.
     pub(super) custom: Vec<String>,
-    /// Names of functions in a namespace: the name, the namespace, the bare name.
+    /// Names of functions that have another name for the client: the name, the namespace, which may be empty, the client's name.
     pub(super) spaces: Vec<(String, String, String)>,
     /// A provider refuses `strict` with a schema that is open.
     pub(super) is_strict_closed: bool,
 }
 
-/// The name of a tool of a namespace.
+/// The name of a tool, of a namespace or of none, as every provider takes it.
 pub(super) fn flat_name(space: Option<&str>, name: &str) -> String {
-    space
+    let flat = space
         .filter(|space| !space.is_empty())
-        .map_or_else(|| name.to_owned(), |it| format!("{it}{SEPARATOR}{name}"))
+        .map_or_else(|| name.to_owned(), |it| format!("{it}{SEPARATOR}{name}"));
+    fitted(&flat, CHAT_MAX).into_owned()
 }
 
 impl Tools {
@@ -121,8 +123,8 @@ impl Tools {
         let name = required(path, tool, "name", "a string")?;
         let name = nonempty_string(&path.key("name"), name)?.decoded();
         let flat = flat_name(space, &name);
-        if let Some(space) = space {
-            self.spaces.push((flat.clone(), space.to_owned(), name.into_owned()));
+        if space.is_some() || flat != name {
+            self.spaces.push((flat.clone(), space.unwrap_or_default().to_owned(), name.into_owned()));
         }
         Ok(flat)
     }
@@ -140,9 +142,12 @@ impl Tools {
 /// The refusal of a tool that somebody else would have to run.
 fn hosted(path: &Path<'_>, kind: &str) -> gatehouse_sdk::Refusal {
     let hint = if kind.starts_with("web_search") { " In Codex set web_search = \"disabled\"." } else { "" };
+    // The client runs these itself, but only OpenAI's models know how to call them.
+    let is_clients =
+        matches!(kind, "local_shell" | "shell" | "apply_patch" | "computer" | "computer_use_preview");
+    let whose = if is_clients { "is known to OpenAI's models alone" } else { "runs on OpenAI's servers" };
     let message = format!(
-        "The tool type '{kind}' runs on OpenAI's servers and is not available here. Remove it or use function \
-         tools.{hint}"
+        "The tool type '{kind}' {whose} and is not available here. Remove it or use function tools.{hint}"
     );
     in_provider_words(&path.key("type").to_string(), message)
 }

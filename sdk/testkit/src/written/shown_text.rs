@@ -53,6 +53,7 @@ fn failed(failure: &TextFailure) -> Value {
         Obstacle::Invalid => "invalid",
         Obstacle::NotFound => "not-found",
         Obstacle::TooLarge => "too-large",
+        Obstacle::TooLong => "too-long",
         Obstacle::RateLimited => "rate-limited",
         Obstacle::Account => "account",
         Obstacle::Upstream => "upstream",

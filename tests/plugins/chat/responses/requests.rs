@@ -289,7 +289,7 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
         assert_eq!(named, field, "{message}");
         assert!(message.contains(expected), "{field}: {message}");
     }
-    let rules = json!({"max_output": 100});
+    let rules = json!({"max_output": 100, "strict": true});
     let request = asked(Messages, rules, json!({"max_output_tokens": 101}));
     let Err(Refusal::Invalid { field, message }) = crate::chat::both().prepare::<Chat>(&request) else {
         panic!()

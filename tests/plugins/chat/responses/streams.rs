@@ -106,7 +106,7 @@ fn a_stream_ends_in_what_a_whole_answer_is() {
 }
 
 #[test]
-fn parallel_calls_that_take_turns_keep_their_places() {
+fn parallel_calls_that_take_turns_are_told_one_after_the_other() {
     let deltas = [
         json!({"content": "a"}),
         json!({"tool_calls": [
@@ -127,17 +127,17 @@ fn parallel_calls_that_take_turns_keep_their_places() {
             "content_part.done 0",
             "output_item.done 0 message completed",
             "output_item.added 1 function_call in_progress",
+            r#"function_call_arguments.delta 1 "{\"x\":1}""#,
+            r#"function_call_arguments.done 1 "{\"x\":1}""#,
+            "output_item.done 1 function_call completed",
             "output_item.added 2 function_call in_progress",
             r#"function_call_arguments.delta 2 "{""#,
-            r#"function_call_arguments.delta 1 "{\"x\":1}""#,
             r#"function_call_arguments.delta 2 "}""#,
+            r#"function_call_arguments.done 2 "{}""#,
+            "output_item.done 2 function_call completed",
             "output_item.added 3 message in_progress",
             "content_part.added 3",
             r#"output_text.delta 3 "b""#,
-            r#"function_call_arguments.done 1 "{\"x\":1}""#,
-            "output_item.done 1 function_call completed",
-            r#"function_call_arguments.done 2 "{}""#,
-            "output_item.done 2 function_call completed",
             r#"output_text.done 3 "b""#,
             "content_part.done 3",
             "output_item.done 3 message completed",

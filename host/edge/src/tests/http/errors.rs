@@ -7,10 +7,11 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 29] = [
+const EVERY: [Kind; 30] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::UnknownResponse,
+    Kind::ContextTooLong,
     Kind::Unauthenticated,
     Kind::InsufficientBalance,
     Kind::QuotaExceeded,
@@ -66,6 +67,8 @@ async fn every_error_matches_the_golden_file() {
     text += "# with a field\n";
     text += &render(Refusal::field("n", "n: why"), Form::Generic).await;
     text += &render(Refusal::field("n", "n: why"), Form::Messages).await;
+    text += "# with a field that newer clients leave out when they are told so\n";
+    text += &render(Refusal::field("thread", "thread: why"), Form::Messages).await;
     assert_eq!(text, include_str!("errors.txt"), "\n{text}");
 }
 

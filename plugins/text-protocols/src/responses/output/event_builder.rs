@@ -5,13 +5,15 @@
 //!   added -> part added -> delta* -> done -> part done -> item done
 //! and one of completed, incomplete
 //! ```
-//! Items are numbered as they come. A text, a thought and a refusal end when something else begins; calls stay open until
-//! the end, because a provider may take turns between them. A call that the end cuts short is in the last object but is
+//! Items are numbered as they come, and each is told whole before the next: clients join the pieces of the item that was added
+//! last. A text, a thought and a refusal end when something else begins. A provider may take turns between calls: one ends
+//! when its JSON does and another has begun, and what came of the others meanwhile waits. A call that the end cuts short is in the last object but is
 //! never told as done: clients run what is done. A failure is not told here: the host writes it.
 
 use gatehouse_sdk::{Chunk, Usage};
 
 use crate::json::{JsonString, Object, Raw, Writer};
+use crate::tools::JsonNesting;
 
 use super::item::{Content, OutputItem};
 use super::item_events::ItemEvents;
@@ -25,6 +27,8 @@ pub(crate) struct EventBuilder {
     begun: bool,
     items: Vec<OutputItem>,
     calls: Vec<Call>,
+    /// The call that is open.
+    open_call: Option<usize>,
     /// Log probabilities that wait for the text of their tokens, JSON without brackets.
     logprobs: String,
 }
@@ -34,9 +38,11 @@ pub(crate) struct EventBuilder {
 struct Call {
     number: u64,
     id: String,
+    name: String,
     item: Option<usize>,
-    /// Arguments that came before the name.
+    /// Arguments that wait for the item.
     early: String,
+    json: JsonNesting,
 }
 
 /// A kind of text.
@@ -55,6 +61,7 @@ impl EventBuilder {
             begun: false,
             items: Vec::new(),
             calls: Vec::new(),
+            open_call: None,
             logprobs: String::new(),
         }
     }
@@ -117,27 +124,56 @@ impl EventBuilder {
     /// A piece of a call.
     pub(crate) fn call(&mut self, number: u64, piece: &Object<'_>, out: &mut Chunk) {
         let at = self.calls.iter().position(|call| call.number == number).unwrap_or_else(|| {
-            self.calls.push(Call { number, id: String::new(), item: None, early: String::new() });
+            self.calls.push(Call {
+                number,
+                id: String::new(),
+                name: String::new(),
+                item: None,
+                early: String::new(),
+                json: JsonNesting::default(),
+            });
             self.calls.len() - 1
         });
+        let call = &mut self.calls[at];
         if let Some(id) = piece.text("id").filter(|id| !id.is_empty()) {
-            self.calls[at].id = id.into_owned();
+            call.id = id.into_owned();
         }
         let function = piece.object("function").or_else(|| piece.object("custom")).unwrap_or_default();
-        let name = function.text("name").filter(|name| !name.is_empty());
-        if let (Some(name), None) = (name, self.calls[at].item) {
-            self.close_texts(out);
-            let call_id = self.calls[at].id.clone();
-            let is_custom = self.echo.is_custom(&name);
-            let (prefix, name) = (if is_custom { "ctc" } else { "fc" }, name.into_owned());
-            let content = Content::Call { call_id, name, arguments: String::new(), is_custom };
-            let item = self.add(prefix, content, out);
-            self.calls[at].item = Some(item);
-            let early = std::mem::take(&mut self.calls[at].early);
-            self.arguments(at, &early, out);
+        if let Some(name) = function.text("name").filter(|_| call.name.is_empty()) {
+            call.name = name.into_owned();
         }
         if let Some(piece) = function.string("arguments").or_else(|| function.string("input")) {
-            self.arguments(at, piece.inner(), out);
+            call.json.read(&piece.decoded());
+            call.early.push_str(piece.inner());
+        }
+        self.advance(false, out);
+    }
+
+    /// Tells what waits, as far as the open call is complete: at the end all of it.
+    fn advance(&mut self, is_end: bool, out: &mut Chunk) {
+        loop {
+            let next =
+                self.calls.iter().position(|call| call.item.is_none() && !(is_end && call.name.is_empty()));
+            if let Some(open) = self.open_call {
+                let early = std::mem::take(&mut self.calls[open].early);
+                self.arguments(open, &early, out);
+                if next.is_none() || !(is_end || self.calls[open].json.is_complete()) {
+                    return;
+                }
+                if let Some(item) = self.calls[open].item {
+                    self.close(item, out);
+                }
+                self.open_call = None;
+            }
+            let Some(next) = next.filter(|next| !self.calls[*next].name.is_empty()) else { return };
+            self.close_texts(out);
+            let Call { id, name, .. } = &self.calls[next];
+            let (call_id, name) = (id.clone(), name.clone());
+            let is_custom = self.echo.is_custom(&name);
+            let prefix = if is_custom { "ctc" } else { "fc" };
+            let content = Content::Call { call_id, name, arguments: String::new(), is_custom };
+            self.calls[next].item = Some(self.add(prefix, content, out));
+            self.open_call = Some(next);
         }
     }
 
@@ -146,10 +182,7 @@ impl EventBuilder {
         if piece.is_empty() {
             return;
         }
-        let Some(at) = self.calls[call].item else {
-            self.calls[call].early.push_str(piece);
-            return;
-        };
+        let Some(at) = self.calls[call].item else { return };
         let Content::Call { arguments, is_custom, .. } = &mut self.items[at].content else { return };
         arguments.push_str(piece);
         // That of a custom tool is told once it is whole.
@@ -161,6 +194,7 @@ impl EventBuilder {
     /// The end, by the provider's `finish_reason`; the response object.
     pub(crate) fn finish(&mut self, reason: &str, usage: Option<(Usage, u64)>, out: &mut Chunk) -> String {
         self.begin(out);
+        self.advance(true, out);
         let ending = match reason {
             "length" => Ending::Incomplete("max_output_tokens"),
             "content_filter" => Ending::Incomplete("content_filter"),
@@ -197,6 +231,12 @@ impl EventBuilder {
             return at;
         }
         self.close_texts(out);
+        if let Some(open) = self.open_call.filter(|open| self.calls[*open].json.is_complete()) {
+            self.open_call = None;
+            if let Some(item) = self.calls[open].item {
+                self.close(item, out);
+            }
+        }
         let (prefix, content) = match kind {
             Kind::Text => ("msg", Content::Text { text: String::new(), logprobs: String::new() }),
             Kind::Refusal => ("msg", Content::Refusal(String::new())),

@@ -98,7 +98,9 @@ impl OutputItem {
                 match echo.space(name) {
                     Some((space, bare)) => {
                         quote(bare, out.name("name"));
-                        quote(space, out.name("namespace"));
+                        if !space.is_empty() {
+                            quote(space, out.name("namespace"));
+                        }
                     }
                     None => quote(name, out.name("name")),
                 }

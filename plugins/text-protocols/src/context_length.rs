@@ -1,0 +1,113 @@
+//! Whether a provider says that the conversation is longer than its model reads. Few servers have a code for it, and each has
+//! words of its own; clients shorten a conversation only where they are told in the words of their own protocol.
+
+use crate::provider_error::ProviderError;
+
+/// Types and codes.
+const CODES: [&str; 8] = [
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "context_window_exceeded_error",
+    "exceed_context_size_error",
+    "model_context_window_exceeded",
+    "model_max_prompt_tokens_exceeded",
+    "max_context_length_exceeded",
+    "prompt_too_long",
+];
+
+/// Words that say it, in lower case: all of a row.
+const WORDS: [&[&str]; 29] = [
+    // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
+    &["maximum context length"],
+    &["maximum model length"],
+    &["maximum context size"],
+    &["exceed", "context window"],
+    &["context window", "full"],
+    // llama.cpp, SGLang, Ollama, LM Studio.
+    &["exceed", "context size"],
+    &["exceed", "context length"],
+    &["longer than", "context length"],
+    &["greater than", "context length"],
+    &["context length of only"],
+    &["overflows", "context"],
+    // Anthropic, and those in front of it.
+    &["prompt is too long"],
+    &["exceed", "context limit"],
+    &["prompt too long"],
+    &["prompt is longer than"],
+    // Bedrock.
+    &["input is too long"],
+    &["too many input tokens"],
+    &["input tokens exceed"],
+    &["number of input tokens", "exceed"],
+    // Gemini, Vertex AI.
+    &["input token count", "exceed"],
+    &["prompt token count", "exceed"],
+    &["token count exceed"],
+    // TGI, Together.
+    &["`inputs` tokens + `max_new_tokens` must be"],
+    &["`inputs` must have less than"],
+    // xAI, Moonshot, Cohere, Z.ai, Qwen.
+    &["maximum prompt length"],
+    &["exceed", "model token limit"],
+    &["too many tokens", "prompt"],
+    &["prompt exceeds max length"],
+    &["range of input length should be"],
+];
+
+/// Whether the error says it.
+#[must_use]
+pub fn is_exceeded(error: &ProviderError) -> bool {
+    if CODES.iter().any(|code| error.is(code)) {
+        return true;
+    }
+    let Some(message) = error.message() else { return false };
+    let message = message.to_ascii_lowercase();
+    // A provider that counts tokens by the minute speaks of another limit.
+    !message.contains("per minute") && WORDS.iter().any(|row| row.iter().all(|word| message.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a client that would shorten its conversation fails for ever instead.
+    #[test]
+    fn every_servers_words_are_known() {
+        for said in [
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+            "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 5000.",
+            "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+            "input length exceeds the context length",
+            "prompt too long; exceeded max context length by 12 tokens",
+            "the model is loaded with context length of only 4096 tokens, which is not enough",
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+            "Input is too long for requested model.",
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 20 `max_new_tokens`",
+            "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+            "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+            "Invalid request: Your request exceeded model token limit: 262144",
+            "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
+            "Prompt exceeds max length",
+            "too many tokens: total number of tokens in the prompt cannot exceed 4081",
+        ] {
+            let body = serde_json::json!({"error": {"message": said}}).to_string();
+            assert!(is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");
+        }
+        let coded = ProviderError::read(r#"{"error":{"type":"exceed_context_size_error","message":"no"}}"#);
+        assert!(is_exceeded(&coded.expect("an error")));
+        for said in [
+            "max_tokens is too large: 100000. This model supports at most 16384 completion tokens.",
+            "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000, context length exceeded",
+            "Invalid value for 'temperature'",
+        ] {
+            let body = serde_json::json!({"error": {"message": said}}).to_string();
+            assert!(!is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");
+        }
+    }
+}

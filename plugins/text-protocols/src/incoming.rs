@@ -1,0 +1,203 @@
+//! What a provider sends, before a family reads it: in the form of its protocol, whatever form the provider has for it.
+//!
+//! Compatible servers write a text as a list of parts, arguments as an object, half of a character at the end of a piece.
+//! And the text that a model was told to begin with is taken off here ([`crate::prefill`]). What needs no change keeps
+//! its bytes, and is not even parsed. Never judges an answer; the families do.
+
+mod chat;
+mod halves;
+mod messages;
+
+use gatehouse_sdk::Sse;
+
+use crate::prefill::Lead;
+use chat::Chat;
+pub use halves::without_halves;
+use messages::Messages;
+
+/// The answer to one request as it comes in.
+#[derive(Debug)]
+pub struct Incoming(Protocol);
+
+#[derive(Debug)]
+enum Protocol {
+    Chat(Chat),
+    Messages(Messages),
+}
+
+impl Incoming {
+    /// Of a provider of that protocol; `lead` is the beginning that the client has already.
+    #[must_use]
+    pub fn new(is_chat: bool, lead: &str) -> Self {
+        let lead = Lead::new(lead);
+        Self(if is_chat { Protocol::Chat(Chat::new(lead)) } else { Protocol::Messages(Messages::new(lead)) })
+    }
+
+    /// A whole answer; `None` where it stays as it is.
+    pub fn whole(&mut self, body: &str) -> Option<String> {
+        let changed = match &mut self.0 {
+            Protocol::Chat(chat) => chat.whole(body),
+            Protocol::Messages(messages) => messages.whole(body),
+        };
+        without_halves(changed.as_deref().unwrap_or(body)).or(changed)
+    }
+
+    /// The next event of a stream, and what was held back before it.
+    pub fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let mut events = match &mut self.0 {
+            Protocol::Chat(chat) => chat.event(event),
+            Protocol::Messages(messages) => messages.event(event),
+        };
+        for event in &mut events {
+            if let Some(data) = without_halves(&event.data) {
+                event.data = data;
+            }
+        }
+        events
+    }
+
+    /// What is held back at the end of a stream.
+    pub fn end(&mut self) -> Vec<Sse> {
+        match &mut self.0 {
+            Protocol::Chat(chat) => chat.end(),
+            Protocol::Messages(messages) => messages.end(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn chat(lead: &str, delta: Value, reason: Value) -> Value {
+        let event = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        let events = Incoming::new(true, lead).event(Sse { event: None, data: event.to_string() });
+        let read = |event: &Sse| serde_json::from_str::<Value>(&event.data).expect("JSON");
+        read(events.last().expect("an event"))["choices"][0]["delta"].clone()
+    }
+
+    /// Without it a server's list of parts, or its object of arguments, would reach clients or fail the answer.
+    #[test]
+    fn every_form_of_a_delta_becomes_the_standard_one() {
+        let hello = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "He"},
+                           {"type": "reference", "reference_ids": [1]}, {"type": "text", "text": "llo"}]);
+        let call = |arguments: Value| json!({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": arguments}}]});
+        for (given, expected) in [
+            (json!({"content": hello}), json!({"content": "Hello", "reasoning_content": "hm"})),
+            (
+                json!({"content": [{"type": "thinking", "thinking": "hm"}]}),
+                json!({"reasoning_content": "hm"}),
+            ),
+            (json!({"content": {"type": "text", "text": "x"}}), json!({"content": "x"})),
+            (json!({"content": ["a", "b"]}), json!({"content": "ab"})),
+            (call(json!({"a": [1, "x"]})), call(json!("{\"a\":[1,\"x\"]}"))),
+            (call(json!("{}")), call(json!("{}"))),
+            (call(json!(null)), call(json!(""))),
+        ] {
+            assert_eq!(chat("", given.clone(), json!(null)), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_is_read_in_every_form() {
+        let message =
+            |message: Value| json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        let given = json!({"role": "assistant", "content": [{"type": "text", "text": "Hello"}],
+                           "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {"a": 1}}}, {"id": "d", "function": {"name": "g"}}]});
+        let expected = json!({"role": "assistant", "content": "Hello",
+                              "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\":1}"}},
+                                             {"id": "d", "function": {"name": "g", "arguments": "{}"}}]});
+        let read = Incoming::new(true, "").whole(&message(given).to_string()).expect("changed");
+        assert_eq!(serde_json::from_str::<Value>(&read).expect("JSON"), message(expected));
+        let plain = message(json!({"role": "assistant", "content": "hi"})).to_string();
+        assert_eq!(Incoming::new(true, "").whole(&plain), None);
+        assert_eq!(Incoming::new(false, "x").whole("no JSON"), None);
+    }
+
+    /// Without it the two halves of a character that come in two pieces would be two characters that are none.
+    #[test]
+    fn halves_of_a_character_meet_and_single_ones_are_marked() {
+        let play = |is_chat: bool, pieces: [&str; 2]| {
+            let mut incoming = Incoming::new(is_chat, "");
+            let write = |piece: &str| match is_chat {
+                true => format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#),
+                false => format!(
+                    r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{piece}"}}}}"#
+                ),
+            };
+            let events =
+                pieces.iter().flat_map(|piece| incoming.event(Sse { event: None, data: write(piece) }));
+            let texts = events.map(|event| {
+                let event: Value = serde_json::from_str(&event.data).expect("JSON");
+                let text =
+                    if is_chat { &event["choices"][0]["delta"]["content"] } else { &event["delta"]["text"] };
+                text.as_str().unwrap_or_default().to_owned()
+            });
+            texts.collect::<String>()
+        };
+        for is_chat in [true, false] {
+            assert_eq!(play(is_chat, [r"a\ud83d", r"\ude00b"]), "a\u{1f600}b");
+            assert_eq!(play(is_chat, [r"a\uD83D", "b"]), "a\u{fffd}b");
+            assert_eq!(play(is_chat, [r"a\ude00", r"\\ud83d"]), "a\u{fffd}\\ud83d");
+        }
+    }
+
+    #[test]
+    fn a_lead_is_taken_off_streams_of_both_protocols() {
+        assert_eq!(chat("Hello", json!({"content": "Hello you"}), json!(null)), json!({"content": " you"}));
+        let mut incoming = Incoming::new(true, "Hello");
+        let mut read = String::new();
+        for data in [
+            r#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
+            r#"{"choices":[{"delta":{"content":"He"}}]}"#,
+            r#"{"choices":[{"delta":{"content":" did"}}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#,
+        ] {
+            for event in incoming.event(Sse { event: None, data: data.to_owned() }) {
+                let event: Value = serde_json::from_str(&event.data).expect("JSON");
+                read += event["choices"][0]["delta"]["content"].as_str().unwrap_or_default();
+            }
+        }
+        assert_eq!(read, "He did", "nothing is lost");
+        for (stop, expected) in [("max_tokens", ""), ("end_turn", "He")] {
+            let mut incoming = Incoming::new(false, "Hello");
+            let mut events = vec![];
+            for data in [
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "He"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "message_delta", "delta": {"stop_reason": stop}}),
+            ] {
+                events.extend(incoming.event(Sse { event: None, data: data.to_string() }));
+            }
+            let events: Vec<Value> =
+                events.iter().map(|it| serde_json::from_str(&it.data).expect("JSON")).collect();
+            let text: String = events.iter().filter_map(|it| it["delta"]["text"].as_str()).collect();
+            assert_eq!(text, expected, "{stop}");
+            let kinds: Vec<&str> = events.iter().filter_map(|it| it["type"].as_str()).collect();
+            assert_eq!(kinds[kinds.len() - 2..], ["content_block_stop", "message_delta"]);
+        }
+    }
+
+    #[test]
+    fn a_lead_is_taken_off_whole_answers_of_both_protocols() {
+        let message = |content: Value| {
+            json!({"type": "message", "content": content, "stop_reason": "end_turn"}).to_string()
+        };
+        let text = |text: &str| json!([{"type": "text", "text": text}]);
+        let read = |given: Value| Incoming::new(false, "Hello").whole(&message(given));
+        assert_eq!(read(text("Hello you")), Some(message(text(" you"))));
+        assert_eq!(
+            read(text("Hello")),
+            Some(message(json!([]))),
+            "a text of nothing would be refused when it comes back"
+        );
+        assert_eq!(read(text("You")), None);
+        let whole = |text: &str| {
+            json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}).to_string()
+        };
+        assert_eq!(Incoming::new(true, "Hello").whole(&whole("Hello you")), Some(whole(" you")));
+    }
+}

@@ -1,0 +1,269 @@
+//! A chat provider's completions and chunks: texts as texts, arguments as JSON in a text.
+
+use gatehouse_sdk::Sse;
+
+use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
+use crate::prefill::Lead;
+
+use super::halves::{self, Halves};
+
+/// Texts of a message beside its content.
+const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
+
+#[derive(Debug)]
+pub(super) struct Chat {
+    lead: Lead,
+    halves: Halves,
+}
+
+/// What a text or a list of parts says.
+#[derive(Default)]
+struct Said {
+    text: String,
+    thought: String,
+}
+
+/// A message, or a delta of one: which choice it is of, and how that ended.
+struct Place<'p> {
+    index: u64,
+    is_whole: bool,
+    finish: Option<&'p str>,
+}
+
+impl Chat {
+    pub(super) fn new(lead: Lead) -> Self {
+        Self { lead, halves: Halves::default() }
+    }
+
+    pub(super) fn whole(&mut self, body: &str) -> Option<String> {
+        self.rewrite(body).and_then(|(data, _)| data)
+    }
+
+    pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let is_odd = opens(&event.data, "content") || has_odd_arguments(&event.data);
+        let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
+        if self.lead.is_over() && !is_odd && !has_halves {
+            return vec![event];
+        }
+        if event.data.trim() == "[DONE]" {
+            let mut events = self.end();
+            events.push(event);
+            return events;
+        }
+        let Some((data, finish)) = self.rewrite(&event.data) else { return vec![event] };
+        let mut events = match finish {
+            // What is held back comes before the reason.
+            Some(finish) if self.lead.holds() => self.held(is_cut(&finish)),
+            _ => vec![],
+        };
+        events.push(Sse { data: data.unwrap_or(event.data), ..event });
+        events
+    }
+
+    pub(super) fn end(&mut self) -> Vec<Sse> {
+        if self.lead.holds() { self.held(false) } else { vec![] }
+    }
+
+    /// What is held back, as a chunk.
+    fn held(&mut self, is_cut: bool) -> Vec<Sse> {
+        let text = self.lead.finish(is_cut);
+        if text.is_empty() {
+            return vec![];
+        }
+        let data = format!(r#"{{"choices":[{{"index":0,"delta":{{"content":{}}}}}]}}"#, quoted(&text));
+        vec![Sse { event: None, data }]
+    }
+
+    /// The data where it changes, and the reason of the first choice. `None` where it is no completion.
+    fn rewrite(&mut self, data: &str) -> Option<(Option<String>, Option<String>)> {
+        let raw: Raw<'_> = serde_json::from_str(data).ok()?;
+        let whole = Object::parse(data)?;
+        let inner = whole.object("data").filter(|inner| inner.get("choices").is_some());
+        let mut edits = Edits::default();
+        let (mut has_changed, mut reason) = (false, None);
+        for (at, choice) in (0..).zip(inner.as_ref().unwrap_or(&whole).items("choices")?) {
+            let choice = Object::parse(choice.get())?;
+            let finish = choice.text("finish_reason").filter(|reason| !reason.is_empty());
+            let index = choice.unsigned("index").unwrap_or(at);
+            let name = if choice.get("delta").is_some() { "delta" } else { "message" };
+            if let Some((raw, message)) = choice.get(name).zip(choice.object(name)) {
+                let place = Place { index, is_whole: name == "message", finish: finish.as_deref() };
+                if let Some(new) = self.message(&message, &place) {
+                    edits.replace(raw, new);
+                    has_changed = true;
+                }
+            }
+            reason = reason.or(finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
+        }
+        let changed = has_changed.then(|| {
+            let mut out = String::with_capacity(data.len() + 64);
+            edits.write(raw, &mut out);
+            out
+        });
+        Some((changed, reason))
+    }
+
+    /// The message in its standard form, if it changes.
+    fn message(&mut self, message: &Object<'_>, place: &Place<'_>) -> Option<String> {
+        let mut out = Writer::new(256);
+        let (mut has_changed, mut thought) = (false, String::new());
+        for (name, raw) in message.iter() {
+            let json = match name {
+                "content" if raw.get().starts_with(['[', '{']) => {
+                    let mut said = Said::default();
+                    said.read(raw);
+                    thought = said.thought;
+                    let text = self.without_lead(&said.text, place);
+                    let is_silent = text.is_empty() && !place.is_whole;
+                    has_changed = true;
+                    if is_silent {
+                        continue;
+                    }
+                    Some(quoted(&text))
+                }
+                "content" => JsonString::of(raw).and_then(|text| self.content(text, place)),
+                "tool_calls" => self.calls(raw, place),
+                "function_call" => self.function(raw, "function_call", place),
+                _ if TEXTS.contains(&name) => {
+                    JsonString::of(raw).and_then(|text| self.joined(text, name, place))
+                }
+                _ => None,
+            };
+            has_changed |= json.is_some();
+            out.member(name, json.as_deref().unwrap_or(raw.get()));
+        }
+        let says = |name: &&str| message.string(name).is_some_and(|text| !text.is_empty());
+        if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(&name)) {
+            out.string(TEXTS[0], &thought);
+        }
+        has_changed.then(|| out.done())
+    }
+
+    fn content(&mut self, text: JsonString<'_>, place: &Place<'_>) -> Option<String> {
+        let joined = self.joined(text, "content", place);
+        if place.index != 0 || self.lead.is_over() {
+            return joined;
+        }
+        let decoded: String = match &joined {
+            Some(joined) => serde_json::from_str(joined).ok()?,
+            None => text.decode()?.into_owned(),
+        };
+        let left = self.without_lead(&decoded, place);
+        if left == decoded { joined } else { Some(quoted(&left)) }
+    }
+
+    fn without_lead(&mut self, text: &str, place: &Place<'_>) -> String {
+        if place.index != 0 {
+            return text.to_owned();
+        }
+        let mut left = self.lead.take(text);
+        if place.is_whole || place.finish.is_some() {
+            left += &self.lead.finish(place.finish.is_some_and(is_cut));
+        }
+        left
+    }
+
+    /// A text with the half that waits for it, if that changes it.
+    fn joined(&mut self, text: JsonString<'_>, name: &str, place: &Place<'_>) -> Option<String> {
+        if place.is_whole || (self.halves.is_empty() && !halves::may_have(text.inner())) {
+            return None;
+        }
+        let joined = self.halves.join(&format!("{name} {}", place.index), text.inner());
+        (joined != text.inner()).then(|| format!("\"{joined}\""))
+    }
+
+    fn calls(&mut self, raw: Raw<'_>, place: &Place<'_>) -> Option<String> {
+        let mut edits = Edits::default();
+        let mut has_changed = false;
+        for (at, raw) in items(raw)?.into_iter().enumerate() {
+            let Some(call) = Object::parse(raw.get()) else { continue };
+            let name = format!("call {}", call.unsigned("index").unwrap_or(at as u64));
+            let Some(function) = call.get("function") else { continue };
+            if let Some(new) = self.function(function, &name, place) {
+                edits.replace(function, new);
+                has_changed = true;
+            }
+        }
+        has_changed.then(|| {
+            let mut out = String::with_capacity(raw.get().len() + 16);
+            edits.write(raw, &mut out);
+            out
+        })
+    }
+
+    /// A function whose arguments are a text.
+    fn function(&mut self, raw: Raw<'_>, call: &str, place: &Place<'_>) -> Option<String> {
+        let function = Object::parse(raw.get())?;
+        let nothing = if place.is_whole { "\"{}\"" } else { "\"\"" };
+        let is_named = function.get("name").is_some();
+        let arguments = match function.iter().find(|(name, _)| *name == "arguments").map(|(_, raw)| raw) {
+            None if place.is_whole && is_named => nothing.to_owned(),
+            None => return None,
+            Some(raw) => match JsonString::of(raw) {
+                Some(text) => self.joined(text, call, place)?,
+                None if raw.get() == "null" => nothing.to_owned(),
+                None => quoted(raw.get()),
+            },
+        };
+        let mut out = Writer::new(raw.get().len() + 32);
+        for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
+            out.member(name, raw.get());
+        }
+        out.member("arguments", &arguments);
+        Some(out.done())
+    }
+}
+
+impl Said {
+    /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text.
+    fn read(&mut self, raw: Raw<'_>) {
+        if let Some(text) = JsonString::of(raw) {
+            self.text.push_str(&decoded(text));
+        } else if let Some(part) = Object::parse(raw.get()) {
+            let thinks = part.text("type").is_some_and(|kind| kind == "thinking" || kind == "reasoning");
+            if thinks {
+                let mut thought = Self::default();
+                ["thinking", "reasoning", "text", "content"]
+                    .iter()
+                    .find_map(|name| part.get(name))
+                    .into_iter()
+                    .for_each(|raw| thought.read(raw));
+                self.thought.push_str(&thought.text);
+                self.thought.push_str(&thought.thought);
+            } else if let Some(text) = ["text", "content", "refusal"].iter().find_map(|name| part.get(name)) {
+                self.read(text);
+            }
+        } else {
+            items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read(raw));
+        }
+    }
+}
+
+/// The text, its single halves marked as lost.
+fn decoded(text: JsonString<'_>) -> String {
+    let mended = halves::without_halves(text.quoted());
+    serde_json::from_str(mended.as_deref().unwrap_or(text.quoted())).unwrap_or_default()
+}
+
+/// Whether the answer was cut by its cap.
+fn is_cut(reason: &str) -> bool {
+    matches!(reason, "length" | "max_tokens")
+}
+
+/// Whether a member of that name is a list or an object.
+fn opens(json: &str, name: &str) -> bool {
+    values(json, name).any(|value| value.starts_with(['[', '{']))
+}
+
+/// Whether arguments are anything but a text.
+fn has_odd_arguments(json: &str) -> bool {
+    values(json, "arguments").any(|value| !value.starts_with('"'))
+}
+
+/// What follows each member of that name. A text may look like one; then the parser decides.
+fn values<'j>(json: &'j str, name: &'j str) -> impl Iterator<Item = &'j str> {
+    json.match_indices(name).filter_map(move |(at, _)| {
+        let behind = json[at + name.len()..].strip_prefix('"')?;
+        Some(behind.trim_start().strip_prefix(':')?.trim_start())
+    })
+}

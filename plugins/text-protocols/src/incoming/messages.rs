@@ -1,0 +1,161 @@
+//! A Messages provider's messages and events.
+
+use gatehouse_sdk::Sse;
+
+use crate::json::{Edits, Object, Raw, Writer, items, quoted};
+use crate::prefill::Lead;
+
+use super::halves::{self, Halves};
+
+/// What a delta adds to the text of its block.
+const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
+
+#[derive(Debug)]
+pub(super) struct Messages {
+    lead: Lead,
+    halves: Halves,
+    /// The first block of text: the lead begins it.
+    block: Option<u64>,
+    /// The end of that block, while a part of the lead is held back: the reason of the answer's end decides about it.
+    stop: Option<Sse>,
+}
+
+impl Messages {
+    pub(super) fn new(lead: Lead) -> Self {
+        Self { lead, halves: Halves::default(), block: None, stop: None }
+    }
+
+    pub(super) fn whole(&mut self, body: &str) -> Option<String> {
+        if self.lead.is_over() {
+            return None;
+        }
+        let raw: Raw<'_> = serde_json::from_str(body).ok()?;
+        let message = Object::parse(body)?;
+        let content = message.get("content")?;
+        let is_cut = message.text("stop_reason").is_some_and(|reason| is_cut(&reason));
+        let blocks = items(content)?;
+        let is_text = |raw: &&Raw<'_>| {
+            Object::parse(raw.get()).is_some_and(|block| block.text("type").as_deref() == Some("text"))
+        };
+        let at = blocks.iter().position(|raw| is_text(&raw))?;
+        let block = Object::parse(blocks[at].get())?;
+        let text = block.text("text")?;
+        let left = self.lead.take(&text) + &self.lead.finish(is_cut);
+        if left == text {
+            return None;
+        }
+        let mut edits = Edits::default();
+        if left.is_empty() {
+            // A block without text would be refused when it comes back.
+            let others = blocks.iter().enumerate().filter(|(other, _)| *other != at);
+            let others: Vec<&str> = others.map(|(_, raw)| raw.get()).collect();
+            edits.replace(content, format!("[{}]", others.join(",")));
+        } else {
+            edits.replace(block.get("text")?, quoted(&left));
+        }
+        let mut out = String::with_capacity(body.len());
+        edits.write(raw, &mut out);
+        Some(out)
+    }
+
+    pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
+        if self.lead.is_over() && self.stop.is_none() && !has_halves {
+            return vec![event];
+        }
+        let Some(data) = Object::parse(&event.data) else { return vec![event] };
+        let kind = data.text("type").map(std::borrow::Cow::into_owned).or_else(|| event.event.clone());
+        let number = data.unsigned("index").unwrap_or(0);
+        match kind.as_deref().unwrap_or_default() {
+            "message" => {
+                let whole = self.whole(&event.data).unwrap_or(event.data);
+                vec![Sse { data: whole, ..event }]
+            }
+            "content_block_start" => {
+                let mut events = self.held(false);
+                let block = data.object("content_block").unwrap_or_default();
+                if block.text("type").as_deref() == Some("text") && self.block.is_none() {
+                    self.block = Some(number);
+                }
+                let changed = self.grown(number, &data, "content_block");
+                events.push(Sse { data: changed.unwrap_or(event.data), ..event });
+                events
+            }
+            "content_block_delta" => {
+                let changed = self.grown(number, &data, "delta");
+                vec![Sse { data: changed.unwrap_or(event.data), ..event }]
+            }
+            "content_block_stop" if self.block == Some(number) && self.lead.holds() => {
+                self.stop = Some(event);
+                vec![]
+            }
+            "ping" => vec![event],
+            _ => {
+                let reason =
+                    data.object("delta").and_then(|delta| delta.text("stop_reason").map(|it| is_cut(&it)));
+                let mut events = self.held(reason.unwrap_or(false));
+                events.push(event);
+                events
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self) -> Vec<Sse> {
+        self.held(false)
+    }
+
+    /// What is held back: the rest of the text, and the end of its block.
+    fn held(&mut self, is_cut: bool) -> Vec<Sse> {
+        let mut events = vec![];
+        if self.lead.holds() {
+            let text = self.lead.finish(is_cut);
+            if !text.is_empty() {
+                let index = self.block.unwrap_or(0);
+                let delta = format!(r#"{{"type":"text_delta","text":{}}}"#, quoted(&text));
+                let data = format!(r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#);
+                events.push(Sse { event: Some("content_block_delta".to_owned()), data });
+            }
+        }
+        events.extend(self.stop.take());
+        events
+    }
+
+    /// The event with its text as it is to be read, if that changes it.
+    fn grown(&mut self, number: u64, data: &Object<'_>, member: &str) -> Option<String> {
+        let part = data.object(member)?;
+        let name = TEXTS.iter().find(|name| part.string(name).is_some())?;
+        let text = part.string(name)?;
+        let joined = if halves::may_have(text.inner()) || !self.halves.is_empty() {
+            self.halves.join(&format!("{name} {number}"), text.inner())
+        } else {
+            text.inner().to_owned()
+        };
+        let is_led = *name == "text" && self.block == Some(number) && !self.lead.is_over();
+        let new = if is_led {
+            let mended = format!("\"{joined}\"");
+            let mended = halves::without_halves(&mended).unwrap_or(mended);
+            let decoded: String = serde_json::from_str(&mended).ok()?;
+            quoted(&self.lead.take(&decoded))
+        } else {
+            format!("\"{joined}\"")
+        };
+        if new == text.quoted() {
+            return None;
+        }
+        let mut written = Writer::new(128);
+        for (known, raw) in part.iter() {
+            written.member(known, if known == *name { &new } else { raw.get() });
+        }
+        let written = written.done();
+        let mut out = Writer::new(256);
+        for (known, raw) in data.iter() {
+            out.member(known, if known == member { &written } else { raw.get() });
+        }
+        Some(out.done())
+    }
+}
+
+/// Whether the answer was cut by its cap.
+fn is_cut(reason: &str) -> bool {
+    matches!(reason, "max_tokens" | "model_context_window_exceeded")
+}

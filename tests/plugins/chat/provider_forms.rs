@@ -1,0 +1,169 @@
+//! Providers that write their answers in forms of their own, for chat clients and for those of responses, and histories that a
+//! messages provider would refuse.
+
+use gatehouse_sdk::Protocol;
+use serde_json::{Value, json};
+
+use crate::chat::{answer, asked, both, data, named, prepared, relayed, reply, sent, state};
+
+fn whole(message: Value, reason: &str) -> Value {
+    json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
+           "choices": [{"index": 0, "message": message, "finish_reason": reason}]})
+}
+
+fn read(protocol: Protocol, body: &Value) -> Value {
+    let answered = answer(protocol, 200, &body.to_string()).expect("an answer");
+    serde_json::from_str(&answered.body).expect("JSON")
+}
+
+/// Without it arrays and objects are handed on where every client expects a text.
+#[test]
+fn texts_and_arguments_are_texts() {
+    let parts = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hello"}]);
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": {"p": 0}}});
+    let got = read(
+        Protocol::Chat,
+        &whole(json!({"role": "assistant", "content": parts, "tool_calls": [call]}), "tool_calls"),
+    );
+    let message = &got["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("Hello"), &json!("hm")));
+    assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"p\":0}");
+    let events = data(&[
+        r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"}]}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":[{"type":"text","text":"Hello"}]}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":{"p":0}}}]}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"p\":1}"}}]}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+        "[DONE]",
+    ]);
+    for size in [1, 6] {
+        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, size).deltas();
+        let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
+        assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
+        let calls: Vec<&Value> = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0)).collect();
+        let shown: Vec<_> =
+            calls.iter().map(|it| (it["index"].as_u64(), it["function"]["arguments"].as_str())).collect();
+        assert_eq!(shown, [(Some(0), Some("{\"p\":0}")), (Some(1), Some("{\"p\":1}"))]);
+        assert!(calls[0]["id"] != calls[1]["id"] && calls[1]["function"]["name"] == "f", "{calls:?}");
+    }
+}
+
+/// Without it an agent waits for a call that is not there, a whole answer ends as an error, and counts are missing.
+#[test]
+fn an_end_is_what_the_answer_shows() {
+    let text = json!({"role": "assistant", "content": "a"});
+    assert_eq!(
+        read(Protocol::Chat, &whole(text.clone(), "tool_calls"))["choices"][0]["finish_reason"],
+        "stop"
+    );
+    let message = json!({"type": "message", "model": "m", "content": [{"type": "text", "text": "a"}], "stop_reason": "tool_use"});
+    assert_eq!(read(Protocol::Messages, &message)["choices"][0]["finish_reason"], "stop");
+    let last = |lines: &[&str]| {
+        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(lines), 1).deltas();
+        deltas.last().expect("an end")["finish"].clone()
+    };
+    let said = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}"#;
+    let wrong = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    assert_eq!(last(&[said, wrong, "[DONE]"]), "stop");
+    assert_eq!(last(&[said, "[DONE]"]), "stop");
+    assert!(
+        relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[said]), 1).stopped.is_some(),
+        "a broken stream is none"
+    );
+    let events = named(&[
+        json!({"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 1, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_stop"}),
+    ]);
+    let deltas = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1).deltas();
+    assert_eq!(deltas.last().expect("an end")["finish"], "stop");
+
+    let mut counted = whole(text, "stop");
+    counted["usage"] = json!({"prompt_tokens": 7, "total_tokens": 9});
+    assert_eq!(
+        read(Protocol::Chat, &counted)["usage"],
+        json!({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9})
+    );
+    let fields = json!({"stream": true, "stream_options": {"include_usage": true}});
+    let events = data(&[
+        said,
+        r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+        r#"{"id":"c","choices":[],"usage":{"prompt_tokens":7}}"#,
+        "[DONE]",
+    ]);
+    let chunks = relayed(&state(Protocol::Chat, fields), &events, 1).chunks();
+    assert_eq!(
+        chunks.last().expect("counts")["usage"],
+        json!({"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7})
+    );
+}
+
+/// Without it one answer that was cut makes every further turn a 400.
+#[test]
+fn a_history_of_any_calls_is_one_that_a_messages_provider_takes() {
+    let call = |id: &str, name: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "y"});
+    let messages = json!([
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": " ", "tool_calls": [call("functions.f:0", "a.b", r#"{"a": "b"#), call("functions.f_0", "f", "[1]")]},
+        result("functions.f:0"), result("functions.f_0"),
+        {"role": "user", "content": [{"type": "text", "text": " "}, {"type": "text", "text": "z"}]},
+    ]);
+    let tools = json!([{"type": "function", "function": {"name": "a.b"}}]);
+    let fields = json!({"messages": messages, "tools": tools});
+    let got = sent(Protocol::Messages, json!({}), fields.clone());
+    let blocks = got["messages"][1]["content"].as_array().expect("blocks");
+    assert_eq!(blocks.len(), 2, "a blank text is left out: {blocks:?}");
+    assert_eq!(
+        (&blocks[0]["input"], &blocks[1]["input"]),
+        (&json!({"a": "b"}), &json!({"arguments": "[1]"}))
+    );
+    let results = got["messages"][2]["content"].as_array().expect("blocks");
+    assert_eq!(
+        (&blocks[0]["id"], &blocks[1]["id"]),
+        (&results[0]["tool_use_id"], &results[1]["tool_use_id"])
+    );
+    assert_ne!(blocks[0]["id"], blocks[1]["id"]);
+    assert_eq!(results.len(), 3, "{results:?}");
+    let name = got["tools"][0]["name"].as_str().expect("a name");
+    assert!(blocks[0]["name"] == name && !name.contains('.'), "{name}");
+    let state = prepared(asked(Protocol::Messages, json!({}), fields)).state;
+    let message = json!({"type": "message", "model": "m", "content": [{"type": "tool_use", "id": "t", "name": name, "input": {}}], "stop_reason": "tool_use"});
+    let answered = both().answer::<chat::Chat>(&state, &reply(200, &message.to_string())).expect("an answer");
+    assert!(answered.body.contains(r#""name":"a.b""#), "{}", answered.body);
+}
+
+/// Without it a prefilled text comes twice, or is a 400, for clients of this protocol.
+#[test]
+fn a_final_message_of_the_model_is_gone_on_from() {
+    let fields = json!({"stream": true, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{\"a\": "}]});
+    let got = sent(Protocol::Messages, json!({}), fields.clone());
+    let last = &got["messages"][0]["content"];
+    assert_eq!(
+        (got["messages"].as_array().map(Vec::len), last.as_array().map(Vec::len)),
+        (Some(1), Some(2)),
+        "{got}"
+    );
+    assert!(
+        last[1]["text"].as_str().is_some_and(|told| told.contains("Begin your reply with exactly this text"))
+    );
+    let native = sent(Protocol::Messages, json!({"prefill": "native"}), fields.clone());
+    assert_eq!(native["messages"][1]["content"], json!([{"type": "text", "text": "{\"a\":"}]));
+    let state = prepared(asked(Protocol::Messages, json!({}), fields)).state;
+    let message = json!({"type": "message", "model": "m", "content": [{"type": "text", "text": "{\"a\": 1}"}], "stop_reason": "end_turn"});
+    let answered = both().answer::<chat::Chat>(&state, &reply(200, &message.to_string())).expect("an answer");
+    assert!(answered.body.contains(r#""content":"1}""#), "{}", answered.body);
+    let events = named(&[
+        json!({"type": "message_start", "message": {"id": "msg_1"}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "{\"a\""}}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ": 1}"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let text: String =
+        relayed(&state, &events, 2).deltas().iter().filter_map(|it| it["content"].as_str()).collect();
+    assert_eq!(text, "1}");
+}

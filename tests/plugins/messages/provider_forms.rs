@@ -1,0 +1,164 @@
+//! Chat providers that write their answers in forms of their own: texts in parts, arguments as objects, calls without ids,
+//! reasons that do not fit. The client reads the same message whatever the form, whole and streamed.
+
+use gatehouse_sdk::{Protocol, Reply};
+use messages::Messages;
+use serde_json::{Value, json};
+
+use crate::messages::{answered, body, both, done, frames, play, prepare, state};
+
+/// What a stream of `deltas` adds up to: its blocks, and its end.
+fn streamed(thinking: bool, chunks: &[Value]) -> (Vec<Value>, Value) {
+    let mut events = frames(chunks);
+    events.push(done());
+    let played = play(&state(Protocol::Chat, thinking), &events);
+    assert!(played.last, "{played:?}");
+    let mut blocks: Vec<Value> = vec![];
+    let mut end = Value::Null;
+    for event in played.events() {
+        match event["type"].as_str() {
+            Some("content_block_start") => blocks.push(event["content_block"].clone()),
+            Some("content_block_delta") => {
+                let block = blocks.last_mut().expect("a block is open");
+                let (member, piece) = match event["delta"]["type"].as_str() {
+                    Some("text_delta") => ("text", &event["delta"]["text"]),
+                    Some("thinking_delta") => ("thinking", &event["delta"]["thinking"]),
+                    _ => ("json", &event["delta"]["partial_json"]),
+                };
+                let joined = format!(
+                    "{}{}",
+                    block[member].as_str().unwrap_or_default(),
+                    piece.as_str().unwrap_or_default()
+                );
+                block[member] = json!(joined);
+            }
+            Some("message_delta") => end = event["delta"].clone(),
+            _ => {}
+        }
+    }
+    (blocks, end)
+}
+
+fn chunk(delta: Value, reason: Value) -> Value {
+    json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+}
+
+fn whole(message: Value, reason: &str) -> Value {
+    json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": reason}]})
+}
+
+/// Without it a list of parts is a 502.
+#[test]
+fn a_text_in_parts_is_the_text_and_its_thinking_is_thinking() {
+    let parts = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hello"}]);
+    let (message, ..) =
+        answered(Protocol::Chat, true, &whole(json!({"role": "assistant", "content": parts}), "stop"));
+    let expected =
+        json!([{"type": "thinking", "thinking": "hm", "signature": ""}, {"type": "text", "text": "Hello"}]);
+    assert_eq!(message["content"], expected);
+    let (blocks, end) = streamed(
+        true,
+        &[
+            chunk(
+                json!({"role": "assistant", "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+                Value::Null,
+            ),
+            chunk(json!({"content": [{"type": "text", "text": "He"}]}), Value::Null),
+            chunk(json!({"content": "llo"}), Value::Null),
+            chunk(json!({"content": ""}), json!("stop")),
+        ],
+    );
+    assert_eq!((json!(blocks), &end["stop_reason"]), (expected, &json!("end_turn")));
+}
+
+/// Without it a tool runs without its arguments, or two calls become one that is no JSON.
+#[test]
+fn calls_keep_their_arguments_and_stay_apart() {
+    let call = |name: &str, arguments: Value| json!({"index": 0, "type": "function", "function": {"name": name, "arguments": arguments}});
+    let given = json!({"role": "assistant", "content": null, "tool_calls": [call("f", json!({"p": 0})), call("f", json!("{\"p\":1}"))]});
+    let (message, ..) = answered(Protocol::Chat, false, &whole(given, "tool_calls"));
+    let inputs: Vec<&Value> =
+        message["content"].as_array().expect("blocks").iter().map(|block| &block["input"]).collect();
+    assert_eq!(inputs, [&json!({"p": 0}), &json!({"p": 1})]);
+    for second in ["f", "g"] {
+        let (blocks, end) = streamed(
+            false,
+            &[
+                chunk(json!({"tool_calls": [call("f", json!({"p": 0}))]}), Value::Null),
+                chunk(json!({"tool_calls": [call(second, json!("{\"p\":"))]}), Value::Null),
+                chunk(
+                    json!({"tool_calls": [{"index": 0, "function": {"arguments": "1}"}}]}),
+                    json!("tool_calls"),
+                ),
+            ],
+        );
+        let calls: Vec<(&str, &str)> = blocks
+            .iter()
+            .map(|it| (it["name"].as_str().unwrap_or_default(), it["json"].as_str().unwrap_or_default()))
+            .collect();
+        assert_eq!(calls, [("f", "{\"p\":0}"), (second, "{\"p\":1}")]);
+        assert_ne!(blocks[0]["id"], blocks[1]["id"]);
+        assert_eq!(end["stop_reason"], "tool_use");
+    }
+}
+
+/// Without it an agent waits for a call that is not there, and a whole answer ends as an error.
+#[test]
+fn an_end_is_what_the_answer_shows() {
+    let text = json!({"role": "assistant", "content": "a"});
+    assert_eq!(
+        answered(Protocol::Chat, false, &whole(text.clone(), "tool_calls")).0["stop_reason"],
+        "end_turn"
+    );
+    let (blocks, end) =
+        streamed(false, &[chunk(text.clone(), Value::Null), chunk(json!({}), json!("tool_calls"))]);
+    assert_eq!((blocks.len(), &end["stop_reason"]), (1, &json!("end_turn")));
+    let (blocks, end) = streamed(false, &[chunk(text.clone(), Value::Null)]);
+    assert_eq!(
+        (&blocks[0]["text"], &end["stop_reason"]),
+        (&json!("a"), &json!("end_turn")),
+        "`[DONE]` is an end too"
+    );
+
+    let fields = body(json!({"stream": true, "stop_sequences": ["END", "Q:"]}));
+    let prepared = prepare(&fields, Protocol::Chat, json!({})).expect("the request is good");
+    for (member, value, reason, sequence) in [
+        ("stop_reason", json!("END"), "stop_sequence", json!("END")),
+        ("matched_stop", json!("Q:"), "stop_sequence", json!("Q:")),
+        ("stop_reason", json!(2), "end_turn", Value::Null),
+        ("matched_stop", json!("</s>"), "end_turn", Value::Null),
+    ] {
+        let mut given = whole(text.clone(), "stop");
+        given["choices"][0][member] = value.clone();
+        let answer = both().answer::<Messages>(&prepared.state, &Reply::new(200, &given)).expect("an answer");
+        let message: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!((&message["stop_reason"], &message["stop_sequence"]), (&json!(reason), &sequence));
+        let mut last = chunk(json!({}), json!("stop"));
+        last["choices"][0][member] = value;
+        let mut events = frames(&[chunk(text.clone(), Value::Null), last]);
+        events.push(done());
+        let played = play(&prepared.state, &events);
+        let end = played.events().into_iter().find(|event| event["type"] == "message_delta").expect("an end");
+        assert_eq!(
+            (&end["delta"]["stop_reason"], &end["delta"]["stop_sequence"]),
+            (&json!(reason), &sequence)
+        );
+    }
+}
+
+#[test]
+fn half_of_a_character_does_not_fail_an_answer() {
+    let given = r#"{"id":"c","choices":[{"index":0,"message":{"content":"a\ud83d b","tool_calls":[{"id":"t","function":{"name":"f","arguments":"{\"p\":\"\\ud83d\"}"}}]},"finish_reason":"stop"}]}"#;
+    let answer =
+        both().answer::<Messages>(&state(Protocol::Chat, false), &Reply::raw(200, given)).expect("an answer");
+    let message: Value = serde_json::from_str(&answer.body).expect("what a strict reader takes");
+    assert_eq!(
+        (&message["content"][0]["text"], &message["content"][1]["input"]["p"]),
+        (&json!("a\u{fffd} b"), &json!("\u{fffd}"))
+    );
+    let given = r#"{"type":"message","model":"m","content":[{"type":"text","text":"a\ud83d b"}],"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let answer = both()
+        .answer::<Messages>(&state(Protocol::Messages, false), &Reply::raw(200, given))
+        .expect("an answer");
+    assert!(answer.body.contains(r"a\ufffd b"), "{}", answer.body);
+}
