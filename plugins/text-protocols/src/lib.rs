@@ -8,6 +8,7 @@ pub mod check;
 pub mod failures;
 pub mod json;
 pub mod limits;
+pub mod names;
 pub mod path;
 pub mod provider_error;
 pub mod relay;

@@ -9,6 +9,7 @@ mod errors;
 mod events;
 mod manifest;
 mod pass_through;
+mod priced_fields;
 mod properties;
 mod responses;
 mod thinking;

@@ -7,6 +7,7 @@ mod block_assembly;
 mod chat_requests;
 mod checks;
 mod errors;
+mod letter_case;
 mod pass_through;
 mod properties;
 mod streaming;
