@@ -7,7 +7,7 @@ use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 
 use gatehouse_text_protocols::json::{Object, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
-use gatehouse_text_protocols::usage;
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::embeddings;
 use crate::errors;
@@ -82,6 +82,10 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    let counted = whole.object("usage").and_then(|usage| usage::of_chat(&usage));
-    Ok(Answered { body: out.done(), usage: usage::plausible(counted, written), output_bytes: clamp(written) })
+    let counts = TokenCounts::of_completion(whole);
+    let usage = usage::plausible(counts.reported(), written);
+    if usage.is_some() && whole.get("usage").is_none() {
+        out.member("usage", &counts.chat_json());
+    }
+    Ok(Answered { body: out.done(), usage, output_bytes: clamp(written) })
 }

@@ -4,6 +4,7 @@
 mod answers;
 mod checks;
 mod chunks;
+mod counts;
 mod embeddings;
 mod errors;
 mod events;

@@ -149,7 +149,7 @@ fn reads_token_counts_of_compatible_servers() {
         ),
         (
             json!({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 9}}),
-            usage(0, 2, 5, 0),
+            usage(5, 2, 9, 0),
         ),
         (
             json!({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": null}),

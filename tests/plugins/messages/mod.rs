@@ -6,6 +6,7 @@ mod answers;
 mod block_assembly;
 mod chat_requests;
 mod checks;
+mod counts;
 mod errors;
 mod letter_case;
 mod pass_through;

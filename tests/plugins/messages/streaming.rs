@@ -63,8 +63,8 @@ fn reports_counts_as_soon_as_they_are_known() {
     );
     assert_eq!(
         relayed(&late).usage,
-        Some(Usage { input: 7, output: 9, cached: 0, cache_write: 3 }),
-        "the latest wins"
+        Some(Usage { input: 12, output: 9, cached: 4, cache_write: 3 }),
+        "a smaller count never replaces a larger one"
     );
 }
 
