@@ -36,6 +36,7 @@ impl TokenCounts {
     /// Reads `usage` of a Messages provider, whole or in part.
     pub fn read_messages(&mut self, usage: &Object<'_>) {
         let known = self.usage;
+        let (minutes, hour) = cache_writes(usage);
         let mut read = |name: &str, known: u64| {
             let count = usage.unsigned(name);
             self.reported |= count.is_some();
@@ -45,7 +46,9 @@ impl TokenCounts {
             input: read("input_tokens", known.input),
             output: read("output_tokens", known.output).max(known.output),
             cached: read("cache_read_input_tokens", known.cached),
-            cache_write: read("cache_creation_input_tokens", known.cache_write),
+            cache_write: read("cache_creation_input_tokens", known.cache_write)
+                .max(minutes.saturating_add(hour)),
+            cache_write_hour: hour.max(known.cache_write_hour),
         };
         // The end of a stream may tell apart what its beginning had counted as one.
         self.usage = if prompt(&now) >= prompt(&known) { now } else { greater(now, known) };
@@ -127,6 +130,7 @@ struct ChatCounts {
     completion: u64,
     cached: u64,
     cache_write: u64,
+    cache_write_hour: u64,
     reasoning: u64,
 }
 
@@ -158,7 +162,9 @@ impl ChatCounts {
             .max(of_messages);
         const WRITES: [&str; 3] =
             ["cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
-        let cache_write = most(&read, &WRITES).max(most(usage, &WRITES));
+        let (minutes, hour) = cache_writes(usage);
+        let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
+        let cache_write = most(&read, &WRITES).max(most(usage, &WRITES)).max(minutes.saturating_add(hour));
         let reasoning = most(&written, &["reasoning_tokens", "thinking_tokens"]);
         let total = usage.unsigned("total_tokens");
         let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
@@ -174,7 +180,7 @@ impl ChatCounts {
             || (!is_apart && total == Some(sum(&[prompt, aside, completion])))
             || (named.is_none() && halves.is_none() && of_messages > 0);
         let prompt = if is_aside { sum(&[prompt, aside]) } else { prompt };
-        Some(Self { prompt, completion, cached, cache_write, reasoning })
+        Some(Self { prompt, completion, cached, cache_write, cache_write_hour: hour, reasoning })
     }
 
     /// The greater of each count.
@@ -184,16 +190,24 @@ impl ChatCounts {
             completion: self.completion.max(other.completion),
             cached: self.cached.max(other.cached),
             cache_write: self.cache_write.max(other.cache_write),
+            cache_write_hour: self.cache_write_hour.max(other.cache_write_hour),
             reasoning: self.reasoning.max(other.reasoning),
         }
     }
 
     /// The same, no token in two of them.
     fn usage(self) -> Usage {
-        let Self { prompt, completion, cached, cache_write, .. } = self;
+        let Self { prompt, completion, cached, cache_write, cache_write_hour, .. } = self;
         let input = prompt.saturating_sub(cached).saturating_sub(cache_write);
-        Usage { input, output: completion, cached, cache_write }
+        Usage { input, output: completion, cached, cache_write, cache_write_hour }
     }
+}
+
+/// What went into a cache for five minutes, and for an hour, where it is told apart.
+fn cache_writes(usage: &Object<'_>) -> (u64, u64) {
+    let apart = usage.object("cache_creation").unwrap_or_default();
+    let count = |name: &str| apart.unsigned(name).unwrap_or(0);
+    (count("ephemeral_5m_input_tokens"), count("ephemeral_1h_input_tokens"))
 }
 
 /// Tokens read.
@@ -208,6 +222,7 @@ fn greater(one: Usage, other: Usage) -> Usage {
         output: one.output.max(other.output),
         cached: one.cached.max(other.cached),
         cache_write: one.cache_write.max(other.cache_write),
+        cache_write_hour: one.cache_write_hour.max(other.cache_write_hour),
     }
 }
 
@@ -231,7 +246,7 @@ mod tests {
                 counts.read_chat(raw);
             }
         }
-        let Usage { input, output, cached, cache_write } = counts.usage();
+        let Usage { input, output, cached, cache_write, .. } = counts.usage();
         (input, output, cached, cache_write)
     }
 
@@ -300,6 +315,38 @@ mod tests {
         }
     }
 
+    /// Without it an hour in the cache costs what five minutes do.
+    #[test]
+    fn what_a_cache_keeps_for_an_hour_is_counted_apart() {
+        let apart = json!({"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 7});
+        let messages = [
+            json!({"input_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
+            json!({"input_tokens": 1, "cache_creation": apart}),
+        ];
+        let chat = [
+            json!({"prompt_tokens": 11, "completion_tokens": 1, "prompt_tokens_details": {
+                "cache_creation_input_tokens": 10, "cache_creation": apart}}),
+            json!({"prompt_tokens": 11, "completion_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
+        ];
+        let is_right = |counts: &TokenCounts, report: &Value| {
+            let Usage { input, cache_write, cache_write_hour, .. } = counts.usage();
+            assert_eq!((input, cache_write, cache_write_hour), (1, 10, 7), "{report}");
+        };
+        for report in messages {
+            let mut counts = TokenCounts::default();
+            counts.read_messages(&Object::parse(&report.to_string()).unwrap());
+            // The end of a stream does not tell them apart any more.
+            counts.read_messages(
+                &Object::parse(r#"{"cache_creation_input_tokens":10,"output_tokens":1}"#).unwrap(),
+            );
+            is_right(&counts, &report);
+        }
+        for report in chat {
+            let completion = json!({"usage": report}).to_string();
+            is_right(&TokenCounts::of_completion(&Object::parse(&completion).unwrap()), &report);
+        }
+    }
+
     /// Without it a last report of zeros or of one chunk alone makes a long answer free.
     #[test]
     fn a_later_smaller_count_of_a_stream_says_nothing() {
@@ -315,7 +362,7 @@ mod tests {
             for report in reports {
                 counts.read_messages(&Object::parse(&report.to_string()).unwrap());
             }
-            let Usage { input, output, cached, cache_write } = counts.usage();
+            let Usage { input, output, cached, cache_write, .. } = counts.usage();
             (input, output, cached, cache_write)
         };
         let begins = json!({"input_tokens": 1000, "output_tokens": 1, "cache_read_input_tokens": 20});

@@ -11,7 +11,7 @@ fn read(protocol: Protocol, body: &Value) -> (Value, Option<Usage>, u32) {
 }
 
 fn usage(input: u64, output: u64, cached: u64, cache_write: u64) -> Option<Usage> {
-    Some(Usage { input, output, cached, cache_write })
+    Some(Usage { input, output, cached, cache_write, ..Usage::default() })
 }
 
 fn chat(usage: Value) -> Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::chat::{answer, data, named, relayed, state};
 
-const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0 };
+const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0, cache_write_hour: 0 };
 
 fn counts(prompt: u64, completion: u64, cached: u64) -> Value {
     json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
