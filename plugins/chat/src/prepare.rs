@@ -28,9 +28,9 @@ use thinking::ThinkingRequest;
 const ASSUMED_MAX_OUTPUT: u32 = 8192;
 
 pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Refusal> {
-    let request = Request::read(&text_request.body, &text_request.blobs)?;
     let route = &text_request.route;
     let rules = Rules::read_lenient(&route.rules);
+    let request = Request::read(&text_request.body, &text_request.blobs, &rules)?;
     let is_chat = route.protocol == Protocol::Chat;
 
     if let (Some(cap), Some(max)) = (request.cap, rules.max_output)

@@ -18,6 +18,7 @@ use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
 use gatehouse_text_protocols::names::check_case;
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::relay::clamp;
+use gatehouse_text_protocols::rules::Rules;
 
 use estimate::InputEstimate;
 use messages::Message;
@@ -63,13 +64,13 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Checks `json`. The host replaced large base64 data in it by `blobs`.
-    pub(crate) fn read(json: &'a str, blobs: &[Facts]) -> Checked<Self> {
+    pub(crate) fn read(json: &'a str, blobs: &[Facts], rules: &Rules) -> Checked<Self> {
         let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
         check_case(&Path::BRACKETED, &body)?;
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            if request.field(&path, name, raw, blobs)? && body.occurrences(name) > 1 {
+            if request.field(&path, name, raw, (blobs, rules))? && body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
             }
         }
@@ -79,10 +80,16 @@ impl<'a> Request<'a> {
     }
 
     /// Reads one field; whether it is a known one.
-    fn field(&mut self, path: &Path<'_>, name: &str, raw: &'a RawValue, blobs: &[Facts]) -> Checked<bool> {
+    fn field(
+        &mut self,
+        path: &Path<'_>,
+        name: &str,
+        raw: &'a RawValue,
+        (blobs, rules): (&[Facts], &Rules),
+    ) -> Checked<bool> {
         match name {
             "model" => self.model = Some(string(path, raw)?),
-            "messages" => self.messages = messages::read(path, raw, blobs, &mut self.estimate)?,
+            "messages" => self.messages = messages::read(path, raw, (blobs, rules), &mut self.estimate)?,
             "max_completion_tokens" => self.cap = Some(cap(path, raw, "max_completion_tokens")?),
             // Deprecated: `max_completion_tokens` wins.
             "max_tokens" => {

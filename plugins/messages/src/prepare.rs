@@ -28,7 +28,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let rules = Rules::read(&route.rules).map_err(|error| {
         Refusal::NotFound(format!("the rules of model `{}` do not read: {error}", route.model))
     })?;
-    let request = Request::read(&text_request.body, &route.model, route.protocol, &rules)?;
+    let given = (&rules, text_request.blobs.as_slice());
+    let request = Request::read(&text_request.body, &route.model, route.protocol, given)?;
     let call = match route.protocol {
         Protocol::Messages => pass_through::call(&request, text_request, &rules)?,
         Protocol::Chat => to_chat::call(&request, text_request, &rules)?,

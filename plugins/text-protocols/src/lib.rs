@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod failures;
+pub mod files;
 pub mod json;
 pub mod limits;
 pub mod names;

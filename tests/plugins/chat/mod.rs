@@ -8,6 +8,7 @@ mod counts;
 mod embeddings;
 mod errors;
 mod events;
+mod files;
 mod manifest;
 mod pass_through;
 mod priced_fields;

@@ -8,6 +8,7 @@ mod chat_requests;
 mod checks;
 mod counts;
 mod errors;
+mod files;
 mod letter_case;
 mod pass_through;
 mod properties;

@@ -12,6 +12,7 @@ use gatehouse_text_protocols::check::{
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::Rules;
 
 /// Members of a message that are counted one by one, or that no model reads.
 const OWN: [&str; 11] = [
@@ -68,14 +69,14 @@ pub(crate) enum ToolCall<'a> {
 pub(crate) fn read<'a>(
     path: &Path<'_>,
     raw: &'a RawValue,
-    blobs: &[Facts],
+    (blobs, rules): (&[Facts], &Rules),
     estimate: &mut InputEstimate<'a>,
 ) -> Checked<Vec<Message<'a>>> {
     let all = objects(path, raw)?;
     if all.is_empty() || all.len() > MAX_MESSAGES {
         return Err(wrong(path, &format!("an array of 1 to {MAX_MESSAGES} messages"), Some(raw)));
     }
-    let mut reader = ContentReader { blobs, estimate };
+    let mut reader = ContentReader { blobs, rules, estimate };
     all.iter().enumerate().map(|(at, message)| reader.message(&path.index(at), message)).collect()
 }
 
