@@ -6,6 +6,7 @@ mod large;
 mod load;
 mod log_lines;
 mod logprobs;
+mod money;
 mod one_body_streams;
 mod replay;
 mod responses;

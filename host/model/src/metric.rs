@@ -10,6 +10,8 @@ pub const REQUEST_SECONDS: &str = "gatehouse_http_request_seconds";
 pub const CONNECTIONS: &str = "gatehouse_http_connections";
 /// Tokens charged for, by `model` and `kind`.
 pub const TOKENS: &str = "gatehouse_tokens_total";
+/// Micro-credits that texts cost above what their customers had, by `model`: the operator's cost.
+pub const UNPAID: &str = "gatehouse_unpaid_micro_credits_total";
 /// Tasks accepted, by `model`.
 pub const TASKS_ACCEPTED: &str = "gatehouse_tasks_accepted_total";
 /// Tasks refused because they could not begin before their time limit, by `model`.

@@ -21,9 +21,10 @@ use request::Request;
 pub const SURFACE: &str = "embeddings.create";
 
 pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Refusal> {
-    let request = Request::read(&text_request.body)?;
     let route = &text_request.route;
-    let body = request.write(&route.upstream, &Rules::read_lenient(&route.rules));
+    let rules = Rules::read_lenient(&route.rules);
+    let request = Request::read(&text_request.body, &rules)?;
+    let body = request.write(&route.upstream, &rules);
     // An input that reads like the name of a file of this request is a text too: nothing in a raw body is replaced.
     let call = Call::post(route.provider.clone(), "/v1/embeddings")
         .raw("application/json", Body::Inline(body.into_bytes()));

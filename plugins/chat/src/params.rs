@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-/// A chat completion. Fields that are not listed go along to providers of the same protocol.
+/// A chat completion. A field that may cost more than its tokens, or that is not listed, goes along only where the model's `pass` has
+/// it: a hint (`service_tier`, `store`, `metadata`) is left out elsewhere, and the rest is refused.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct Params {

@@ -4,6 +4,7 @@
 mod conversation;
 mod echoes;
 mod pass_through;
+mod passed;
 mod plan;
 mod thinking;
 mod to_messages;
@@ -27,9 +28,9 @@ use thinking::ThinkingRequest;
 const ASSUMED_MAX_OUTPUT: u32 = 8192;
 
 pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Refusal> {
-    let request = Request::read(&text_request.body, &text_request.blobs)?;
     let route = &text_request.route;
     let rules = Rules::read_lenient(&route.rules);
+    let request = Request::read(&text_request.body, &text_request.blobs, &rules)?;
     let is_chat = route.protocol == Protocol::Chat;
 
     if let (Some(cap), Some(max)) = (request.cap, rules.max_output.filter(|_| rules.strict))
@@ -56,9 +57,11 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let (temperature, top_p) = sampling(&request, &rules, &thinking, is_chat)?;
     let plan = CallPlan { rules: &rules, upstream: &route.upstream, cap, temperature, top_p, thinking };
 
+    let max_output_tokens = cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT);
     let max_output_tokens =
-        cap.or(rules.max_output).unwrap_or(ASSUMED_MAX_OUTPUT).saturating_mul(request.answers);
+        max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
     let (mut lead, mut names) = (String::new(), Vec::new());
+    let unknown_bytes = if is_chat { passed::unknown_bytes(&request, &rules) } else { 0 };
     let call = if is_chat {
         Call::post(route.provider.clone(), "/v1/chat/completions")
             .written(pass_through::write(&request, &plan)?)
@@ -71,7 +74,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     Ok(Prepared {
         call: call.once().timeout(CALL_TIMEOUT),
         streaming: request.streaming,
-        input_bytes: clamp(request.estimate.input_bytes),
+        input_bytes: clamp(request.estimate.input_bytes.saturating_add(unknown_bytes)),
         pictures: request.estimate.pictures,
         max_output_tokens,
         state: State {

@@ -1,5 +1,5 @@
-//! A chat completion request, checked: every known field, its shape and its limits. Unknown fields are kept
-//! for providers that know them. Never translates.
+//! A chat completion request, checked: every known field, its shape and its limits. Whether a field is sent is not
+//! decided here. Never translates.
 
 pub(crate) mod estimate;
 pub(crate) mod messages;
@@ -12,10 +12,13 @@ use gatehouse_text_protocols::limits::MAX_STOPS;
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, integer, number, object, required, shown, string, wrong,
+    Checked, array, boolean, choice, integer, map, number, object, required, shown, string, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object, is_null, items};
+use gatehouse_text_protocols::names::check_case;
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::relay::clamp;
+use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_names;
 
 use estimate::InputEstimate;
@@ -55,17 +58,20 @@ pub(crate) struct Request<'a> {
     pub(crate) parallel: Option<bool>,
     pub(crate) format: ResponseFormat<'a>,
     pub(crate) user: Option<JsonString<'a>>,
+    /// Bytes of the `prediction`: what of it the model does not write is charged as if it had.
+    pub(crate) predicted_bytes: u32,
     pub(crate) estimate: InputEstimate<'a>,
 }
 
 impl<'a> Request<'a> {
     /// Checks `json`. The host replaced large base64 data in it by `blobs`.
-    pub(crate) fn read(json: &'a str, blobs: &[Facts]) -> Checked<Self> {
+    pub(crate) fn read(json: &'a str, blobs: &[Facts], rules: &Rules) -> Checked<Self> {
         let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
+        check_case(&Path::BRACKETED, &body)?;
         let mut request = Self { answers: 1, ..Self::default() };
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
-            if request.field(&path, name, raw, blobs)? && body.occurrences(name) > 1 {
+            if request.field(&path, name, raw, (blobs, rules))? && body.occurrences(name) > 1 {
                 return Err(wrong(&path, "one value, not the same field twice", Some(raw)));
             }
         }
@@ -75,10 +81,16 @@ impl<'a> Request<'a> {
     }
 
     /// Reads one field; whether it is a known one.
-    fn field(&mut self, path: &Path<'_>, name: &str, raw: &'a RawValue, blobs: &[Facts]) -> Checked<bool> {
+    fn field(
+        &mut self,
+        path: &Path<'_>,
+        name: &str,
+        raw: &'a RawValue,
+        (blobs, rules): (&[Facts], &Rules),
+    ) -> Checked<bool> {
         match name {
             "model" => self.model = Some(string(path, raw)?),
-            "messages" => self.messages = messages::read(path, raw, blobs, &mut self.estimate)?,
+            "messages" => self.messages = messages::read(path, raw, (blobs, rules), &mut self.estimate)?,
             "max_completion_tokens" => self.cap = Some(cap(path, raw, "max_completion_tokens")?),
             // Deprecated: `max_completion_tokens` wins.
             "max_tokens" => {
@@ -97,6 +109,14 @@ impl<'a> Request<'a> {
             "parallel_tool_calls" => self.parallel = Some(boolean(path, raw)?),
             "response_format" => self.format = ResponseFormat::read(path, raw, &mut self.estimate)?,
             "user" => self.user = Some(string(path, raw)?),
+            "functions" => {
+                array(path, raw)?;
+                self.estimate.input_bytes += raw.get().len() as u64;
+            }
+            "prediction" => {
+                object(path, raw)?;
+                self.predicted_bytes = clamp(raw.get().len() as u64);
+            }
             _ => return check_shape(path, name, raw),
         }
         Ok(true)
@@ -190,12 +210,12 @@ fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
             string(path, raw)?;
         }
         "logit_bias" => {
-            for (token, raw) in object(path, raw)?.iter() {
+            for (token, raw) in map(path, raw)?.iter() {
                 number(&path.key(token), raw, -100.0..=100.0)?;
             }
         }
         "metadata" => {
-            for (key, raw) in object(path, raw)?.iter() {
+            for (key, raw) in map(path, raw)?.iter() {
                 string(&path.key(key), raw)?;
             }
         }
@@ -204,10 +224,7 @@ fn check_shape(path: &Path<'_>, name: &str, raw: &RawValue) -> Checked<bool> {
                 choice(&path.index(at), raw, &["text", "audio"])?;
             }
         }
-        "functions" => {
-            array(path, raw)?;
-        }
-        "audio" | "prediction" | "web_search_options" | "moderation" => {
+        "audio" | "web_search_options" | "moderation" => {
             object(path, raw)?;
         }
         "function_call" if JsonString::of(raw).is_some() => {

@@ -8,7 +8,7 @@ use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
-use gatehouse_text_protocols::usage;
+use gatehouse_text_protocols::usage::{self, Report, TokenCounts};
 
 use crate::embeddings;
 use crate::errors;
@@ -65,9 +65,11 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             edits.replace(reason, quoted("stop"));
         }
     }
-    let usage = whole.object("usage");
-    if let Some((raw, counts)) = whole.get("usage").zip(usage.as_ref().and_then(usage::completed)) {
-        edits.replace(raw, counts);
+    let mut counts = TokenCounts::default();
+    let reports = usage::chat_reports(whole).into_iter().map(|raw| counts.read_chat(raw));
+    let is_partial = reports.filter(|report| *report == Report::Partial).count() > 0;
+    if let Some(raw) = whole.get("usage").filter(|_| is_partial) {
+        edits.replace(raw, counts.chat_json());
     }
     let mut out = Writer::new(body.len() + 64);
     let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);
@@ -98,8 +100,11 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    let counted = usage.and_then(|usage| usage::of_chat(&usage));
-    Ok(Answered { body: out.done(), usage: usage::plausible(counted, written), output_bytes: clamp(written) })
+    let reported = usage::plausible(counts.reported(), written);
+    if reported.is_some() && whole.get("usage").is_none() {
+        out.member("usage", &counts.chat_json());
+    }
+    Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written) })
 }
 
 /// Whether a message calls tools.

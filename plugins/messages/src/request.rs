@@ -7,10 +7,11 @@ pub(crate) mod fields;
 pub(crate) mod findings;
 pub(crate) mod thinking;
 pub(crate) mod tools;
+mod unknown;
 
 use std::ops::RangeInclusive;
 
-use gatehouse_sdk::{Protocol, Refusal};
+use gatehouse_sdk::{Facts, Protocol, Refusal};
 
 use gatehouse_text_protocols::check::{self, array};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
@@ -78,14 +79,14 @@ impl<'a> Request<'a> {
         body: &'a str,
         model: &str,
         protocol: Protocol,
-        rules: &Rules,
+        (rules, blobs): (&Rules, &[Facts]),
     ) -> Result<Self, Refusal> {
         let fields = top(body)?;
         let is_chat = protocol == Protocol::Chat;
         extras::check(&fields, FIELDS.as_slice(), is_chat, rules)?;
         let alias = is_alias(&fields, model)?;
-        let (at, mut findings) = (&Path::DOTTED, Findings::default());
-        findings.folds_system = is_chat || !rules.system_messages;
+        let at = &Path::DOTTED;
+        let mut findings = Findings::new(blobs, rules, is_chat || !rules.system_messages);
         findings.is_chat = is_chat;
         let messages =
             blocks::messages(&at.key("messages"), required(at, &fields, "messages")?, &mut findings)?;

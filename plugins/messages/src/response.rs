@@ -101,10 +101,7 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     let choice = choices.map(|choices| choices.swap_remove(0)).ok_or_else(errors::unreadable)?;
     let message = choice.message.ok_or_else(errors::unreadable)?;
     let mut content: Content<'_> = serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
-    let mut counts = TokenCounts::default();
-    if let Some(usage) = whole.usage.and_then(|raw| Object::parse(raw.get())) {
-        counts.read_chat(&usage);
-    }
+    let counts = TokenCounts::of_completion(&Object::parse(body).unwrap_or_default());
     let id = ids::message(whole.id.as_ref().map_or("", |id| &id.0), cx);
     let reason = choice.finish_reason.as_ref().map_or(Cow::Borrowed(""), |reason| reason.0.clone());
     let calls = tool_uses(content.tool_calls.take().unwrap_or_default(), &id, &reason, state)?;

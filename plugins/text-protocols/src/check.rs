@@ -7,6 +7,7 @@ use gatehouse_sdk::{Refusal, params};
 use serde::Deserialize;
 
 use crate::json::{JsonString, Object, Raw, items, whole};
+use crate::names::check_case;
 use crate::path::Path;
 
 /// A value, or the refusal of the request.
@@ -39,21 +40,37 @@ pub fn in_provider_words(field: &str, message: impl Into<String>) -> Refusal {
     Refusal::Invalid { field: Some(field.to_owned()), message: message.into() }
 }
 
-/// An object without two fields of one name.
+/// An object of the protocol: no two fields of one name, and none of the protocol's own in another letter case.
 ///
 /// # Errors
 /// Any other value.
 pub fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
-    let object = Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))?;
-    unique(path, &object)?;
+    let object = map(path, raw)?;
+    check_case(path, &object)?;
     Ok(object)
 }
 
-/// Refuses two fields of one name: the value that was checked and the one that the provider reads could differ.
+/// An object whose names are the client's own: no two of them are the same.
 ///
 /// # Errors
-/// The field that stands twice.
+/// Any other value.
+pub fn map<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Object<'a>> {
+    let object = Object::parse(raw.get()).ok_or_else(|| wrong(path, "an object", Some(raw)))?;
+    once(path, &object)?;
+    Ok(object)
+}
+
+/// Checks the names of an object of the protocol: the value that was checked and the one that the provider reads could
+/// differ.
+///
+/// # Errors
+/// The field that stands twice, or has its name in another letter case.
 pub fn unique(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
+    once(path, object)?;
+    check_case(path, object)
+}
+
+fn once(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
     match object.repeated() {
         Some((name, raw)) => Err(wrong(&path.key(name), "one value, not the same field twice", Some(raw))),
         None => Ok(()),

@@ -10,7 +10,7 @@
 //! | `claude-opus-4-7`, `claude-opus-4-8` | 128000 | `none` | `["adaptive"]` | `emulate` |
 //!
 //! The default of an empty table: no cap, free sampling, both kinds of thinking, an emulated prefill, and the fields of
-//! [`PASSED`].
+//! [`PASSED`], [`CHAT_PASSED`] or [`EMBEDDINGS_PASSED`], by what the provider makes.
 //! Of a chat provider it is not known whether its model thinks: a Messages client's `thinking` and `effort` are
 //! translated where the table lists `thinking`, and left out where it does not.
 
@@ -24,6 +24,49 @@ use serde_json::{Map, Value};
 const DEFAULT_OUTPUT: u32 = 8192;
 /// Fields beyond the specification's that a Messages provider takes, when the table does not say which.
 pub const PASSED: [&str; 3] = ["cache_control", "output_config", "service_tier"];
+/// Fields beyond the protocol's own that a chat provider takes, when the table does not say which: how tokens are chosen
+/// and how hard the model thinks, which tokens alone pay for.
+pub const CHAT_PASSED: [&str; 26] = [
+    "chat_template_kwargs",
+    "do_sample",
+    "enable_thinking",
+    "guided_choice",
+    "guided_grammar",
+    "guided_json",
+    "guided_regex",
+    "ignore_eos",
+    "include_reasoning",
+    "length_penalty",
+    "min_p",
+    "min_tokens",
+    "prompt_mode",
+    "random_seed",
+    "reasoning",
+    "reasoning_format",
+    "repetition_penalty",
+    "safe_prompt",
+    "skip_special_tokens",
+    "stop_token_ids",
+    "structured_outputs",
+    "thinking",
+    "thinking_budget",
+    "top_a",
+    "top_k",
+    "typical_p",
+];
+/// The same for a provider of embeddings.
+pub const EMBEDDINGS_PASSED: [&str; 10] = [
+    "input_type",
+    "late_chunking",
+    "normalize",
+    "normalized",
+    "output_dimension",
+    "output_dtype",
+    "prompt_name",
+    "task",
+    "truncate",
+    "truncation",
+];
 /// Both kinds of thinking, when the table does not say which.
 const BOTH_KINDS: [ThinkingKind; 2] = [ThinkingKind::Enabled, ThinkingKind::Adaptive];
 
@@ -47,8 +90,10 @@ pub struct Rules {
     pub prefill: Prefill,
     /// Over the built-in table, tool type by tool type; `null` is a tool that is not available.
     pub tools: BTreeMap<String, Option<ToolUpgrade>>,
-    /// Fields beyond the specification's that a Messages provider takes (`output_config`, `cache_control`,
-    /// `context_management`, ...); absent: [`PASSED`]. Of the others hints are left out, and the rest is refused.
+    /// Fields beyond the protocol's plain ones that the provider takes. Of a Messages provider `output_config`,
+    /// `cache_control`, `context_management`, ...; absent: [`PASSED`]. Of a chat provider whatever costs more than its tokens
+    /// (`service_tier`, `web_search_options`, `audio` with `modalities`, `store`, `metadata`) and all that the protocol does not
+    /// have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused.
     pub pass: Option<Vec<String>>,
     /// The provider takes messages of role `system` between others. Elsewhere they become text of the user.
     pub system_messages: bool,
@@ -252,9 +297,25 @@ impl Rules {
     /// Whether a Messages provider takes this field, which the specification does not have.
     #[must_use]
     pub fn passes(&self, field: &str) -> bool {
+        self.lists(field, &PASSED)
+    }
+
+    /// Whether a chat provider takes this field, which may cost more than its tokens.
+    #[must_use]
+    pub fn chat_passes(&self, field: &str) -> bool {
+        self.lists(field, &CHAT_PASSED)
+    }
+
+    /// The same of a provider of embeddings.
+    #[must_use]
+    pub fn embeddings_pass(&self, field: &str) -> bool {
+        self.lists(field, &EMBEDDINGS_PASSED)
+    }
+
+    fn lists(&self, field: &str, default: &[&str]) -> bool {
         match &self.pass {
             Some(listed) => listed.iter().any(|passed| passed == field),
-            None => PASSED.contains(&field),
+            None => default.contains(&field),
         }
     }
 

@@ -1,45 +1,75 @@
 //! Token counts, read from either protocol into counts that share no token.
 //!
 //! A chat provider's prompt includes the tokens read from a cache and written to one; a Messages provider
-//! counts the three apart. A stream reports a count several times; the latest report counts.
+//! counts the three apart. A stream reports its counts several times, and they only grow: a smaller one that comes later
+//! says less, not that less was read or written.
 
 use gatehouse_sdk::Usage;
 
-use crate::json::{Object, Writer};
+use crate::json::{Object, Raw, Writer};
+
+/// The counts that every chat client reads.
+const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
 /// The counts reported so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokenCounts {
     usage: Usage,
-    reasoning: Option<u64>,
+    /// What `usage` was made of, where a chat provider reports.
+    chat: ChatCounts,
+    reasoning: u64,
     reported: bool,
 }
 
 impl TokenCounts {
-    /// Reads `usage` of a Messages provider, whole or in part.
-    pub fn read_messages(&mut self, usage: &Object<'_>) {
-        let fields = [
-            ("input_tokens", &mut self.usage.input),
-            ("output_tokens", &mut self.usage.output),
-            ("cache_read_input_tokens", &mut self.usage.cached),
-            ("cache_creation_input_tokens", &mut self.usage.cache_write),
-        ];
-        for (name, field) in fields {
-            if let Some(count) = usage.unsigned(name) {
-                *field = count;
-                self.reported = true;
-            }
-        }
-        let details = usage.object("output_tokens_details");
-        self.reasoning = details.and_then(|it| it.unsigned("thinking_tokens")).or(self.reasoning);
+    /// Those of a chat provider's completion.
+    #[must_use]
+    pub fn of_completion(completion: &Object<'_>) -> Self {
+        let mut counts = Self::default();
+        counts.read_completion(completion);
+        counts
     }
 
-    /// Reads `usage` of a chat provider; whether it reported anything.
-    pub fn read_chat(&mut self, usage: &Object<'_>) -> bool {
-        let Some(counted) = of_chat(usage) else { return false };
-        self.usage = counted;
+    /// Reads a chat provider's completion, or a chunk of one; whether it has a count.
+    pub fn read_completion(&mut self, completion: &Object<'_>) -> bool {
+        let reports = chat_reports(completion).into_iter().map(|raw| self.read_chat(raw));
+        reports.filter(|report| *report != Report::Nothing).count() > 0
+    }
+
+    /// Reads `usage` of a Messages provider, whole or in part.
+    pub fn read_messages(&mut self, usage: &Object<'_>) {
+        let known = self.usage;
+        let (minutes, hour) = cache_writes(usage);
+        let mut read = |name: &str, known: u64| {
+            let count = usage.unsigned(name);
+            self.reported |= count.is_some();
+            count.unwrap_or(known)
+        };
+        let now = Usage {
+            input: read("input_tokens", known.input),
+            output: read("output_tokens", known.output).max(known.output),
+            cached: read("cache_read_input_tokens", known.cached),
+            cache_write: read("cache_creation_input_tokens", known.cache_write)
+                .max(minutes.saturating_add(hour)),
+            cache_write_hour: hour.max(known.cache_write_hour),
+        };
+        // The end of a stream may tell apart what its beginning had counted as one.
+        self.usage = if prompt(&now) >= prompt(&known) { now } else { greater(now, known) };
+        let details = usage.object("output_tokens_details");
+        let reasoning = details.and_then(|it| it.unsigned("thinking_tokens"));
+        self.reasoning = self.reasoning.max(reasoning.unwrap_or(0));
+    }
+
+    /// Reads `usage` of a chat provider; what it says of the counts so far.
+    pub fn read_chat(&mut self, usage: Raw<'_>) -> Report {
+        let Some(usage) = Object::parse(usage.get()) else { return Report::Nothing };
+        let Some(counted) = ChatCounts::read(&usage) else { return Report::Nothing };
+        self.chat = self.chat.greater(counted);
+        self.usage = self.chat.usage();
+        self.reasoning = self.chat.reasoning;
         self.reported = true;
-        true
+        let is_whole = CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some());
+        if is_whole && self.chat == counted { Report::All } else { Report::Partial }
     }
 
     /// For the host: `None` when the provider reported nothing.
@@ -57,73 +87,302 @@ impl TokenCounts {
     /// `usage` as a chat client reads it.
     #[must_use]
     pub fn chat_json(&self) -> String {
-        let Usage { input, output, cached, cache_write } = self.usage;
-        let prompt = input.saturating_add(cached).saturating_add(cache_write);
+        let Usage { output, cached, cache_write, .. } = self.usage;
+        let prompt = prompt(&self.usage);
         let mut out = Writer::new(192);
         out.member("prompt_tokens", &prompt.to_string());
         out.member("completion_tokens", &output.to_string());
         out.member("total_tokens", &prompt.saturating_add(output).to_string());
         let details = format!("{{\"cached_tokens\":{cached},\"cache_write_tokens\":{cache_write}}}");
         out.member("prompt_tokens_details", &details);
-        let reasoning = self.reasoning.unwrap_or(0);
+        let reasoning = self.reasoning;
         out.member("completion_tokens_details", &format!("{{\"reasoning_tokens\":{reasoning}}}"));
         out.done()
     }
 }
 
-/// Reads `usage` of a chat provider. `None` when it has no count.
-#[must_use]
-pub fn of_chat(usage: &Object<'_>) -> Option<Usage> {
-    let count = |object: &Option<Object<'_>>, name: &str| object.as_ref().and_then(|it| it.unsigned(name));
-    let prompt = usage.unsigned("prompt_tokens");
-    let completion = usage.unsigned("completion_tokens");
-    if prompt.is_none() && completion.is_none() {
-        return None;
-    }
-    let (prompt, mut output) = (prompt.unwrap_or(0), completion.unwrap_or(0));
-    let details = usage.object("prompt_tokens_details");
-    let cached = count(&details, "cached_tokens")
-        // The names of DeepSeek and Moonshot.
-        .or_else(|| usage.unsigned("prompt_cache_hit_tokens"))
-        .or_else(|| usage.unsigned("cached_tokens"))
-        .unwrap_or(0);
-    let cache_write = count(&details, "cache_write_tokens").unwrap_or(0);
-    // xAI does not count reasoning in `completion_tokens`; its total shows it.
-    let reasoning = count(&usage.object("completion_tokens_details"), "reasoning_tokens").unwrap_or(0);
-    let apart = prompt.saturating_add(output).saturating_add(reasoning);
-    if reasoning > 0 && usage.unsigned("total_tokens") == Some(apart) {
-        output = output.saturating_add(reasoning);
-    }
-    let cached = cached.min(prompt);
-    let cache_write = cache_write.min(prompt - cached);
-    Some(Usage { input: prompt - cached - cache_write, output, cached, cache_write })
+/// What a `usage` says of the counts so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// It has no count.
+    Nothing,
+    /// It has them all.
+    All,
+    /// Another one had more of something, or it lacks one of those that clients read.
+    Partial,
 }
 
-/// `usage` of a chat provider with the counts it lacks, JSON; `None` where it has all three or none.
+/// Every `usage` in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's
+/// streams have it.
 #[must_use]
-pub fn completed(usage: &Object<'_>) -> Option<String> {
-    const NAMES: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
-    let [prompt, completion, total] = NAMES.map(|name| usage.unsigned(name));
-    of_chat(usage)?;
-    if prompt.is_some() && completion.is_some() && total.is_some() {
-        return None;
+pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
+    let mut found: Vec<Raw<'a>> = completion.get("usage").into_iter().collect();
+    found.extend(completion.object("x_groq").and_then(|groq| groq.get("usage")));
+    let choices = completion.get("choices").filter(|raw| raw.get().contains("\"usage\""));
+    for choice in choices.and_then(crate::json::items).unwrap_or_default() {
+        found.extend(Object::parse(choice.get()).and_then(|choice| choice.get("usage")));
     }
-    let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
-    let prompt = prompt.or(rest(completion)).unwrap_or(0);
-    let completion = completion.or(rest(Some(prompt))).unwrap_or(0);
-    let total = total.unwrap_or(prompt.saturating_add(completion));
-    let mut out = Writer::new(192);
-    for (name, count) in NAMES.into_iter().zip([prompt, completion, total]) {
-        out.member(name, &count.to_string());
+    found
+}
+
+/// One report of a chat provider, or the greatest counts of several: the prompt with what came from a cache or went into
+/// one, the completion with its reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ChatCounts {
+    prompt: u64,
+    completion: u64,
+    cached: u64,
+    cache_write: u64,
+    cache_write_hour: u64,
+    reasoning: u64,
+}
+
+impl ChatCounts {
+    /// `None` when it has no count.
+    fn read(usage: &Object<'_>) -> Option<Self> {
+        let either = |names: [&str; 2]| names.iter().find_map(|name| usage.object(name)).unwrap_or_default();
+        let most = |object: &Object<'_>, names: &[&str]| {
+            names.iter().filter_map(|name| object.unsigned(name)).max().unwrap_or(0)
+        };
+        let read = either(["prompt_tokens_details", "input_tokens_details"]);
+        let written = either(["completion_tokens_details", "output_tokens_details"]);
+        // DeepSeek counts what its cache had and what it had not.
+        let (hit, miss) =
+            (usage.unsigned("prompt_cache_hit_tokens"), usage.unsigned("prompt_cache_miss_tokens"));
+        let halves =
+            (hit.is_some() || miss.is_some()).then(|| hit.unwrap_or(0).saturating_add(miss.unwrap_or(0)));
+        let named = usage.unsigned("prompt_tokens");
+        let prompt = named.or_else(|| usage.unsigned("input_tokens")).max(halves);
+        let completion = usage.unsigned("completion_tokens").or_else(|| usage.unsigned("output_tokens"));
+        if prompt.is_none() && completion.is_none() {
+            return None;
+        }
+        let total = usage.unsigned("total_tokens");
+        let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
+        let (prompt, completion) = (prompt.or(rest(completion)), completion.or(rest(prompt)));
+        let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
+        let of_messages = most(usage, &["cache_read_input_tokens"]);
+        let cached = most(&read, &["cached_tokens"])
+            .max(hit.unwrap_or(0))
+            .max(most(usage, &["cached_tokens"]))
+            .max(of_messages);
+        const WRITES: [&str; 3] =
+            ["cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+        let (minutes, hour) = cache_writes(usage);
+        let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
+        let cache_write = most(&read, &WRITES).max(most(usage, &WRITES)).max(minutes.saturating_add(hour));
+        let reasoning = most(&written, &["reasoning_tokens", "thinking_tokens"]);
+        let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+        // xAI does not count reasoning in `completion_tokens`; its total shows it.
+        let is_apart = reasoning > 0 && total == Some(sum(&[prompt, completion, reasoning]));
+        if is_apart {
+            completion = completion.saturating_add(reasoning);
+        }
+        // Some count the prompt without its cache: the total shows it, or that the cache had more than the prompt, or the
+        // names, which are those of Messages.
+        let aside = sum(&[cached, cache_write]);
+        let is_aside = aside > prompt
+            || (!is_apart && total == Some(sum(&[prompt, aside, completion])))
+            || (named.is_none() && halves.is_none() && of_messages > 0);
+        let prompt = if is_aside { sum(&[prompt, aside]) } else { prompt };
+        Some(Self { prompt, completion, cached, cache_write, cache_write_hour: hour, reasoning })
     }
-    for (name, raw) in usage.iter().filter(|(name, _)| !NAMES.contains(name)) {
-        out.member(name, raw.get());
+
+    /// The greater of each count.
+    fn greater(self, other: Self) -> Self {
+        Self {
+            prompt: self.prompt.max(other.prompt),
+            completion: self.completion.max(other.completion),
+            cached: self.cached.max(other.cached),
+            cache_write: self.cache_write.max(other.cache_write),
+            cache_write_hour: self.cache_write_hour.max(other.cache_write_hour),
+            reasoning: self.reasoning.max(other.reasoning),
+        }
     }
-    Some(out.done())
+
+    /// The same, no token in two of them.
+    fn usage(self) -> Usage {
+        let Self { prompt, completion, cached, cache_write, cache_write_hour, .. } = self;
+        let input = prompt.saturating_sub(cached).saturating_sub(cache_write);
+        Usage { input, output: completion, cached, cache_write, cache_write_hour }
+    }
+}
+
+/// What went into a cache for five minutes, and for an hour, where it is told apart.
+fn cache_writes(usage: &Object<'_>) -> (u64, u64) {
+    let apart = usage.object("cache_creation").unwrap_or_default();
+    let count = |name: &str| apart.unsigned(name).unwrap_or(0);
+    (count("ephemeral_5m_input_tokens"), count("ephemeral_1h_input_tokens"))
+}
+
+/// Tokens read.
+fn prompt(usage: &Usage) -> u64 {
+    usage.input.saturating_add(usage.cached).saturating_add(usage.cache_write)
+}
+
+/// The greater of each count.
+fn greater(one: Usage, other: Usage) -> Usage {
+    Usage {
+        input: one.input.max(other.input),
+        output: one.output.max(other.output),
+        cached: one.cached.max(other.cached),
+        cache_write: one.cache_write.max(other.cache_write),
+        cache_write_hour: one.cache_write_hour.max(other.cache_write_hour),
+    }
 }
 
 /// Drops counts that are all zero although the model wrote text: some providers send zeros.
 #[must_use]
 pub fn plausible(usage: Option<Usage>, output_bytes: u64) -> Option<Usage> {
     usage.filter(|usage| output_bytes == 0 || *usage != Usage::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn chat(completions: &[Value]) -> (u64, u64, u64, u64) {
+        let mut counts = TokenCounts::default();
+        for completion in completions {
+            let json = completion.to_string();
+            for raw in chat_reports(&Object::parse(&json).unwrap()) {
+                counts.read_chat(raw);
+            }
+        }
+        let Usage { input, output, cached, cache_write, .. } = counts.usage();
+        (input, output, cached, cache_write)
+    }
+
+    /// Without it a provider's answer is charged by a guess, or its cache not at all.
+    #[test]
+    fn a_chat_providers_counts_are_found_in_every_spelling_and_place() {
+        let plain = json!({"prompt_tokens": 1000, "completion_tokens": 100});
+        for (completion, expected) in [
+            (json!({"usage": plain}), (1000, 100, 0, 0)),
+            (json!({"choices": [{"index": 0, "usage": plain}]}), (1000, 100, 0, 0)),
+            (json!({"choices": [], "x_groq": {"id": "req", "usage": plain}}), (1000, 100, 0, 0)),
+            (json!({"usage": null, "choices": [{"usage": plain}, {"usage": null}]}), (1000, 100, 0, 0)),
+            (json!({"usage": {"input_tokens": 1000, "output_tokens": 100}}), (1000, 100, 0, 0)),
+            // In the prompt, or beside it.
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 600}}}),
+                (400, 1, 600, 0),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 10_000}}),
+                (10, 1, 10_000, 0),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1601,
+                    "prompt_tokens_details": {"cached_tokens": 600}}}),
+                (1000, 1, 600, 0),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001,
+                    "prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300}}}),
+                (100, 1, 600, 300),
+            ),
+            (
+                json!({"usage": {"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 5,
+                    "cache_creation_input_tokens": 3}}),
+                (7, 1, 5, 3),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 15, "completion_tokens": 1, "cache_read_input_tokens": 5,
+                    "cache_creation_input_tokens": 3}}),
+                (7, 1, 5, 3),
+            ),
+            // DeepSeek, with and without the sum.
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "prompt_cache_hit_tokens": 600,
+                    "prompt_cache_miss_tokens": 400}}),
+                (400, 1, 600, 0),
+            ),
+            (
+                json!({"usage": {"completion_tokens": 1, "prompt_cache_hit_tokens": 600, "prompt_cache_miss_tokens": 400}}),
+                (400, 1, 600, 0),
+            ),
+            // xAI: reasoning beside the completion.
+            (
+                json!({"usage": {"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 200,
+                    "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 60}}}),
+                (40, 100, 60, 0),
+            ),
+        ] {
+            assert_eq!(chat(std::slice::from_ref(&completion)), expected, "{completion}");
+        }
+        for nothing in [json!({}), json!({"usage": {}}), json!({"usage": 3, "x_groq": 3, "choices": "usage"})]
+        {
+            let json = nothing.to_string();
+            assert!(TokenCounts::of_completion(&Object::parse(&json).unwrap()).reported().is_none());
+        }
+    }
+
+    /// Without it an hour in the cache costs what five minutes do.
+    #[test]
+    fn what_a_cache_keeps_for_an_hour_is_counted_apart() {
+        let apart = json!({"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 7});
+        let messages = [
+            json!({"input_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
+            json!({"input_tokens": 1, "cache_creation": apart}),
+        ];
+        let chat = [
+            json!({"prompt_tokens": 11, "completion_tokens": 1, "prompt_tokens_details": {
+                "cache_creation_input_tokens": 10, "cache_creation": apart}}),
+            json!({"prompt_tokens": 11, "completion_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
+        ];
+        let is_right = |counts: &TokenCounts, report: &Value| {
+            let Usage { input, cache_write, cache_write_hour, .. } = counts.usage();
+            assert_eq!((input, cache_write, cache_write_hour), (1, 10, 7), "{report}");
+        };
+        for report in messages {
+            let mut counts = TokenCounts::default();
+            counts.read_messages(&Object::parse(&report.to_string()).unwrap());
+            // The end of a stream does not tell them apart any more.
+            counts.read_messages(
+                &Object::parse(r#"{"cache_creation_input_tokens":10,"output_tokens":1}"#).unwrap(),
+            );
+            is_right(&counts, &report);
+        }
+        for report in chat {
+            let completion = json!({"usage": report}).to_string();
+            is_right(&TokenCounts::of_completion(&Object::parse(&completion).unwrap()), &report);
+        }
+    }
+
+    /// Without it a last report of zeros or of one chunk alone makes a long answer free.
+    #[test]
+    fn a_later_smaller_count_of_a_stream_says_nothing() {
+        let report = |prompt: u64, completion: u64, cached: u64| {
+            json!({"usage": {"prompt_tokens": prompt, "completion_tokens": completion,
+                "prompt_tokens_details": {"cached_tokens": cached}}})
+        };
+        assert_eq!(chat(&[report(1000, 50, 0), report(0, 3, 0)]), (1000, 50, 0, 0));
+        assert_eq!(chat(&[report(1000, 0, 0), report(1000, 50, 600)]), (400, 50, 600, 0));
+        assert_eq!(chat(&[report(1000, 50, 600), report(1000, 50, 0)]), (400, 50, 600, 0));
+        let messages = |reports: &[Value]| {
+            let mut counts = TokenCounts::default();
+            for report in reports {
+                counts.read_messages(&Object::parse(&report.to_string()).unwrap());
+            }
+            let Usage { input, output, cached, cache_write, .. } = counts.usage();
+            (input, output, cached, cache_write)
+        };
+        let begins = json!({"input_tokens": 1000, "output_tokens": 1, "cache_read_input_tokens": 20});
+        for (ends, expected) in [
+            (json!({"output_tokens": 50}), (1000, 50, 20, 0)),
+            (json!({"input_tokens": 0, "output_tokens": 50}), (1000, 50, 20, 0)),
+            (json!({"input_tokens": 5, "output_tokens": 0, "cache_read_input_tokens": 0}), (1000, 1, 20, 0)),
+            (json!({"input_tokens": 2000, "output_tokens": 50}), (2000, 50, 20, 0)),
+            // The same tokens, told apart.
+            (
+                json!({"input_tokens": 20, "cache_read_input_tokens": 600, "cache_creation_input_tokens": 400}),
+                (20, 1, 600, 400),
+            ),
+        ] {
+            assert_eq!(messages(&[begins.clone(), ends.clone()]), expected, "{ends}");
+        }
+    }
 }

@@ -52,7 +52,7 @@ impl Text for Parrot {
     fn answer(_: &Context, state: Vec<String>, reply: Reply) -> Result<Answered, TextFailure> {
         match reply.status {
             200 => {
-                let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4 };
+                let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4, cache_write_hour: 1 };
                 let body = json!({"said": state, "reply": reply.text()}).to_string();
                 Ok(Answered { body, usage: Some(usage), output_bytes: 6 })
             }

@@ -92,7 +92,7 @@ impl TextFailure {
 #[expect(clippy::derivable_impls, reason = "the type is generated")]
 impl Default for Usage {
     fn default() -> Self {
-        Self { input: 0, output: 0, cached: 0, cache_write: 0 }
+        Self { input: 0, output: 0, cached: 0, cache_write: 0, cache_write_hour: 0 }
     }
 }
 

@@ -11,7 +11,7 @@ fn read(protocol: Protocol, body: &Value) -> (Value, Option<Usage>, u32) {
 }
 
 fn usage(input: u64, output: u64, cached: u64, cache_write: u64) -> Option<Usage> {
-    Some(Usage { input, output, cached, cache_write })
+    Some(Usage { input, output, cached, cache_write, ..Usage::default() })
 }
 
 fn chat(usage: Value) -> Value {
@@ -45,7 +45,7 @@ fn tokens_in_every_dialect() {
         (json!({"prompt_tokens": 100, "completion_tokens": 5, "cached_tokens": 40}), usage(60, 5, 40, 0)),
         (
             json!({"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 9}}),
-            usage(0, 1, 5, 0),
+            usage(5, 1, 9, 0),
         ),
         (
             json!({"prompt_tokens": 9, "completion_tokens": 20, "total_tokens": 29, "completion_tokens_details": {"reasoning_tokens": 15}}),

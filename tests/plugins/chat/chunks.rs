@@ -37,7 +37,8 @@ const START: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"
 const TEXT: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"h\u00e9 "},"logprobs":{"content":[{"token":"h\u00e9 ","logprob":-0.50,"bytes":null}]},"finish_reason":null}],"usage":null,"obfuscation":"xx"}"#;
 const STOP: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":null}"#;
 const COUNT: &str = r#"{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"prompt_tokens_details":{"cached_tokens":4}},"x":1}"#;
-const USAGE: Option<Usage> = Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0 });
+const USAGE: Option<Usage> =
+    Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0, cache_write_hour: 0 });
 
 #[test]
 fn the_standard_stream_with_tokens_asked_for() {

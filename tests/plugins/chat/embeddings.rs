@@ -64,14 +64,16 @@ fn answered(fields: &Value, status: u16, body: &str) -> Result<Answered, TextFai
 #[test]
 fn a_request_keeps_its_bytes_but_for_the_model() {
     let body = r#"{"input": ["a \u006bite", " "], "model":"lm-alias","encoding_format":"base64","x_new":[1.50],"user":null,"dimensions": 8}"#;
-    let prepared = both().prepare::<Chat>(&written(json!({}), body)).expect("accepted");
+    let unknown = both().prepare::<Chat>(&written(json!({}), body));
+    assert!(matches!(unknown, Err(Refusal::Invalid { field: Some(field), .. }) if field == "x_new"));
+    let prepared = both().prepare::<Chat>(&written(json!({"pass": ["x_new"]}), body)).expect("accepted");
     assert_eq!(
         text_of(&prepared.call),
         r#"{"input":["a \u006bite", " "],"model":"provider-sonnet-1","x_new":[1.50],"dimensions":8,"encoding_format":"base64"}"#
     );
     assert_eq!(prepared.call.provider, "p");
     assert_eq!((prepared.streaming, prepared.pictures, prepared.max_output_tokens), (false, 0, 0));
-    assert_eq!(prepared.input_bytes, 7);
+    assert_eq!(prepared.input_bytes, 7 + 6);
 }
 
 #[test]

@@ -98,7 +98,10 @@ fn a_text_in_whole_chunks() {
         count,
     ];
     assert_eq!(heard.chunks(), expected);
-    assert_eq!(heard.usage, Some(Usage { input: 12, output: 31, cached: 4, cache_write: 3 }));
+    assert_eq!(
+        heard.usage,
+        Some(Usage { input: 12, output: 31, cached: 4, cache_write: 3, ..Usage::default() })
+    );
     assert_eq!(heard.written, 5);
 }
 
@@ -116,10 +119,16 @@ fn the_latest_of_each_count_wins() {
     let last = lines.len() - 2;
     lines[last]["usage"] = json!({"output_tokens": 2});
     let older = heard(false, &lines);
-    assert_eq!(older.usage, Some(Usage { input: 12, output: 2, cached: 4, cache_write: 3 }));
+    assert_eq!(
+        older.usage,
+        Some(Usage { input: 12, output: 2, cached: 4, cache_write: 3, ..Usage::default() })
+    );
     // What is known when the line is cut.
     let cut = heard(false, &lines[..3]);
-    assert_eq!(cut.usage, Some(Usage { input: 12, output: 1, cached: 4, cache_write: 3 }));
+    assert_eq!(
+        cut.usage,
+        Some(Usage { input: 12, output: 1, cached: 4, cache_write: 3, ..Usage::default() })
+    );
 }
 
 #[test]

@@ -4,11 +4,14 @@
 mod answers;
 mod checks;
 mod chunks;
+mod counts;
 mod embeddings;
 mod errors;
 mod events;
+mod files;
 mod manifest;
 mod pass_through;
+mod priced_fields;
 mod properties;
 mod provider_forms;
 mod responses;

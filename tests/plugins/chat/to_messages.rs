@@ -310,7 +310,7 @@ fn refuses_unsupported_fields_by_name() {
     );
     refused(
         said(json!({"role": "user", "content": [{"type": "file", "file": {"file_id": "f-1"}}]})),
-        "`messages[1].content[0].file.file_data`: expected a base64 `data:` URI of a PDF, got a `file_id`",
+        "`messages[1].content[0].file.file_id`: expected nothing, files are not kept here: send the file itself as base64, got the string \"f-1\"",
     );
     refused(
         said(

@@ -113,7 +113,7 @@ fn a_whole_completion_streams_the_same_choices() {
             assert_eq!((&chunks[2]["choices"], &chunks[2]["usage"]), (&json!([]), &counts));
         }
     }
-    assert_eq!(usage, Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0 }));
+    assert_eq!(usage, Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0, ..Usage::default() }));
 }
 
 #[test]

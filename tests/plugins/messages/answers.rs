@@ -31,7 +31,10 @@ fn a_message_keeps_its_bytes_but_for_the_model_and_null_citations() {
     // Clients' schemas know no such `null`.
     let expected = body.replace("claude-x", MODEL).replace(r#","citations":null"#, "");
     assert_eq!(answered.body, expected);
-    assert_eq!(answered.usage, Some(Usage { input: 9, output: 4, cached: 2, cache_write: 3 }));
+    assert_eq!(
+        answered.usage,
+        Some(Usage { input: 9, output: 4, cached: 2, cache_write: 3, ..Usage::default() })
+    );
     assert_eq!(answered.output_bytes as usize, "hm".len() + "hé".len() + r#"{"b":1.0, "a":2}"#.len());
 }
 
@@ -60,7 +63,7 @@ fn a_completion_becomes_a_message() {
         },
     });
     assert_eq!(message, expected);
-    assert_eq!(usage, Some(Usage { input: 10, output: 5, cached: 8, cache_write: 2 }));
+    assert_eq!(usage, Some(Usage { input: 10, output: 5, cached: 8, cache_write: 2, ..Usage::default() }));
     assert_eq!(written, 3);
 }
 
@@ -140,7 +143,9 @@ fn ids_are_made_of_the_providers() {
 
 #[test]
 fn reads_token_counts_of_compatible_servers() {
-    let usage = |input, output, cached, cache_write| Some(Usage { input, output, cached, cache_write });
+    let usage = |input, output, cached, cache_write| {
+        Some(Usage { input, output, cached, cache_write, ..Usage::default() })
+    };
     let table = [
         (json!({"prompt_tokens": 5, "completion_tokens": 2}), usage(5, 2, 0, 0)),
         (
@@ -149,7 +154,7 @@ fn reads_token_counts_of_compatible_servers() {
         ),
         (
             json!({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 9}}),
-            usage(0, 2, 5, 0),
+            usage(5, 2, 9, 0),
         ),
         (
             json!({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": null}),

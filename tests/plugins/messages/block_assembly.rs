@@ -96,7 +96,10 @@ fn the_order_is_the_specifications() {
     let types: Vec<String> =
         expected.iter().map(|event| event["type"].as_str().expect("a type").to_owned()).collect();
     assert_eq!(played.names(), types);
-    assert_eq!(played.usage, Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0 }));
+    assert_eq!(
+        played.usage,
+        Some(Usage { input: 5, output: 5, cached: 4, cache_write: 0, ..Usage::default() })
+    );
     assert_eq!((played.written, played.last), (4, true));
 }
 

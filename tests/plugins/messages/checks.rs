@@ -96,7 +96,7 @@ fn every_block_has_its_rule() {
         (json!([{"type": "image"}]), "messages.0.content.0.source: Field required"),
         (
             json!([{"type": "image", "source": {"type": "disk"}}]),
-            "`messages.0.content.0.source.type`: expected `base64`, `url` or `file`, got the string \"disk\"",
+            "`messages.0.content.0.source.type`: expected `base64` or `url`, got the string \"disk\"",
         ),
         (
             json!([{"type": "image", "source": {"type": "base64", "media_type": "image/tiff", "data": "AA"}}]),

@@ -47,6 +47,9 @@ pub struct TokenPrice {
     pub cached_micro: i64,
     /// Of a million tokens read and put into a cache.
     pub cache_write_micro: i64,
+    /// Of a million tokens read and put into a cache that keeps them for an hour.
+    #[serde(default)]
+    pub cache_write_1h_micro: i64,
 }
 
 /// The prices of one family.

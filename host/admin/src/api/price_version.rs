@@ -65,6 +65,8 @@ pub enum PricePartView {
     CachedTokens,
     /// A million tokens read and put into a cache.
     CacheWriteTokens,
+    /// A million tokens read and put into a cache that keeps them for an hour.
+    CacheWriteHourTokens,
 }
 
 /// What differs between two versions.
@@ -104,6 +106,7 @@ impl PricePartView {
             Self::OutputTokens => "output tokens",
             Self::CachedTokens => "cached tokens",
             Self::CacheWriteTokens => "cache writes",
+            Self::CacheWriteHourTokens => "cache writes for an hour",
         }
     }
 }
@@ -116,6 +119,7 @@ impl From<PricePart> for PricePartView {
             PricePart::Output => Self::OutputTokens,
             PricePart::Cached => Self::CachedTokens,
             PricePart::CacheWrite => Self::CacheWriteTokens,
+            PricePart::CacheWriteHour => Self::CacheWriteHourTokens,
         }
     }
 }

@@ -48,7 +48,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
         let (amount, unit_price) = (Credits(100), Credits(1));
         let expires = UnixMs(at.0 + HOUR);
         apply(&service, Command::Hold { id, key: key.clone(), amount, unit_price, model, expires, at }).await;
-        let tokens = Usage { input: number, output: 1, cached: 2, cache_write: 0 };
+        let tokens = Usage { input: number, output: 1, cached: 2, cache_write: 0, ..Usage::default() };
         apply(
             &service,
             match number % 9 {

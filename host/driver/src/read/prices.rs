@@ -58,11 +58,12 @@ fn version(units: &BTreeMap<String, Credits>, tokens: &BTreeMap<String, ModelPri
         fields.push(format!("unit {key} {}", price.0));
     }
     for (model, ModelPrices { prices, .. }) in tokens {
-        let TokenPrices { input, output, cached, cache_write } = prices;
-        let [cached, cache_write] = [cached, cache_write].map(|price| price.unwrap_or(*input).0);
+        let TokenPrices { input, output, cached, .. } = prices;
+        let cached = cached.unwrap_or(*input).0;
+        let (cache_write, hour) = (prices.cache_write().0, prices.cache_write_1h().0);
         // Embeddings write nothing.
         let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
-        fields.push(format!("tokens {model} {} {output} {cached} {cache_write}", input.0));
+        fields.push(format!("tokens {model} {} {output} {cached} {cache_write} {hour}", input.0));
     }
     let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     Digest::of_fields(&fields)
@@ -77,8 +78,13 @@ mod tests {
         let units = |price| BTreeMap::from([("image".to_owned(), Credits(price))]);
         let tokens = |cached: Option<i64>, output| {
             let cached = cached.map(Credits);
-            let prices =
-                TokenPrices { input: Credits(1), output: Some(Credits(output)), cached, cache_write: None };
+            let prices = TokenPrices {
+                input: Credits(1),
+                output: Some(Credits(output)),
+                cached,
+                cache_write: None,
+                cache_write_1h: None,
+            };
             BTreeMap::from([("m".to_owned(), ModelPrices { aliases: vec![], provider: "p".into(), prices })])
         };
         let first = version(&units(1), &tokens(None, 2));

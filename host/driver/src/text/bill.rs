@@ -16,6 +16,23 @@ pub struct TokenPrices {
     pub cached: Option<Credits>,
     /// Read and put into a cache; absent: as `input`.
     pub cache_write: Option<Credits>,
+    /// Read and put into a cache that keeps it for an hour; absent: twice `input`, and no less than `cache_write`.
+    pub cache_write_1h: Option<Credits>,
+}
+
+impl TokenPrices {
+    /// Of a million tokens that a cache keeps for minutes.
+    #[must_use]
+    pub fn cache_write(&self) -> Credits {
+        self.cache_write.unwrap_or(self.input)
+    }
+
+    /// Of a million tokens that a cache keeps for an hour.
+    #[must_use]
+    pub fn cache_write_1h(&self) -> Credits {
+        let twice = || Credits(self.input.0.saturating_mul(2)).max(self.cache_write());
+        self.cache_write_1h.unwrap_or_else(twice)
+    }
 }
 
 /// The price of one request.
@@ -28,6 +45,8 @@ pub(crate) struct Bill {
 }
 
 const MILLION: i128 = 1_000_000;
+/// Tokens of one kind that a provider may count in one request.
+const MAX_COUNT: u64 = 10_000_000;
 /// Bytes of text in a token, at least and usually: two bounds of the input.
 const MIN_BYTES_PER_TOKEN: u64 = 2;
 const USUAL_BYTES_PER_TOKEN: u64 = 4;
@@ -67,7 +86,13 @@ impl Bill {
         let input =
             prices.input.max(prices.cached.unwrap_or_default()).max(prices.cache_write.unwrap_or_default());
         let part = |tokens: u64, price: Credits| {
-            let flat = TokenPrices { input: price, output: None, cached: None, cache_write: None };
+            let flat = TokenPrices {
+                input: price,
+                output: None,
+                cached: None,
+                cache_write: None,
+                cache_write_1h: None,
+            };
             Some((tokens, price, cost(&flat, &Usage { input: tokens, ..Usage::default() })?))
         };
         Some([
@@ -83,7 +108,7 @@ impl Bill {
 
     /// Tokens as a rate counts them. Input from a cache counts by its price: a tenth of it for a tenth of the price.
     pub(crate) fn rated_tokens(&self, usage: &Usage) -> u64 {
-        let Usage { input, output, cached, cache_write } = *usage;
+        let Usage { input, output, cached, cache_write, .. } = *usage;
         let (full, price) = (self.prices.input, self.prices.cached.unwrap_or(self.prices.input));
         let cached = match (u128::try_from(full.0), u128::try_from(price.0)) {
             (Ok(full @ 1..), Ok(price)) if price < full => (u128::from(cached) * price).div_ceil(full),
@@ -93,10 +118,26 @@ impl Bill {
         [output, cached, cache_write].iter().fold(input, |sum, tokens| sum.saturating_add(*tokens))
     }
 
-    /// The cost of the counted tokens, at most `held`.
+    /// The cost of the counted tokens, which may be above what was `held`. A count of more than any model reads or writes is
+    /// the provider's mistake: the hold is its limit.
     pub(crate) fn cost(&self, usage: &Usage, held: Credits) -> Credits {
-        // The operator pays for what a provider counts above the hold, not the customer.
-        cost(&self.prices, usage).map_or(held, |cost| cost.min(held))
+        let cost = cost(&self.prices, usage).unwrap_or(held);
+        let is_possible = usage.kinds().iter().all(|(_, tokens)| *tokens <= MAX_COUNT);
+        if is_possible { cost } else { cost.min(held) }
+    }
+
+    /// The tokens of a whole answer of `output_bytes` of text, and whether some of them are a guess. Where something was read
+    /// or written, a count of zero is none.
+    pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, bool) {
+        let guess = self.guess(output_bytes);
+        match usage {
+            None => (guess, true),
+            Some(none) if none == Usage::default() && output_bytes == 0 => (none, false),
+            Some(counted) => {
+                let full = with_zeros_guessed(counted, &guess);
+                (full, full != counted)
+            }
+        }
     }
 
     /// The tokens of an answer without a count: `output_bytes` of text.
@@ -111,17 +152,27 @@ impl Bill {
     /// The tokens of a stream that was cut: the count so far, raised to the text it had delivered.
     pub(crate) fn complete(&self, counted: Option<Usage>, output_bytes: u64) -> Usage {
         let guess = self.guess(output_bytes);
+        let counted = counted.map(|usage| with_zeros_guessed(usage, &guess));
         counted.map_or(guess, |usage| Usage { output: usage.output.max(guess.output), ..usage })
     }
 }
 
+fn with_zeros_guessed(counted: Usage, guess: &Usage) -> Usage {
+    let is_read = (counted.input, counted.cached, counted.cache_write) != (0, 0, 0);
+    let input = if is_read { counted.input } else { guess.input };
+    let output = if counted.output > 0 { counted.output } else { guess.output };
+    Usage { input, output, ..counted }
+}
+
 /// One rounding, upwards, after all is summed. `None` when it does not fit.
 fn cost(prices: &TokenPrices, usage: &Usage) -> Option<Credits> {
+    let hour = usage.cache_write_hour.min(usage.cache_write);
     let parts = [
         (usage.input, prices.input),
         (usage.output, prices.output.unwrap_or(Credits::ZERO)),
         (usage.cached, prices.cached.unwrap_or(prices.input)),
-        (usage.cache_write, prices.cache_write.unwrap_or(prices.input)),
+        (usage.cache_write - hour, prices.cache_write()),
+        (hour, prices.cache_write_1h()),
     ];
     let sum = parts.iter().try_fold(0_i128, |sum, (tokens, price)| {
         sum.checked_add(i128::from(*tokens).checked_mul(i128::from(price.0))?)
@@ -138,7 +189,8 @@ mod tests {
 
     fn prices(input: i64, output: i64, cached: Option<i64>, cache_write: Option<i64>) -> TokenPrices {
         let (cached, cache_write) = (cached.map(Credits), cache_write.map(Credits));
-        TokenPrices { input: Credits(input), output: Some(Credits(output)), cached, cache_write }
+        let output = Some(Credits(output));
+        TokenPrices { input: Credits(input), output, cached, cache_write, cache_write_1h: None }
     }
 
     fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {
@@ -149,7 +201,7 @@ mod tests {
     fn each_kind_of_token_has_its_price_and_one_rounding() {
         let table = prices(3_000_000, 15_000_000, Some(300_000), Some(3_750_000));
         let check = |input, output, cached, cache_write, expected| {
-            let usage = Usage { input, output, cached, cache_write };
+            let usage = Usage { input, output, cached, cache_write, ..Usage::default() };
             assert_eq!(cost(&table, &usage), Some(Credits(expected)), "{usage:?}");
         };
         check(0, 0, 0, 0, 0);
@@ -168,20 +220,62 @@ mod tests {
         assert_eq!(cost(&prices(i64::MAX, i64::MAX, None, None), &huge), None);
     }
 
+    /// Without it the operator pays the difference between an hour in a cache and five minutes.
     #[test]
-    fn a_count_above_the_hold_costs_the_operator() {
+    fn an_hour_in_a_cache_has_its_own_price() {
+        let usage = Usage { cache_write: 10, cache_write_hour: 4, ..Usage::default() };
+        let check = |table: TokenPrices, expected: i64| {
+            assert_eq!(cost(&table, &usage), Some(Credits(expected)), "{table:?}");
+        };
+        let plain = prices(3_000_000, 0, None, Some(3_750_000));
+        check(plain, 47);
+        check(TokenPrices { cache_write_1h: Some(Credits(8_000_000)), ..plain }, 55);
+        check(TokenPrices { cache_write_1h: Some(Credits::ZERO), ..plain }, 23);
+        // By default twice the input, and no less than a write for minutes.
+        check(prices(3_000_000, 0, None, None), 42);
+        check(prices(3_000_000, 0, None, Some(9_000_000)), 90);
+        // More than there is of all writes is a provider's mistake.
+        let all = Usage { cache_write_hour: 99, ..usage };
+        assert_eq!(cost(&plain, &all), Some(Credits(60)));
+    }
+
+    /// Without it the operator pays for what a provider counts above the hold, or a customer for any number that it sends.
+    #[test]
+    fn a_count_above_the_hold_costs_what_it_is_unless_it_is_impossible() {
         let bill = bill(prices(1_000_000, 1_000_000, None, None), 0, 0, 0);
-        let dear = Usage { output: 50, ..Usage::default() };
-        assert_eq!(bill.cost(&dear, Credits(49)), Credits(49));
-        assert_eq!(bill.cost(&dear, Credits(51)), Credits(50));
+        let dear = |output| Usage { output, ..Usage::default() };
+        assert_eq!(bill.cost(&dear(50), Credits(49)), Credits(50));
+        assert_eq!(bill.cost(&dear(50), Credits(51)), Credits(50));
+        assert_eq!(bill.cost(&dear(MAX_COUNT), Credits(51)), Credits(10_000_000));
+        assert_eq!(bill.cost(&dear(MAX_COUNT + 1), Credits(51)), Credits(51));
         let endless = Usage { output: u64::MAX, input: u64::MAX, ..Usage::default() };
         assert_eq!(bill.cost(&endless, Credits(7)), Credits(7));
+    }
+
+    /// Without it a provider that counts only what it wrote gives its input away.
+    #[test]
+    fn a_count_of_zero_is_none_where_something_was_read_or_written() {
+        let bill = bill(prices(1, 1, None, None), 400, 1, 10);
+        let counts = |input, output, cached| Usage { input, output, cached, ..Usage::default() };
+        for (counted, output_bytes, expected) in [
+            (Some(counts(90, 5, 0)), 41, (counts(90, 5, 0), false)),
+            (Some(counts(0, 5, 90)), 41, (counts(0, 5, 90), false)),
+            (Some(counts(0, 5, 0)), 41, (counts(1700, 5, 0), true)),
+            (Some(counts(90, 0, 0)), 41, (counts(90, 11, 0), true)),
+            (Some(counts(90, 0, 0)), 0, (counts(90, 0, 0), false)),
+            (Some(counts(0, 0, 0)), 41, (counts(1700, 11, 0), true)),
+            (Some(counts(0, 0, 0)), 0, (counts(0, 0, 0), false)),
+            (None, 0, (counts(1700, 0, 0), true)),
+        ] {
+            assert_eq!(bill.counted(counted, output_bytes), expected, "{counted:?}");
+        }
+        assert_eq!(bill.complete(Some(counts(0, 5, 0)), 41), counts(1700, 11, 0));
     }
 
     #[test]
     fn a_cut_stream_costs_what_it_delivered() {
         let bill = bill(prices(1, 1, None, None), 400, 1, 10);
-        let counted = Usage { input: 90, output: 1, cached: 5, cache_write: 0 };
+        let counted = Usage { input: 90, output: 1, cached: 5, cache_write: 0, ..Usage::default() };
         assert_eq!(bill.complete(Some(counted), 41), Usage { output: 11, ..counted });
         assert_eq!(bill.complete(Some(Usage { output: 40, ..counted }), 41), Usage { output: 40, ..counted });
         assert_eq!(bill.complete(None, 41), Usage { input: 1700, output: 11, ..Usage::default() });
@@ -190,7 +284,7 @@ mod tests {
     #[test]
     fn a_rate_counts_cached_input_by_its_price() {
         let check = |input, cached, expected| {
-            let usage = Usage { input: 10, output: 20, cached: 101, cache_write: 5 };
+            let usage = Usage { input: 10, output: 20, cached: 101, cache_write: 5, ..Usage::default() };
             let bill = bill(prices(input, 1, cached, None), 400, 1, 30);
             assert_eq!(bill.rated_tokens(&usage), expected);
             assert_eq!(bill.estimated_tokens(), 1730);
@@ -201,7 +295,8 @@ mod tests {
         check(100, Some(200), 136);
         check(0, Some(0), 136);
         let bill = bill(prices(3, 1, Some(1), None), 0, 0, 0);
-        let most = Usage { input: u64::MAX, output: u64::MAX, cached: u64::MAX, cache_write: 1 };
+        let most =
+            Usage { input: u64::MAX, output: u64::MAX, cached: u64::MAX, cache_write: 1, ..Usage::default() };
         assert_eq!(bill.rated_tokens(&most), u64::MAX);
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
-use gatehouse_tasks::Command;
+use gatehouse_store::Durability;
+use gatehouse_tasks::{Applied, Command};
 
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
@@ -79,18 +80,47 @@ impl DriverState {
         text.time_limit() + stream + GRACE
     }
 
-    /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next.
-    pub(super) fn settle(&self, held: &TextHold, usage: Usage, estimated: bool) -> Result<(), TextError> {
+    /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next. A cost above the hold
+    /// is waited for: what of it the customer has is known when it is taken.
+    pub(super) async fn settle(
+        &self,
+        held: &TextHold,
+        usage: Usage,
+        estimated: bool,
+    ) -> Result<(), TextError> {
         let amount = held.bill.cost(&usage, held.amount);
         held.rates.settle(held.bill.rated_tokens(&usage), self.now());
-        held.report.charge(amount);
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);
         }
         let memo = memo(&held.model, &usage, estimated);
         let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
-        Ok(self.store.post(command).map_err(SubmitError::from)?)
+        if amount <= held.amount {
+            held.report.charge(amount);
+            return Ok(self.store.post(command).map_err(SubmitError::from)?);
+        }
+        let settled = self.store.execute_when_free(command, Durability::Deferred).await;
+        match settled.map_err(SubmitError::from)? {
+            Ok(Applied::Settled { paid, unpaid }) => {
+                held.report.charge(paid);
+                self.unpaid(held, unpaid);
+            }
+            refused => {
+                held.report.charge(Credits::ZERO);
+                tracing::error!(request = %held.id, ?refused, "a text could not be charged");
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the operator of a cost that is its own; the audit record has it too.
+    fn unpaid(&self, held: &TextHold, unpaid: Credits) {
+        if unpaid > Credits::ZERO {
+            let micro = u64::try_from(unpaid.0).unwrap_or_default();
+            metrics::counter!(metric::UNPAID, "model" => held.model.clone()).increment(micro);
+            tracing::warn!(request = %held.id, model = held.model, %unpaid, "a text cost more than its customer has");
+        }
     }
 
     /// Gives everything back.
@@ -104,7 +134,7 @@ impl DriverState {
 }
 
 fn memo(model: &str, usage: &Usage, estimated: bool) -> String {
-    let Usage { input, output, cached, cache_write } = usage;
+    let Usage { input, output, cached, cache_write, .. } = usage;
     let mark = if estimated { ", estimated" } else { "" };
     format!("{model}: {input} in, {output} out, {cached} cached, {cache_write} cache written{mark}")
 }

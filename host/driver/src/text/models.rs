@@ -94,6 +94,7 @@ impl TextModels {
                 ("output", prices.output),
                 ("cached", prices.cached),
                 ("cache_write", prices.cache_write),
+                ("cache_write_1h", prices.cache_write_1h),
             ];
             for (name, price) in all {
                 if price.is_some_and(|price| price < Credits::ZERO) {

@@ -133,8 +133,8 @@ impl Pump {
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
                 stamp_last(&mut events, state.now());
-                let counted = usage.unwrap_or_else(|| held.bill.guess(output_bytes));
-                let paid = state.settle(&held, counted, usage.is_none());
+                let (counted, estimated) = held.bill.counted(usage, output_bytes);
+                let paid = state.settle(&held, counted, estimated).await;
                 let done = match (paid, kept) {
                     (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
                     (paid, _) => paid,
@@ -143,10 +143,10 @@ impl Pump {
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill.complete(usage, output_bytes);
-                (state.settle(&held, delivered, true), Some(Err(error)))
+                (state.settle(&held, delivered, true).await, Some(Err(error)))
             }
             StreamEnd::Abandoned if has_delivered => {
-                (state.settle(&held, held.bill.complete(usage, output_bytes), true), None)
+                (state.settle(&held, held.bill.complete(usage, output_bytes), true).await, None)
             }
             StreamEnd::Cut(error) | StreamEnd::Fault(error) => {
                 state.release(&held);

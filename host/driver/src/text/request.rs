@@ -126,8 +126,8 @@ impl DriverState {
                     let response = with_completed_at(String::from(&*answered.body), self.now());
                     answered.body = response.into();
                 }
-                let guess = held.bill.guess(answered.output_bytes.into());
-                self.settle(held, answered.usage.unwrap_or(guess), answered.usage.is_none())?;
+                let (counted, estimated) = held.bill.counted(answered.usage, answered.output_bytes.into());
+                self.settle(held, counted, estimated).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
                 }

@@ -72,7 +72,7 @@ pub struct Prepared {
     pub state: Vec<u8>,
 }
 
-/// Tokens; none is in two of these.
+/// Tokens; none is in two of these, but for those of `cache_write_hour`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Usage {
     /// Read, neither from a cache nor into one.
@@ -83,6 +83,9 @@ pub struct Usage {
     pub cached: u64,
     /// Read and put into a cache.
     pub cache_write: u64,
+    /// Of `cache_write`: what the cache keeps for an hour.
+    #[serde(default)]
+    pub cache_write_hour: u64,
 }
 
 impl Usage {

@@ -102,6 +102,7 @@ fn told_by(memo: &str) -> Option<(String, Usage)> {
         output: count("out")?,
         cached: count("cached")?,
         cache_write: count("cache written")?,
+        cache_write_hour: 0,
     };
     parts.next().is_none().then(|| (model.to_owned(), usage))
 }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_memo_tells_model_and_tokens_or_nothing() {
-        let usage = Usage { input: 12, output: 3, cached: 4, cache_write: 0 };
+        let usage = Usage { input: 12, output: 3, cached: 4, cache_write: 0, ..Usage::default() };
         let told = Some(("lm:large".to_owned(), usage));
         assert_eq!(told_by("lm:large: 12 in, 3 out, 4 cached, 0 cache written"), told);
         assert_eq!(told_by("lm:large: 12 in, 3 out, 4 cached, 0 cache written, estimated"), told);

@@ -205,11 +205,12 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
-    /// Spends part of a request's hold, or all of it, and gives the rest back.
+    /// Spends part of a request's hold, or all of it, and gives the rest back. What it cost above the hold is taken from
+    /// the customer's balance, as far as that and the key's quota go.
     Settle {
         /// The request.
         id: RequestId,
-        /// What it cost; at most what is held.
+        /// What it cost.
         amount: Credits,
         /// For people: what was counted.
         memo: String,
@@ -296,6 +297,13 @@ pub enum Applied {
     Key(Box<Key>),
     /// The submission had come before and made this task, or the request had joined it before; nothing was changed.
     Repeated(TaskId),
+    /// A request's hold was settled.
+    Settled {
+        /// What was spent.
+        paid: Credits,
+        /// What of its cost neither the hold nor the customer's balance nor the key's quota had.
+        unpaid: Credits,
+    },
     /// The task was accepted.
     Submitted(TaskId),
     /// Expired rows swept, and whether there are more.

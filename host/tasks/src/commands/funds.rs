@@ -8,7 +8,7 @@ use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::key_lineage::KeyLineage;
-use crate::storage::ledger_storage::LedgerStorage;
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 
 pub(crate) fn add_customer<B: LedgerStorage>(
     storage: &mut B,
@@ -85,7 +85,8 @@ pub(crate) fn hold<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// Settles `cost` of a request's hold, or releases it when there is none.
+/// Settles `cost` of a request's hold, or releases it when there is none. What it cost above the hold is taken from what
+/// is left; what nobody can pay is the operator's cost, and on record.
 pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
@@ -95,13 +96,35 @@ pub(crate) fn resolve<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    resolution(storage, &hold, cost, &memo, at)?.write(
-        storage,
-        hold.model.as_deref().unwrap_or_default(),
-        tokens,
-    )?;
+    let paid = cost.map(|cost| payable(storage, &hold, cost)).transpose()?;
+    let model = hold.model.as_deref().unwrap_or_default();
+    resolution(storage, &hold, paid, &memo, at)?.write(storage, model, tokens)?;
     storage.remove_hold(&hold)?;
-    Ok(Applied::Done)
+    let Some((cost, paid)) = cost.zip(paid) else { return Ok(Applied::Done) };
+    let unpaid = cost.checked_sub(paid).ok_or(Stop::Rejected(Rejection::Overflow))?;
+    if unpaid > Credits::ZERO {
+        let Hold { customer, key, amount, .. } = &hold;
+        let text = format!(
+            "text request {id} of customer {customer}, key {key}: it cost {cost} credits, {amount} were held and {paid} paid; \
+             {unpaid} are the operator's cost"
+        );
+        storage.append_audit(&AuditRecord { at, task: None, text, request: None })?;
+    }
+    Ok(Applied::Settled { paid, unpaid })
+}
+
+/// What of a request's `cost` its hold, its customer and its key have together.
+fn payable<B: LedgerStorage>(storage: &B, hold: &Hold, cost: Credits) -> Ruling<Credits, B> {
+    if cost <= hold.amount {
+        return Ok(cost);
+    }
+    let customer = customer_of(storage, &hold.customer)?;
+    let key = storage.key(&hold.key)?;
+    let key = key.ok_or_else(|| Stop::Rejected(Rejection::NoKey(hold.key.clone())))?;
+    let quota = KeyLineage::read(storage, key)?.remaining();
+    let left = quota.map_or(customer.available, |quota| quota.min(customer.available));
+    let most = hold.amount.checked_add(left.max(Credits::ZERO));
+    most.map(|most| cost.min(most)).ok_or(Stop::Rejected(Rejection::Overflow))
 }
 
 /// The key, if it may be used at that moment.

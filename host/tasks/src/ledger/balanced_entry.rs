@@ -5,7 +5,7 @@
 use gatehouse_model::{Credits, Customer, KeyId, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
-use crate::ledger::hold::Hold;
+use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
@@ -108,8 +108,9 @@ impl BalancedEntry {
         Self::balanced(customer, Some(key), entry, head)
     }
 
-    /// Resolves an open hold: settles `cost` of it, or releases it when there is none; `memo` is for people. An
-    /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole.
+    /// Resolves an open hold: settles `cost`, or releases it when there is none; `memo` is for people. An
+    /// entry for each of `keys`: the hold's own, then those of its shares in their order. A share is settled whole. A
+    /// request may cost more than its hold, if customer and key have that much left.
     pub(crate) fn resolve(
         mut customer: Customer,
         keys: Vec<KeyLineage>,
@@ -120,6 +121,11 @@ impl BalancedEntry {
     ) -> Result<Vec<Self>, Rejection> {
         let kind = if cost.is_some() { EntryKind::Settle } else { EntryKind::Release };
         let own = (hold.own().ok_or(Rejection::Overflow)?, own_cost(hold, cost)?);
+        if let (Some(key), Some(above)) =
+            (keys.first(), own.1.checked_sub(own.0).filter(|it| *it > Credits::ZERO))
+        {
+            check_affordable(&customer, key, above)?;
+        }
         let shares =
             hold.shares.iter().map(|share| (share.amount, cost.map_or(Credits::ZERO, |_| share.amount)));
         let mut entries: Vec<Self> = Vec::with_capacity(keys.len());
@@ -178,7 +184,7 @@ fn own_cost(hold: &Hold, cost: Option<Credits>) -> Result<Credits, Rejection> {
     if cost < Credits::ZERO {
         return Err(Rejection::malformed("cost", format!("expected zero or more, not {cost}")));
     }
-    if cost > hold.amount {
+    if cost > hold.amount && matches!(hold.id, HoldId::Task(_)) {
         return Err(Rejection::OverHold { cost, held: hold.amount });
     }
     let joined = hold.own().and_then(|own| hold.amount.checked_sub(own)).ok_or(Rejection::Overflow)?;

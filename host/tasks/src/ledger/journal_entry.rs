@@ -20,7 +20,7 @@ pub enum EntryKind {
     Join,
     /// Given back whole.
     Release,
-    /// Spent; what the hold had more was given back.
+    /// Spent; what the hold had more was given back, and what it had less was taken.
     Settle,
 }
 
@@ -50,7 +50,7 @@ impl Movement {
         Self::closed(amount.checked_neg()?, amount, Credits::ZERO)
     }
 
-    /// A hold resolved: `cost` of it spent, the rest given back. `None` where it does not fit.
+    /// A hold resolved: `cost` spent, the rest given back or the missing part taken. `None` where it does not fit.
     #[must_use]
     pub fn resolve(held: Credits, cost: Credits) -> Option<Self> {
         Self::closed(held.checked_sub(cost)?, held.checked_neg()?, cost)

@@ -68,6 +68,8 @@ pub enum PricePart {
     Cached,
     /// A million tokens read and put into a cache.
     CacheWrite,
+    /// A million tokens read and put into a cache that keeps them for an hour.
+    CacheWriteHour,
 }
 
 /// What a deployment came to.

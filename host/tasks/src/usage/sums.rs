@@ -67,7 +67,7 @@ impl UsageSums {
             EntryKind::Release => (1, entry.movement.available),
             EntryKind::Deposit | EntryKind::Hold | EntryKind::Join => return None,
         };
-        let Usage { input, output, cached, cache_write } = tokens;
+        let Usage { input, output, cached, cache_write, .. } = tokens;
         let settled = entry.movement.spent;
         Some(Self { requests: 1, failures, input, output, cached, cache_write, settled, refunded })
     }

@@ -24,7 +24,7 @@ fn a_request_hold_is_settled_released_or_swept() {
         id: request_id(number),
         amount: Credits(amount),
         memo: String::new(),
-        tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0 },
+        tokens: Usage { input: 3, output: 2, cached: 1, cache_write: 0, ..Usage::default() },
         at: START,
     };
     let release = |number| Command::Release { id: request_id(number), at: START };
@@ -40,7 +40,6 @@ fn a_request_hold_is_settled_released_or_swept() {
     );
     assert!(matches!(refused(&mut storage, hold(9, 1, 0)), Rejection::Malformed { field: "expires", .. }));
     assert!(matches!(refused(&mut storage, hold(9, -1, 9)), Rejection::Malformed { field: "amount", .. }));
-    assert!(matches!(refused(&mut storage, settle(0, 21)), Rejection::OverHold { .. }));
 
     run(&mut storage, settle(0, 15)).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((225, 60, 15), 75));
@@ -53,6 +52,55 @@ fn a_request_hold_is_settled_released_or_swept() {
     assert_eq!(run(&mut storage, sweep(60, 9)), Ok(Applied::Swept { removed: 1, more: false }));
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((285, 0, 15), 15));
     assert!(storage.examine().is_clean());
+}
+
+/// Without it a provider's count above the hold is the operator's cost, however much the customer has.
+#[test]
+fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
+    // 300 credits, a quota of 100.
+    for (held, cost, paid, unpaid) in
+        [(20, 20, 20, 0), (20, 21, 21, 0), (20, 100, 100, 0), (20, 140, 100, 40), (0, 7, 7, 0)]
+    {
+        let mut storage = funded();
+        let hold = |number, amount| Command::Hold {
+            id: request_id(number),
+            key: key_id(1),
+            model: "model-0".into(),
+            amount: Credits(amount),
+            unit_price: Credits(1),
+            expires: START.plus(Duration::from_secs(60)),
+            at: START,
+        };
+        let settle = |number, amount| Command::Settle {
+            id: request_id(number),
+            amount: Credits(amount),
+            memo: String::new(),
+            tokens: Usage::default(),
+            at: START,
+        };
+        run(&mut storage, hold(0, held)).unwrap();
+        let settled = Applied::Settled { paid: Credits(paid), unpaid: Credits(unpaid) };
+        assert_eq!(run(&mut storage, settle(0, cost)), Ok(settled));
+        assert_eq!((balances(&storage, 0), used(&storage, 1)), ((300 - paid, 0, paid), paid));
+        let lines: Vec<&str> = storage.audit_records().iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(lines.len(), usize::from(unpaid > 0), "{lines:?}");
+        assert!(lines.iter().all(|line| line.contains("are the operator's cost")), "{lines:?}");
+        assert!(storage.examine().is_clean());
+        // What others hold is not taken: 300 of one customer, without a quota.
+        let mut storage = funded();
+        let without_quota = |command| match command {
+            Command::Hold { id, model, amount, unit_price, expires, at, .. } => {
+                Command::Hold { id, key: key_id(0), model, amount, unit_price, expires, at }
+            }
+            other => other,
+        };
+        run(&mut storage, without_quota(hold(0, held))).unwrap();
+        run(&mut storage, without_quota(hold(1, 300 - held))).unwrap();
+        let settled =
+            Applied::Settled { paid: Credits(held.min(cost)), unpaid: Credits((cost - held).max(0)) };
+        assert_eq!(run(&mut storage, settle(0, cost)), Ok(settled));
+        assert!(storage.examine().is_clean());
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use gatehouse_tasks::{
     Command, Ending, Examination, JoinRequest, JudgedTask, MemoryLedgerStorage, UsageKey, UsageSums, hour_of,
 };
 
-const TOKENS: Usage = Usage { input: 7, output: 5, cached: 3, cache_write: 1 };
+const TOKENS: Usage = Usage { input: 7, output: 5, cached: 3, cache_write: 1, cache_write_hour: 0 };
 
 fn hold(number: u8, amount: i64) -> Command {
     Command::Hold {

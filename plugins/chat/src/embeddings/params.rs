@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 
-/// Embeddings. Fields that are not listed go along to the provider.
+/// Embeddings. A field that is not listed goes along only where the model's `pass` has it.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct Params {

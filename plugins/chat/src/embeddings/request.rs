@@ -1,4 +1,4 @@
-//! A request for embeddings, checked. Fields beyond the known ones go along, for providers that have them.
+//! A request for embeddings, checked. Fields beyond the known ones go along where the model's `pass` lists them.
 
 use gatehouse_text_protocols::check::{
     Checked, choice, integer, nonempty_string, required, string, unique, wrong,
@@ -26,7 +26,7 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    pub(super) fn read(json: &'a str) -> Checked<Self> {
+    pub(super) fn read(json: &'a str, rules: &Rules) -> Checked<Self> {
         let body = Object::parse(json).ok_or_else(|| not_an_object(json))?;
         let root = Path::BRACKETED;
         unique(&root, &body)?;
@@ -37,12 +37,17 @@ impl<'a> Request<'a> {
                 "model" | "user" => {
                     string(&path, raw)?;
                 }
-                "input" => (request.inputs, request.input_bytes) = input(&path, raw)?,
+                "input" => {
+                    let (inputs, bytes) = input(&path, raw)?;
+                    request.inputs = inputs;
+                    request.input_bytes += bytes;
+                }
                 "encoding_format" => request.encoding = Some(encoding(&path, raw)?),
                 "dimensions" => {
                     integer(&path, raw, 1..=i64::from(u32::MAX))?;
                 }
-                _ => {}
+                _ if rules.embeddings_pass(name) => request.input_bytes += raw.get().len() as u64,
+                _ => return Err(wrong(&path, "nothing, this model does not take the field", Some(raw))),
             }
         }
         required(&root, &body, "model", "a string")?;

@@ -1,14 +1,14 @@
-//! A call to a chat provider: the client's bytes, but for the few fields that concern the route. Unknown
-//! fields are kept; providers have more of them than a list could name.
+//! A call to a chat provider: the client's bytes, but for the few fields that concern the route, and without those
+//! that the provider is not sent.
 
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::Checked;
 use gatehouse_text_protocols::json::{Object, Writer, is_null, quote, quoted};
 
-use super::echoes;
 use super::plan::CallPlan;
 use super::thinking;
+use super::{echoes, passed};
 use crate::request::Request;
 use crate::request::tools::ToolChoice;
 
@@ -16,6 +16,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
     if plan.thinking.is_on() && !plan.rules.thinks() {
         return Err(thinking::unsupported(&plan.thinking));
     }
+    passed::check(request, plan.rules)?;
     let body = &request.body;
     let size: usize = body.iter().map(|(name, raw)| name.len() + raw.get().len() + 4).sum();
     let mut out = Writer::new(size + 128);
@@ -45,6 +46,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
             }
             // The alias decides; `null` would decide otherwise.
             "reasoning_effort" if is_null(raw) => {}
+            _ if !passed::is_sent(name, raw, plan.rules) => {}
             _ => out.member(name, raw.get()),
         }
     }

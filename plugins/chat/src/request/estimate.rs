@@ -7,7 +7,7 @@ use gatehouse_text_protocols::json::JsonString;
 pub(crate) struct InputEstimate<'a> {
     /// Bytes of text the model reads.
     pub(crate) input_bytes: u64,
-    /// Images, sounds and documents the model reads.
+    /// Images the model reads, pages of documents, and sounds by their length.
     pub(crate) pictures: u32,
     /// Strings that held bare base64 before the host replaced it by a blob name, and must hold it again.
     pub(crate) bare_base64: Vec<JsonString<'a>>,

@@ -10,9 +10,24 @@ use super::parts::{self, Content, ContentReader};
 use gatehouse_text_protocols::check::{
     Checked, array, choice, nonempty_string, object, objects, required, string, wrong,
 };
-use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::json::{JsonString, Object, is_null};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::Rules;
 
+/// Members of a message that are counted one by one, or that no model reads.
+const OWN: [&str; 11] = [
+    "audio",
+    "cache_control",
+    "content",
+    "function_call",
+    "name",
+    "provider_specific_fields",
+    "refusal",
+    "role",
+    "thinking_blocks",
+    "tool_call_id",
+    "tool_calls",
+];
 const ROLES: [&str; 6] = ["developer", "system", "user", "assistant", "tool", "function"];
 
 /// One message.
@@ -40,6 +55,8 @@ pub(crate) struct Assistant<'a> {
     pub(crate) thinking: Vec<(&'a RawValue, Object<'a>)>,
     /// The deprecated `function_call` is present.
     pub(crate) function_call: bool,
+    /// An `audio` of an earlier answer is named.
+    pub(crate) audio: bool,
 }
 
 /// A call the model made.
@@ -52,22 +69,25 @@ pub(crate) enum ToolCall<'a> {
 pub(crate) fn read<'a>(
     path: &Path<'_>,
     raw: &'a RawValue,
-    blobs: &[Facts],
+    (blobs, rules): (&[Facts], &Rules),
     estimate: &mut InputEstimate<'a>,
 ) -> Checked<Vec<Message<'a>>> {
     let all = objects(path, raw)?;
     if all.is_empty() || all.len() > MAX_MESSAGES {
         return Err(wrong(path, &format!("an array of 1 to {MAX_MESSAGES} messages"), Some(raw)));
     }
-    let mut reader = ContentReader { blobs, estimate };
+    let mut reader = ContentReader { blobs, rules, estimate };
     all.iter().enumerate().map(|(at, message)| reader.message(&path.index(at), message)).collect()
 }
 
 impl<'a> ContentReader<'_, 'a> {
     fn message(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Message<'a>> {
         if let Some(name) = message.get("name") {
-            string(&path.key("name"), name)?;
+            self.estimate.input_bytes += string(&path.key("name"), name)?.len();
         }
+        // Servers read more of a message than the protocol has.
+        let others = message.iter().filter(|(name, raw)| !OWN.contains(name) && !is_null(raw));
+        self.estimate.input_bytes += others.map(|(_, raw)| raw.get().len() as u64).sum::<u64>();
         let role = required(path, message, "role", &check::one_of(&ROLES))?;
         match choice(&path.key("role"), role, &ROLES)? {
             "developer" | "system" => Ok(Message::System(self.content(path, message, &parts::TEXT_ONLY)?)),
@@ -120,15 +140,18 @@ impl<'a> ContentReader<'_, 'a> {
         for name in ["audio", "function_call"] {
             if let Some(raw) = message.get(name) {
                 object(&path.key(name), raw)?;
+                self.estimate.input_bytes += raw.get().len() as u64;
             }
         }
+        self.estimate.input_bytes += refusal.map_or(0, JsonString::len);
         let function_call = message.get("function_call").is_some();
-        let has_content = content.is_some() || refusal.is_some() || message.get("audio").is_some();
+        let audio = message.get("audio").is_some();
+        let has_content = content.is_some() || refusal.is_some() || audio;
         if !has_content && calls.is_empty() && !function_call {
             return Err(wrong(&path.key("content"), "a string or an array of parts, or `tool_calls`", None));
         }
         let thinking = self.thinking(&path.key("thinking_blocks"), message.get("thinking_blocks"))?;
-        Ok(Assistant { content, refusal, calls, thinking, function_call })
+        Ok(Assistant { content, refusal, calls, thinking, function_call, audio })
     }
 
     fn call(&mut self, path: &Path<'_>, call: &Object<'a>) -> Checked<ToolCall<'a>> {

@@ -10,8 +10,13 @@ use serde_json::value::RawValue;
 use gatehouse_text_protocols::check::{
     Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
 };
+use gatehouse_text_protocols::files::{
+    FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
+    pictures_of_sound,
+};
 use gatehouse_text_protocols::json::{JsonString, Object};
 use gatehouse_text_protocols::path::Path;
+use gatehouse_text_protocols::rules::Rules;
 
 use super::estimate::InputEstimate;
 
@@ -81,6 +86,7 @@ pub(crate) fn read<'a>(
 /// Reads messages and parts, and estimates the input.
 pub(crate) struct ContentReader<'t, 'a> {
     pub(crate) blobs: &'t [Facts],
+    pub(crate) rules: &'t Rules,
     pub(crate) estimate: &'t mut InputEstimate<'a>,
 }
 
@@ -88,8 +94,7 @@ impl<'a> ContentReader<'_, 'a> {
     /// Counts a text. One the host cut out as a blob is base64, 4 bytes for 3 of the file.
     fn count(&mut self, text: JsonString<'_>) {
         let cut = blob(self.blobs, text.inner());
-        self.estimate.input_bytes +=
-            cut.map_or_else(|| text.len(), |facts| facts.bytes.saturating_mul(4) / 3);
+        self.estimate.input_bytes += cut.map_or_else(|| text.len(), |facts| base64_bytes(facts.bytes));
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'a>, kinds: &[&'static str]) -> Checked<Part<'a>> {
@@ -104,7 +109,6 @@ impl<'a> ContentReader<'_, 'a> {
             }
             kind => {
                 let described = object(&child, required(path, part, kind, "an object")?)?;
-                self.estimate.pictures = self.estimate.pictures.saturating_add(1);
                 match kind {
                     "image_url" => self.image(&child, &described)?,
                     "input_audio" => self.audio(&child, &described)?,
@@ -130,15 +134,20 @@ impl<'a> ContentReader<'_, 'a> {
         if !is_image {
             return Err(wrong_media(&child, "an image", &source));
         }
+        self.count_pictures(1);
         Ok(PartKind::Image(source))
     }
 
     fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<PartKind<'a>> {
         let data = nonempty_string(&path.key("data"), required(path, audio, "data", "base64")?)?;
-        if blob(self.blobs, data.inner()).is_some() {
+        let cut = blob(self.blobs, data.inner());
+        if cut.is_some() {
             self.estimate.bare_base64.push(data);
         }
-        choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
+        let format =
+            choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
+        let bytes = cut.map_or_else(|| decoded_bytes(data.len()), |facts| facts.bytes);
+        self.count_pictures(pictures_of_sound(format, bytes));
         Ok(PartKind::Audio)
     }
 
@@ -149,12 +158,43 @@ impl<'a> ContentReader<'_, 'a> {
             }
         }
         let expected = "a base64 `data:` URI";
+        if let Some(raw) = file.get("file_id").filter(|_| !self.rules.chat_passes(FILE_ID)) {
+            return Err(no_file_id(&path.key("file_id"), raw));
+        }
         let source = match (file.get("file_data"), file.get("file_id")) {
             (Some(raw), _) => Some(self.source(&path.key("file_data"), raw, expected)?),
             (None, Some(_)) => None,
-            (None, None) => return Err(instead(path, "`file_data` or `file_id` in it", "neither")),
+            (None, None) => return Err(instead(path, "`file_data` in it", "none")),
         };
+        if matches!(source, Some(Source::Url(_))) && !self.rules.chat_passes(FILE_URL) {
+            return Err(no_file_url(&path.key("file_data")));
+        }
+        let named = file.get("file_id").map_or(0, |_| MAX_PAGES);
+        self.count_pictures(named);
+        if let Some(source) = &source {
+            self.count_file(source);
+        }
         Ok(PartKind::File { source, name: file.string("filename") })
+    }
+
+    fn count_pictures(&mut self, pictures: u32) {
+        self.estimate.pictures = self.estimate.pictures.saturating_add(pictures);
+    }
+
+    /// Counts a document: a text by its bytes, anything else by its pages.
+    fn count_file(&mut self, source: &Source<'_>) {
+        let (mime, bytes) = match source {
+            Source::Url(_) => return self.count_pictures(MAX_PAGES),
+            Source::Data { mime, base64 } => (mime.as_ref(), decoded_bytes(base64.len() as u64)),
+            Source::Blob { mime, blob: name } => {
+                (mime.as_str(), blob(self.blobs, name).map_or(0, |facts| facts.bytes))
+            }
+        };
+        match mime.split('/').next() {
+            Some("text") => self.estimate.input_bytes += bytes,
+            Some("image") => self.count_pictures(1),
+            _ => self.count_pictures(pages(bytes)),
+        }
     }
 
     fn source(&self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {

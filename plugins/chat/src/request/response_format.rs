@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
-use gatehouse_text_protocols::check::{Checked, boolean, choice, nonempty_string, object, required};
+use gatehouse_text_protocols::check::{Checked, boolean, choice, map, nonempty_string, object, required};
 use gatehouse_text_protocols::json::{JsonString, items};
 use gatehouse_text_protocols::path::Path;
 
@@ -38,7 +38,7 @@ impl<'a> ResponseFormat<'a> {
         }
         let schema = described.get("schema");
         if let Some(schema) = schema {
-            object(&child.key("schema"), schema)?;
+            map(&child.key("schema"), schema)?;
             estimate.input_bytes += schema.get().len() as u64;
         }
         Ok(Self::Schema(schema))

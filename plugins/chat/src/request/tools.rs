@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
 use gatehouse_text_protocols::check::{
-    Checked, array, boolean, choice, nonempty_string, object, required, string, unique, wrong,
+    Checked, array, boolean, choice, map, nonempty_string, object, required, string, unique, wrong,
 };
 use gatehouse_text_protocols::json::{JsonString, Object};
 use gatehouse_text_protocols::path::Path;
@@ -54,7 +54,7 @@ fn tool<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Tool<'a>> {
     let description = function.get("description");
     let parameters = function.get("parameters");
     if let Some(parameters) = parameters {
-        object(&child.key("parameters"), parameters)?;
+        map(&child.key("parameters"), parameters)?;
     }
     let strict = function.get("strict").map(|raw| boolean(&child.key("strict"), raw));
     Ok(Tool::Function(Function {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
-use gatehouse_text_protocols::usage;
+use gatehouse_text_protocols::usage::{self, Report, TokenCounts};
 
 use super::output::{done, incomplete, send};
 use super::tool_calls::ToolCalls;
@@ -23,7 +23,7 @@ pub(super) struct FromChat {
     id: String,
     created: String,
     choices: Vec<Choice>,
-    usage: Option<Usage>,
+    counts: TokenCounts,
     /// The chunk with the token counts, as the client reads it.
     usage_chunk: Option<String>,
     output_bytes: u64,
@@ -99,7 +99,7 @@ impl Translation for FromChat {
     }
 
     fn usage(&self) -> Option<Usage> {
-        usage::plausible(self.usage, self.output_bytes)
+        usage::plausible(self.counts.reported(), self.output_bytes)
     }
 }
 
@@ -111,7 +111,7 @@ impl FromChat {
             id: quoted(&format!("chatcmpl-{:016x}", cx.seed)),
             created: (cx.now.0 / 1000).to_string(),
             choices: Vec::new(),
-            usage: None,
+            counts: TokenCounts::default(),
             usage_chunk: None,
             output_bytes: 0,
             repeated: Repeated::default(),
@@ -160,20 +160,19 @@ impl FromChat {
     }
 
     /// Reads the token counts of a chunk. Some servers send them in every chunk, some in the last one with
-    /// content. In each case the client reads one chunk with counts, at the end.
+    /// content. In each case the client reads one chunk with counts, at the end: those that are billed.
     fn count(&mut self, chunk: &Object<'_>, alone: bool) -> Option<UsageOnly> {
-        let raw = chunk.get("usage")?;
-        let usage = Object::parse(raw.get())?;
-        let counted = usage::of_chat(&usage)?;
-        let completed = usage::completed(&usage);
-        let written = completed.as_deref().unwrap_or(raw.get());
-        self.usage = Some(counted);
+        let reports = usage::chat_reports(chunk).into_iter();
+        let (raw, report) = reports
+            .map(|raw| (raw, self.counts.read_chat(raw)))
+            .rfind(|(_, report)| *report != Report::Nothing)?;
+        let made = (report == Report::Partial).then(|| self.counts.chat_json());
+        let is_plain = made.is_none() && chunk.get("usage").is_some();
         let mut out = Writer::new(256);
-        if alone {
+        if alone && is_plain {
             for (name, raw) in chunk.iter() {
                 match name {
                     "model" => quote(&self.state.model, out.name(name)),
-                    "usage" => out.member(name, written),
                     _ => out.member(name, raw.get()),
                 }
             }
@@ -183,7 +182,7 @@ impl FromChat {
             out.member("created", &self.created);
             quote(&self.state.model, out.name("model"));
             out.member("choices", "[]");
-            out.member("usage", written);
+            out.member("usage", made.as_deref().unwrap_or_else(|| raw.get()));
         }
         self.usage_chunk = Some(out.done());
         alone.then_some(UsageOnly)

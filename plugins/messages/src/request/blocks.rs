@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, items, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
@@ -13,6 +14,7 @@ use gatehouse_text_protocols::tool_ids;
 
 use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
+use super::unknown;
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +193,7 @@ fn content<'a>(
     findings: &mut Findings,
 ) -> Result<Vec<Block<'a>>, Refusal> {
     if let Some(text) = JsonString::of(raw) {
-        findings.input_bytes += text.len();
+        findings.count(text);
         return Ok(vec![Block::Text(text)]);
     }
     if !raw.get().starts_with('[') {
@@ -228,7 +230,7 @@ fn block<'a>(
     match kind.as_ref() {
         "text" => text_block(at, given, role, findings).map(Block::Text),
         "image" => {
-            findings.pictures = findings.pictures.saturating_add(1);
+            findings.count_pictures(1);
             source(at, given, Some(&IMAGE_TYPES), findings).map(Block::Image)
         }
         "document" => source(at, given, None, findings).map(Block::Document),
@@ -236,7 +238,7 @@ fn block<'a>(
             check_role(at, role, Role::Assistant, "thinking")?;
             string(at, given, "signature")?;
             let thinking = string(at, given, "thinking")?;
-            findings.input_bytes += thinking.len();
+            findings.count(thinking);
             Ok(Block::Thinking(thinking))
         }
         "redacted_thinking" if role.is_some() => {
@@ -250,7 +252,8 @@ fn block<'a>(
             if !input.get().starts_with('{') {
                 return Err(wrong(&at.key("input"), "an object", input));
             }
-            findings.input_bytes += name.len() + input.get().len() as u64;
+            findings.count(name);
+            findings.count_raw(input);
             fit_id(id, findings);
             Ok(Block::ToolUse { id, name, input })
         }
@@ -267,11 +270,12 @@ fn block<'a>(
         }
         "tool_reference" => {
             let name = string(at, given, "tool_name")?;
-            findings.input_bytes += name.len();
+            findings.count(name);
             Ok(Block::ToolReference(name))
         }
         _ => {
-            findings.input_bytes += given.iter().map(|(_, value)| value.get().len() as u64).sum::<u64>();
+            given.iter().for_each(|(_, value)| findings.count_raw(value));
+            unknown::check(at, given, findings)?;
             Ok(Block::Other(kind.into_owned()))
         }
     }
@@ -294,7 +298,7 @@ pub(crate) fn system<'a>(
     findings: &mut Findings,
 ) -> Result<Vec<JsonString<'a>>, Refusal> {
     if let Some(text) = JsonString::of(raw) {
-        findings.input_bytes += text.len();
+        findings.count(text);
         return Ok(if text.is_blank() { vec![] } else { vec![text] });
     }
     if !raw.get().starts_with('[') {
@@ -331,7 +335,7 @@ fn text_block<'a>(
             format!("{top}: text content blocks must be non-empty"),
         ));
     }
-    findings.input_bytes += found.len();
+    findings.count(found);
     Ok(found)
 }
 
@@ -347,9 +351,6 @@ fn source<'a>(
     let given = object(at, raw)?;
     let kind = kind_of(at, &given)?;
     let is_document = types.is_none();
-    if is_document && kind != "text" && kind != "content" {
-        findings.pictures = findings.pictures.saturating_add(1);
-    }
     match kind.as_ref() {
         "base64" => {
             let (media_type, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
@@ -361,28 +362,41 @@ fn source<'a>(
                     media_type.raw(),
                 ));
             }
+            if is_document {
+                let bytes = findings.cut(data).unwrap_or_else(|| decoded_bytes(data.len()));
+                findings.count_pictures(pages(bytes));
+            }
             // The host writes a `data:` URI for a blob unless base64 alone is asked for.
             if let Some(name) = blob(data) {
                 findings.edits.replace(data.raw(), format!("\"{name}:base64\""));
             }
             Ok(Source::Base64 { media_type, data })
         }
-        "url" => string(at, &given, "url").map(Source::Url),
-        "file" if !is_document => string(at, &given, "file_id").map(|_| Source::Other(kind.into_owned())),
+        "url" if is_document && !findings.takes_file_urls => Err(no_file_url(&at.key("url"))),
+        "url" => {
+            findings.count_pictures(if is_document { MAX_PAGES } else { 0 });
+            string(at, &given, "url").map(Source::Url)
+        }
+        "file" if !findings.takes_file_ids => {
+            Err(no_file_id(&at.key("file_id"), required(at, &given, "file_id")?))
+        }
+        "file" => {
+            findings.count_pictures(if is_document { MAX_PAGES } else { 0 });
+            string(at, &given, "file_id").map(|_| Source::Other(kind.into_owned()))
+        }
         "text" if is_document => {
             let data = string(at, &given, "data")?;
-            findings.input_bytes += data.len();
+            findings.count(data);
             Ok(Source::Text(data))
         }
         "content" if is_document => {
             let content_at = at.key("content");
             content(&content_at, required(at, &given, "content")?, None, findings).map(Source::Blocks)
         }
-        _ if is_document => {
-            findings.input_bytes += raw.get().len() as u64;
-            Ok(Source::Other(kind.into_owned()))
+        _ => {
+            let expected = if is_document { "`base64`, `text` or `content`" } else { "`base64` or `url`" };
+            Err(wrong(&at.key("type"), expected, required(at, &given, "type")?))
         }
-        _ => Err(wrong(&at.key("type"), "`base64`, `url` or `file`", required(at, &given, "type")?)),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use gatehouse_text_protocols::check::{self, Checked};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject};
+use gatehouse_text_protocols::names::check_case;
 use gatehouse_text_protocols::path::Path;
 
 /// A required field.
@@ -30,12 +31,17 @@ pub(crate) fn object<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<UniqueObject<
     if !raw.get().starts_with('{') {
         return Err(wrong(path, "an object", raw));
     }
-    serde_json::from_str(raw.get()).map_err(|error| path.sentence(&without_position(&error)))
+    let object: UniqueObject<'a> =
+        serde_json::from_str(raw.get()).map_err(|error| path.sentence(&without_position(&error)))?;
+    check_case(path, &object)?;
+    Ok(object)
 }
 
 /// An array of objects.
 pub(crate) fn objects<'a>(path: &Path<'_>, raw: Raw<'a>) -> Checked<Vec<UniqueObject<'a>>> {
-    check::items_as(path, raw, object)
+    let objects: Vec<UniqueObject<'a>> = check::items_as(path, raw, object)?;
+    objects.iter().enumerate().try_for_each(|(at, object)| check_case(&path.index(at), object))?;
+    Ok(objects)
 }
 
 /// The parser's message without line and column, which are those of a part of the body.

@@ -1,13 +1,16 @@
 //! What the checks of a request collect for its translation.
 
-use gatehouse_text_protocols::json::Edits;
+use gatehouse_sdk::Facts;
+use gatehouse_text_protocols::files::{self, FILE_ID, FILE_URL, base64_bytes};
+use gatehouse_text_protocols::json::{Edits, JsonString, Raw};
+use gatehouse_text_protocols::rules::Rules;
 
 /// What the model reads, and what is rewritten for a Messages provider.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// Bytes of text the model reads.
     pub(crate) input_bytes: u64,
-    /// Images and documents the model reads.
+    /// Images the model reads, and pages of documents.
     pub(crate) pictures: u32,
     /// Values to be replaced.
     pub(crate) edits: Edits,
@@ -15,6 +18,12 @@ pub(crate) struct Findings {
     pub(crate) folds_system: bool,
     /// The provider speaks chat completions, whose texts may be blank and whose ids have any letters.
     pub(crate) is_chat: bool,
+    /// Files of the provider's account may be named.
+    pub(crate) takes_file_ids: bool,
+    /// Documents may be named by their links.
+    pub(crate) takes_file_urls: bool,
+    /// The files that the host cut out of the request, by name, and their bytes.
+    blobs: Vec<(String, u64)>,
 }
 
 /// Bytes of text that make a token, as most tokenizers have it.
@@ -26,5 +35,33 @@ impl Findings {
     /// Tokens the model reads, about.
     pub(crate) fn tokens(&self) -> u64 {
         (self.input_bytes / BYTES_OF_A_TOKEN).max(1) + u64::from(self.pictures) * TOKENS_OF_A_PICTURE
+    }
+
+    pub(crate) fn new(blobs: &[Facts], rules: &Rules, folds_system: bool) -> Self {
+        let blobs = files::sizes(blobs).map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        let (takes_file_ids, takes_file_urls) = (rules.passes(FILE_ID), rules.passes(FILE_URL));
+        Self { folds_system, takes_file_ids, takes_file_urls, blobs, ..Self::default() }
+    }
+
+    /// Counts a text; one that the host cut out is base64.
+    pub(crate) fn count(&mut self, text: JsonString<'_>) {
+        let bytes = self.cut(text).map_or_else(|| text.len(), base64_bytes);
+        self.input_bytes = self.input_bytes.saturating_add(bytes);
+    }
+
+    /// Counts a value that the model reads as it is.
+    pub(crate) fn count_raw(&mut self, raw: Raw<'_>) {
+        let blobs = self.blobs.iter().map(|(name, bytes)| (name.as_str(), *bytes));
+        self.input_bytes = self.input_bytes.saturating_add(files::written_bytes(raw.get(), blobs));
+    }
+
+    pub(crate) fn count_pictures(&mut self, pictures: u32) {
+        self.pictures = self.pictures.saturating_add(pictures);
+    }
+
+    /// The bytes of the file that was cut out in place of this text.
+    pub(crate) fn cut(&self, text: JsonString<'_>) -> Option<u64> {
+        let name = text.inner();
+        self.blobs.iter().find(|(known, _)| known == name).map(|(_, bytes)| *bytes)
     }
 }

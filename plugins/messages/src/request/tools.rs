@@ -77,7 +77,7 @@ pub(crate) fn read<'a>(
         .into_iter()
         .enumerate()
         .map(|(index, raw)| {
-            findings.input_bytes += raw.get().len() as u64;
+            findings.count_raw(raw);
             tool(&at.index(index), raw, rules, findings)
         })
         .collect()

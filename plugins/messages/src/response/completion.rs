@@ -19,8 +19,6 @@ pub(crate) struct Completion<'a> {
     #[serde(borrow, default)]
     pub(crate) choices: Option<Vec<Choice<'a>>>,
     #[serde(borrow, default)]
-    pub(crate) usage: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(crate) error: Option<&'a RawValue>,
 }
 

@@ -77,8 +77,8 @@ impl UsageForm {
         Self::Full {
             counts: usage.into(),
             cache_creation: CacheCreation {
-                ephemeral_5m_input_tokens: usage.cache_write,
-                ephemeral_1h_input_tokens: 0,
+                ephemeral_5m_input_tokens: usage.cache_write.saturating_sub(usage.cache_write_hour),
+                ephemeral_1h_input_tokens: usage.cache_write_hour,
             },
             service_tier: "standard",
         }

@@ -49,8 +49,9 @@ impl Translation for FromChat {
         if completion.error.is_some() || event.event.as_deref() == Some("error") {
             return Err(errors::of(&self.state).of_error(data));
         }
-        let usage = completion.usage.and_then(|raw| Object::parse(raw.get()));
-        let counted = usage.is_some_and(|usage| self.counts.read_chat(&usage));
+        // Most chunks have no counts, and are read once.
+        let counting = Some(data).filter(|data| data.contains("\"usage\"")).and_then(Object::parse);
+        let counted = counting.is_some_and(|chunk| self.counts.read_completion(&chunk));
         let choices = completion.choices.unwrap_or_default();
         let only_counts = choices.is_empty();
         for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {

@@ -114,7 +114,7 @@ impl Echo {
 
 /// `usage` of a response: the input includes what was read from a cache or written to one.
 fn counts(usage: Usage, reasoning: u64) -> String {
-    let Usage { input, output, cached, cache_write } = usage;
+    let Usage { input, output, cached, cache_write, .. } = usage;
     let read = input.saturating_add(cached).saturating_add(cache_write);
     format!(
         "{{\"input_tokens\":{read},\"input_tokens_details\":{{\"cached_tokens\":{cached},\"cache_write_tokens\":\

@@ -1,8 +1,8 @@
 //! The fields of a request beside its conversation and its tools, checked. What is not offered is refused by name.
 
 use crate::check::{
-    Checked, array, boolean, choice, in_provider_words, integer, nonempty_string, number, object, required,
-    string, wrong,
+    Checked, array, boolean, choice, in_provider_words, integer, map, nonempty_string, number, object,
+    required, string, wrong,
 };
 use crate::json::{JsonString, Object, Raw, is_null, quoted};
 use crate::path::Path;
@@ -138,7 +138,7 @@ impl<'a> Options<'a> {
 /// A `json_schema` format as chat nests it.
 fn schema(path: &Path<'_>, format: &Object<'_>) -> Checked<String> {
     nonempty_string(&path.key("name"), required(path, format, "name", "a string")?)?;
-    object(&path.key("schema"), required(path, format, "schema", "an object")?)?;
+    map(&path.key("schema"), required(path, format, "schema", "an object")?)?;
     let own = |name: &str| matches!(name, "name" | "schema" | "strict" | "description");
     let members = format.iter().filter(|(name, raw)| own(name) && !is_null(raw));
     let nested: crate::json::Writer = members.map(|(name, raw)| (name, raw.get())).collect();
@@ -205,7 +205,7 @@ fn check(path: &Path<'_>, name: &str, raw: Raw<'_>) -> Checked<bool> {
 }
 
 fn metadata(path: &Path<'_>, raw: Raw<'_>) -> Checked<()> {
-    let pairs = object(path, raw)?;
+    let pairs = map(path, raw)?;
     if pairs.iter().count() > MAX_PAIRS {
         return Err(wrong(path, "an object of at most 16 members", Some(raw)));
     }

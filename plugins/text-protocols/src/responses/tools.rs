@@ -4,7 +4,7 @@
 //! of it", are dropped.
 
 use crate::check::{
-    Checked, array, boolean, in_provider_words, instead, nonempty_string, object, required, string,
+    Checked, array, boolean, in_provider_words, instead, map, nonempty_string, object, required, string,
 };
 use crate::json::{JsonString, Object, Raw, Writer, is_null, quote, quoted};
 use crate::path::Path;
@@ -81,7 +81,7 @@ impl Tools {
         let parameters = tool.get("parameters");
         let parameters = match parameters {
             Some(raw) => {
-                object(&path.key("parameters"), raw)?;
+                map(&path.key("parameters"), raw)?;
                 raw.get()
             }
             None => EMPTY_SCHEMA,

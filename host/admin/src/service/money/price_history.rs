@@ -90,12 +90,13 @@ fn rows(prices: PriceList) -> Vec<PriceRow> {
     let unit = |(key, price)| PriceRow { key, part: PricePart::Unit, price };
     let mut rows: Vec<PriceRow> = prices.units.into_iter().map(unit).collect();
     for (model, listed) in prices.tokens {
-        let TokenPrices { input, output, cached, cache_write } = listed.prices;
+        let TokenPrices { input, output, cached, .. } = listed.prices;
         let parts = [
             (PricePart::Input, Some(input)),
             (PricePart::Output, output),
             (PricePart::Cached, Some(cached.unwrap_or(input))),
-            (PricePart::CacheWrite, Some(cache_write.unwrap_or(input))),
+            (PricePart::CacheWrite, Some(listed.prices.cache_write())),
+            (PricePart::CacheWriteHour, Some(listed.prices.cache_write_1h())),
         ];
         let row = |(part, price): (PricePart, Option<Credits>)| {
             Some(PriceRow { key: model.clone(), part, price: price? })

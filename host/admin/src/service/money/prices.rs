@@ -83,7 +83,7 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
     let is_used = |key: &str| by_family.iter().any(|family| family.units.iter().any(|unit| unit.key == key));
     let unused = units.iter().map(|unit| unit.key.clone()).filter(|key| !is_used(key)).collect();
     let tokens = tokens.into_iter().map(|(model, prices)| {
-        let TokenPrices { input, output, cached, cache_write } = prices.prices;
+        let TokenPrices { input, output, cached, .. } = prices.prices;
         TokenPrice {
             model,
             aliases: prices.aliases,
@@ -91,7 +91,8 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
             input_micro: input.0,
             output_micro: output.map(|price| price.0),
             cached_micro: cached.unwrap_or(input).0,
-            cache_write_micro: cache_write.unwrap_or(input).0,
+            cache_write_micro: prices.prices.cache_write().0,
+            cache_write_1h_micro: prices.prices.cache_write_1h().0,
         }
     });
     PricesView { version: version.to_string(), tokens: tokens.collect(), units, families: by_family, unused }

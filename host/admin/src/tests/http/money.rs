@@ -28,7 +28,7 @@ async fn filled(api: &Api) -> Vec<String> {
         let (amount, unit_price, model) = (Credits(500), Credits(1), format!("=m{}", number % 2));
         let expires = UnixMs(at.0 + HOUR);
         apply(api, Command::Hold { id, key, amount, unit_price, model, expires, at }).await;
-        let tokens = Usage { input: 10, output: number, cached: 0, cache_write: 0 };
+        let tokens = Usage { input: 10, output: number, cached: 0, cache_write: 0, ..Usage::default() };
         let (memo, amount) = ("a \"quoted\", memo".to_owned(), Credits(7 + i64::try_from(number).unwrap()));
         apply(
             api,

@@ -236,7 +236,7 @@ fn models(name: &str, rows: &[&TokenPrice]) -> Markup {
         div.scroll role="region" aria-label={ "Text models of " (name) } tabindex="0" {
             table.cards {
                 caption { "Text models of " (name) ", credits for a million tokens" }
-                thead { tr { th scope="col" { "Model" } th scope="col" { "Provider" } th.right scope="col" { "Input" } th.right scope="col" { "Output" } th.right scope="col" { "Cached" } th.right scope="col" { "Cache write" } } }
+                thead { tr { th scope="col" { "Model" } th scope="col" { "Provider" } th.right scope="col" { "Input" } th.right scope="col" { "Output" } th.right scope="col" { "Cached" } th.right scope="col" { "Cache write" } th.right scope="col" { "For an hour" } } }
                 tbody { @for row in rows { tr {
                     td.wide { code { (row.model) } @for alias in &row.aliases { " " span.muted { (alias) } } }
                     td.less { (row.provider) }
@@ -244,6 +244,7 @@ fn models(name: &str, rows: &[&TokenPrice]) -> Markup {
                     td.right data-label="Output" { @if let Some(output) = row.output_micro { (credits(Credits(output))) } @else { span.muted { "none" } } }
                     td.right.less { (credits(Credits(row.cached_micro))) }
                     td.right.less { (credits(Credits(row.cache_write_micro))) }
+                    td.right.less { (credits(Credits(row.cache_write_1h_micro))) }
                 } } }
             }
         }

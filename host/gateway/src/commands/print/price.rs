@@ -19,10 +19,12 @@ pub(super) fn book(out: &mut dyn Write, book: &PricesView) -> io::Result<()> {
     writeln!(out)?;
     let tokens = book.tokens.iter().map(|row| {
         let output = row.output_micro.map_or_else(|| "-".to_owned(), credits);
-        let [input, cached, write] = [row.input_micro, row.cached_micro, row.cache_write_micro].map(credits);
-        vec![row.model.clone(), row.provider.clone(), input, output, cached, write]
+        let [input, cached, write, hour] =
+            [row.input_micro, row.cached_micro, row.cache_write_micro, row.cache_write_1h_micro].map(credits);
+        vec![row.model.clone(), row.provider.clone(), input, output, cached, write, hour]
     });
-    table(out, &["TEXT MODEL", "PROVIDER", "INPUT", "OUTPUT", "CACHED", "CACHE WRITE"], tokens)?;
+    let head = ["TEXT MODEL", "PROVIDER", "INPUT", "OUTPUT", "CACHED", "CACHE WRITE", "FOR AN HOUR"];
+    table(out, &head, tokens)?;
     for family in &book.families {
         for key in &family.missing {
             writeln!(out, "error: family {}: price key {key:?} has no price", family.family)?;

@@ -116,7 +116,7 @@ impl Oracle {
                     && !self.holds.contains_key(&id)
                     && self.reserve(id, (key, model), amount.0, *at, *expires)
             }
-            Command::Settle { id, amount, .. } => self.resolve(HoldId::Request(*id), amount.0, true),
+            Command::Settle { id, amount, .. } => self.settle(HoldId::Request(*id), amount.0),
             Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
             Command::SweepHolds { now, limit } => {
                 let mut due: Vec<_> = self.holds.iter().map(|(id, reserve)| (reserve.until, *id)).collect();
@@ -357,6 +357,26 @@ impl Oracle {
         balance.held += amount;
         lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
         true
+    }
+
+    /// Settles a request: what it cost above its hold is held in addition, as far as balance and quota go.
+    fn settle(&mut self, id: HoldId, cost: i64) -> bool {
+        let Some(HoldState { parts, .. }) = self.holds.get(&id) else { return false };
+        let (key, held) = parts[0].clone();
+        if cost <= held {
+            return self.resolve(id, cost, true);
+        }
+        let lineage = self.lineage(&key);
+        let newest = &self.keys[lineage.last().unwrap()];
+        let free = self.balances[&newest.customer].free;
+        let left = newest.quota.map_or(free, |quota| free.min(quota - newest.used)).max(0);
+        let more = left.min(cost - held);
+        let balance = self.balances.get_mut(&newest.customer.clone()).unwrap();
+        balance.free -= more;
+        balance.held += more;
+        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += more);
+        self.holds.get_mut(&id).unwrap().parts[0].1 += more;
+        self.resolve(id, held + more, true)
     }
 
     /// Settles `cost`, or gives everything back. What joined through other keys is settled whole, by them.

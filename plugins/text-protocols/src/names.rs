@@ -1,0 +1,156 @@
+//! Names of members in another letter case. A server written in Go takes `"Model"` for `"model"`, and the last of both
+//! counts: what was checked and priced would not be what the provider reads.
+
+use gatehouse_sdk::Refusal;
+
+use crate::check::{Checked, instead};
+use crate::json::Object;
+use crate::path::Path;
+
+/// Members of requests in either protocol.
+const NAMES: &[&str] = &[
+    "allowed_tools",
+    "arguments",
+    "audio",
+    "budget_tokens",
+    "cache_control",
+    "content",
+    "custom",
+    "data",
+    "description",
+    "detail",
+    "effort",
+    "file",
+    "file_data",
+    "file_id",
+    "filename",
+    "format",
+    "frequency_penalty",
+    "function",
+    "function_call",
+    "functions",
+    "id",
+    "image_url",
+    "include_obfuscation",
+    "include_usage",
+    "input",
+    "input_audio",
+    "input_schema",
+    "is_error",
+    "json_schema",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "media_type",
+    "messages",
+    "metadata",
+    "modalities",
+    "model",
+    "moderation",
+    "n",
+    "name",
+    "output_config",
+    "parallel_tool_calls",
+    "parameters",
+    "prediction",
+    "presence_penalty",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_effort",
+    "refusal",
+    "response_format",
+    "role",
+    "safety_identifier",
+    "schema",
+    "seed",
+    "service_tier",
+    "signature",
+    "source",
+    "speed",
+    "stop",
+    "stop_sequences",
+    "store",
+    "stream",
+    "stream_options",
+    "strict",
+    "system",
+    "temperature",
+    "text",
+    "thinking",
+    "thinking_blocks",
+    "title",
+    "tool_call_id",
+    "tool_calls",
+    "tool_choice",
+    "tool_use_id",
+    "tools",
+    "top_k",
+    "top_logprobs",
+    "top_p",
+    "type",
+    "url",
+    "user",
+    "user_id",
+    "verbosity",
+    "web_search_options",
+];
+
+/// Refuses a member of a protocol's object whose name is one of the protocol's in another case. Objects whose names
+/// are the client's own, such as schemas and metadata, are not asked about.
+///
+/// # Errors
+/// The first such member.
+pub fn check_case(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
+    let wrong = |(name, known): (&str, &str)| -> Refusal {
+        instead(&path.key(name), &format!("the name `{known}`"), &format!("`{name}`"))
+    };
+    let found = object.iter().find_map(|(name, _)| Some((name, in_lower_case(name)?)));
+    found.map_or(Ok(()), |found| Err(wrong(found)))
+}
+
+/// The protocols' own name that `name` is a variant of.
+fn in_lower_case(name: &str) -> Option<&'static str> {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+        return None;
+    }
+    let folded: String = name.chars().map(fold).collect();
+    NAMES.iter().find(|known| **known == folded).copied()
+}
+
+/// As Go's JSON folds letters: two beyond ASCII are the same as ASCII ones.
+fn fold(letter: char) -> char {
+    match letter {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a provider could read another model, cap or text than the one that was checked.
+    #[test]
+    fn a_known_name_is_recognised_in_any_case() {
+        for (name, known) in [
+            ("Model", Some("model")),
+            ("MAX_TOKENS", Some("max_tokens")),
+            ("me\u{17f}\u{17f}ages", Some("messages")),
+            ("max_to\u{212a}ens", Some("max_tokens")),
+            ("model", None),
+            ("top_k2", None),
+            ("maxTokens", None),
+            ("Colour", None),
+            ("mod\u{e9}l", None),
+        ] {
+            assert_eq!(in_lower_case(name), known, "{name}");
+        }
+        for known in NAMES {
+            assert_eq!(in_lower_case(&known.to_uppercase()), Some(*known));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Token counts of providers, whole and streamed, wherever they stand: what is billed is what the client reads.
+
+use gatehouse_sdk::{Protocol, Usage};
+use serde_json::{Value, json};
+
+use crate::chat::{answer, data, named, relayed, state};
+
+const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0, cache_write_hour: 0 };
+
+fn counts(prompt: u64, completion: u64, cached: u64) -> Value {
+    json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": cached}})
+}
+
+fn chunk(delta: Value, finish: Value, more: Value) -> String {
+    let mut choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+    let mut chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"});
+    for (name, value) in more.as_object().expect("fields") {
+        let into = if name == "in_choice" { &mut choice["usage"] } else { &mut chunk[name] };
+        *into = value.clone();
+    }
+    if chunk.get("choices").is_none() {
+        chunk["choices"] = json!([choice]);
+    }
+    chunk.to_string()
+}
+
+/// Without it a provider that counts elsewhere, or twice, is paid by the operator.
+#[test]
+fn a_stream_is_counted_wherever_its_provider_counts() {
+    let whole = counts(1000, 50, 600);
+    let (none, stop) = (json!({}), json!("stop"));
+    for ends in [
+        vec![chunk(none.clone(), stop.clone(), json!({"usage": whole}))],
+        // Moonshot, Groq.
+        vec![chunk(none.clone(), stop.clone(), json!({"in_choice": whole}))],
+        vec![chunk(none.clone(), stop.clone(), json!({"x_groq": {"id": "r", "usage": whole}}))],
+        vec![
+            chunk(none.clone(), stop.clone(), json!({})),
+            chunk(none.clone(), json!(null), json!({"choices": [], "x_groq": {"usage": whole}})),
+        ],
+        // A count that grows, and two that say less later.
+        vec![
+            chunk(none.clone(), stop.clone(), json!({"usage": counts(1000, 1, 0)})),
+            chunk(none.clone(), json!(null), json!({"choices": [], "usage": whole})),
+        ],
+        vec![
+            chunk(none.clone(), stop.clone(), json!({"usage": whole})),
+            chunk(none.clone(), json!(null), json!({"choices": [], "usage": counts(0, 0, 0)})),
+        ],
+        vec![
+            chunk(none.clone(), stop.clone(), json!({"usage": whole})),
+            chunk(none.clone(), json!(null), json!({"choices": [], "usage": counts(7, 50, 0)})),
+        ],
+    ] {
+        let begins = chunk(json!({"role": "assistant", "content": "hi"}), json!(null), json!({}));
+        let mut events = vec![begins.as_str()];
+        events.extend(ends.iter().map(String::as_str));
+        events.push("[DONE]");
+        let asked = json!({"stream": true, "stream_options": {"include_usage": true}});
+        for size in [1, 9] {
+            let heard = relayed(&state(Protocol::Chat, asked.clone()), &data(&events), size);
+            assert_eq!(heard.usage, Some(COUNTED), "{ends:?}");
+            let chunks = heard.chunks();
+            let shown = chunks.iter().filter(|chunk| chunk["usage"].is_object()).collect::<Vec<_>>();
+            assert_eq!(shown.len(), 1, "{ends:?}");
+            let read = &shown[0]["usage"];
+            assert_eq!((&read["prompt_tokens"], &read["completion_tokens"]), (&json!(1000), &json!(50)));
+        }
+    }
+}
+
+/// Without it the client of such a provider reads no count, and the host guesses one.
+#[test]
+fn a_whole_answer_is_counted_wherever_its_provider_counts() {
+    for more in [
+        json!({"usage": counts(1000, 50, 600)}),
+        json!({"x_groq": {"usage": counts(1000, 50, 600)}}),
+        json!({"choices": [{"index": 0, "message": {"content": "hi"}, "usage": counts(1000, 50, 600)}]}),
+    ] {
+        let mut body = json!({"choices": [{"index": 0, "message": {"content": "hi"}}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answered = answer(Protocol::Chat, 200, &body.to_string()).unwrap();
+        assert_eq!(answered.usage, Some(COUNTED), "{more}");
+        let shown: Value = serde_json::from_str(&answered.body).unwrap();
+        assert_eq!(shown["usage"]["prompt_tokens"], 1000, "{more}");
+    }
+}
+
+/// Without it the last event of a stream makes a long prompt free.
+#[test]
+fn a_messages_providers_smaller_count_says_nothing() {
+    let usage = |counts: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": counts});
+    let events = named(&[
+        json!({"type": "message_start", "message": {"id": "msg_1", "usage":
+            {"input_tokens": 400, "cache_read_input_tokens": 600, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}),
+        usage(json!({"input_tokens": 400, "output_tokens": 50})),
+        usage(json!({"input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0})),
+        json!({"type": "message_stop"}),
+    ]);
+    let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
+    assert_eq!(heard.usage, Some(COUNTED));
+}

@@ -1,0 +1,99 @@
+//! Documents and sounds for chat and responses: bounded by their bytes, and refused where they have no bound.
+
+use chat::{Chat, RESPONSES};
+use gatehouse_sdk::{Facts, MediaKind, Protocol, Refusal, TextRequest};
+use serde_json::{Value, json};
+
+use crate::chat::{asked, both, prepared, refusal, sent, written};
+
+const BLOB: &str = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
+fn user(part: &Value) -> Value {
+    json!({"messages": [{"role": "user", "content": [part]}]})
+}
+
+fn file(data: &str) -> Value {
+    json!({"type": "file", "file": {"filename": "a", "file_data": data}})
+}
+
+/// What the host estimates from: pictures, and bytes of text.
+fn estimate(part: &Value, facts: Option<Facts>) -> (u32, u32) {
+    let mut request = asked(Protocol::Chat, json!({"pass": ["file_url"]}), user(part));
+    request.blobs.extend(facts);
+    let prepared = prepared(request);
+    (prepared.pictures, prepared.input_bytes)
+}
+
+/// Without it a document of a hundred pages is held as one picture.
+#[test]
+fn a_file_counts_by_its_bytes() {
+    let cut =
+        |mime: &str, bytes| Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, mime, bytes) };
+    let sound = |data: &str, format: &str| json!({"type": "input_audio", "input_audio": {"data": data, "format": format}});
+    let base64 = "A".repeat(4000);
+    let inline = |mime: &str| file(&format!("data:{mime};base64,{base64}"));
+    for (part, facts, expected) in [
+        (inline("application/pdf"), None, (2, 0)),
+        (inline("text/plain"), None, (0, 3000)),
+        (inline("image/png"), None, (1, 0)),
+        (file(BLOB), Some(cut("application/octet-stream", 300_000)), (100, 0)),
+        (file(BLOB), Some(cut("application/pdf", 20_000)), (10, 0)),
+        (file("https://e.com/a.pdf"), None, (100, 0)),
+        (sound(&base64, "wav"), None, (1, 0)),
+        (sound(BLOB, "wav"), Some(cut("audio/wav", 10_000_000)), (9, 0)),
+        (sound(BLOB, "mp3"), Some(cut("audio/mpeg", 10_000_000)), (65, 0)),
+        (json!({"type": "text", "text": BLOB}), Some(cut("image/png", 300)), (0, 400)),
+        (json!({"type": "image_url", "image_url": {"url": "https://e.com/a.png"}}), None, (1, 0)),
+    ] {
+        assert_eq!(estimate(&part, facts), expected, "{part:.80}");
+    }
+}
+
+/// Without it a client reads a file of another customer of the same account, or one of any length.
+#[test]
+fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
+    let by_id = json!({"type": "file", "file": {"file_id": "file-1"}});
+    let both_ways = json!({"type": "file", "file": {"file_id": "file-1", "file_data": "data:application/pdf;base64,AAAA"}});
+    let by_link = file("https://e.com/a.pdf");
+    for protocol in [Protocol::Chat, Protocol::Messages] {
+        for (part, field) in [(&by_id, "file_id"), (&both_ways, "file_id"), (&by_link, "file_data")] {
+            let (named, said) = refusal(asked(protocol, json!({}), user(part)));
+            assert_eq!(named, format!("messages[0].content[0].file.{field}"));
+            assert!(said.contains("base64"), "{said}");
+        }
+    }
+    for (part, pass) in [(by_id, "file_id"), (by_link, "file_url")] {
+        let fields = user(&part);
+        assert_eq!(
+            sent(Protocol::Chat, json!({"pass": [pass]}), fields.clone())["messages"],
+            fields["messages"]
+        );
+    }
+    let named = |part: Value, place: fn(Value) -> Value| {
+        let body = json!({"model": "m", "input": place(part)}).to_string();
+        let request = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &body) };
+        match both().prepare::<Chat>(&request) {
+            Err(Refusal::Invalid { field, .. }) => field.unwrap_or_default(),
+            other => panic!("{body}: {other:?}"),
+        }
+    };
+    let in_message = |part| json!([{"role": "user", "content": [part]}]);
+    let in_output = |part| {
+        json!([
+            {"role": "user", "content": "hi"},
+            {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": [part]},
+        ])
+    };
+    for place in [in_message as fn(Value) -> Value, in_output] {
+        for part in [
+            json!({"type": "input_file", "file_id": "file-1"}),
+            json!({"type": "input_file", "file_url": "https://e.com/a.pdf"}),
+            json!({"type": "input_file", "file_data": "https://e.com/a.pdf"}),
+            json!({"type": "input_image", "file_id": "file-1"}),
+        ] {
+            let field = named(part.clone(), place);
+            assert!(field.starts_with("input["), "{part}: {field}");
+        }
+    }
+}

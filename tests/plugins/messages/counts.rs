@@ -1,0 +1,52 @@
+//! Token counts of providers wherever they stand, for clients of messages: what is billed is what the client reads.
+
+use gatehouse_sdk::{Protocol, Usage};
+use serde_json::{Value, json};
+
+use crate::messages::{answered, done, frames, play, state};
+
+const COUNTED: Usage = Usage { input: 400, output: 50, cached: 600, cache_write: 0, cache_write_hour: 0 };
+
+fn counts(prompt: u64, completion: u64, cached: u64) -> Value {
+    json!({"prompt_tokens": prompt, "completion_tokens": completion, "cached_tokens": cached})
+}
+
+/// Without it a chat provider that counts elsewhere, or twice, is paid by the operator.
+#[test]
+fn a_chat_provider_is_counted_wherever_it_counts() {
+    let whole = counts(1000, 50, 600);
+    let begins =
+        json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "hi"}}]});
+    let ends = |more: Value| {
+        let mut chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+        chunk.as_object_mut().expect("an object").extend(more.as_object().expect("fields").clone());
+        chunk
+    };
+    let in_choice = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": whole}]});
+    for events in [
+        vec![begins.clone(), ends(json!({"usage": whole}))],
+        vec![begins.clone(), ends(in_choice)],
+        vec![begins.clone(), ends(json!({"x_groq": {"id": "r", "usage": whole}}))],
+        vec![begins.clone(), ends(json!({})), json!({"choices": [], "usage": whole})],
+        vec![begins.clone(), ends(json!({"usage": whole})), json!({"choices": [], "usage": counts(0, 3, 0)})],
+    ] {
+        let mut frames = frames(&events);
+        frames.push(done());
+        let played = play(&state(Protocol::Chat, false), &frames);
+        assert_eq!(played.usage, Some(COUNTED), "{events:?}");
+        let usage =
+            played.events().iter().rev().find_map(|event| event.get("usage").cloned()).expect("counts");
+        assert_eq!((&usage["input_tokens"], &usage["cache_read_input_tokens"]), (&json!(400), &json!(600)));
+    }
+    let message = json!({"role": "assistant", "content": "hi"});
+    for more in [
+        json!({"usage": counts(1000, 50, 600)}),
+        json!({"x_groq": {"usage": counts(1000, 50, 600)}}),
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop", "usage": counts(1000, 50, 600)}]}),
+    ] {
+        let mut body =
+            json!({"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("fields").clone());
+        assert_eq!(answered(Protocol::Chat, false, &body).1, Some(COUNTED), "{more}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Documents for messages: bounded by their bytes, and refused where they have no bound.
+
+use gatehouse_sdk::{Facts, MediaKind, Protocol};
+use messages::Messages;
+use serde_json::{Value, json};
+
+use crate::messages::{body, both, prepare, refused, text_request};
+
+const BLOB: &str = "blob:blob_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
+fn user(block: &Value) -> Value {
+    body(json!({"messages": [{"role": "user", "content": [block]}]}))
+}
+
+fn document(source: Value) -> Value {
+    json!({"type": "document", "source": source})
+}
+
+/// Without it a document of a hundred pages is held as one picture, and a text that the host cut out as nothing.
+#[test]
+fn a_document_counts_by_its_bytes() {
+    let cut =
+        |bytes| Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, "application/pdf", bytes) };
+    let pdf = |data: &str| json!({"type": "base64", "media_type": "application/pdf", "data": data});
+    let result = |content: Value| json!({"type": "tool_result", "tool_use_id": "t", "content": content});
+    let text = "x".repeat(1000);
+    for (block, bytes, expected) in [
+        (document(pdf(&"A".repeat(4000))), None, (2, 0)),
+        (document(pdf(BLOB)), Some(300_000), (100, 0)),
+        (result(json!([document(pdf(BLOB))])), Some(20_000), (10, 0)),
+        (document(json!({"type": "text", "media_type": "text/plain", "data": text})), None, (0, 1000)),
+        (
+            document(json!({"type": "content", "content": [{"type": "text", "text": text},
+                {"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}}]})),
+            None,
+            (1, 1000),
+        ),
+        (document(json!({"type": "content", "content": text})), None, (0, 1000)),
+        (json!({"type": "text", "text": BLOB}), Some(300), (0, 400)),
+        (result(json!(BLOB)), Some(300), (0, 400)),
+    ] {
+        let mut request = text_request(&user(&block).to_string(), Protocol::Messages, json!({}));
+        request.blobs.extend(bytes.map(cut));
+        let prepared = both().prepare::<Messages>(&request).expect("a good request");
+        assert_eq!((prepared.pictures, prepared.input_bytes), expected, "{block:.120}");
+    }
+    let unknown = json!({"type": "mcp_tool_result", "content": [
+        {"type": "image", "source": {"type": "url", "url": "https://e.com/a.png"}}, {"type": "text", "text": text}]});
+    let prepared = prepare(&user(&unknown), Protocol::Messages, json!({})).expect("a good request");
+    assert!(prepared.pictures == 1 && prepared.input_bytes > 1000, "{prepared:?}");
+}
+
+/// Without it a client reads a file of another customer of the same account, or one of any length.
+#[test]
+fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
+    let by_id = json!({"type": "file", "file_id": "file_1"});
+    let by_link = json!({"type": "url", "url": "https://e.com/a.pdf"});
+    let picture = json!({"type": "image", "source": by_id});
+    let result = |content: Value| json!({"type": "tool_result", "tool_use_id": "t", "content": content});
+    let nested = |block: Value| document(json!({"type": "content", "content": [block]}));
+    for (block, path, pass) in [
+        (document(by_id.clone()), "source.file_id", "file_id"),
+        (picture.clone(), "source.file_id", "file_id"),
+        (document(by_link.clone()), "source.url", "file_url"),
+        (result(json!([document(by_id.clone())])), "content.0.source.file_id", "file_id"),
+        (result(json!([document(by_link.clone())])), "content.0.source.url", "file_url"),
+        (nested(picture), "source.content.0.source.file_id", "file_id"),
+        (json!({"type": "container_upload", "file_id": "file_1"}), "file_id", "file_id"),
+        (
+            json!({"type": "code_execution_tool_result", "content": {"content": [{"type": "x", "file_id": "file_1"}]}}),
+            "content.content.0.file_id",
+            "file_id",
+        ),
+        (
+            json!({"type": "mcp_tool_result", "content": [document(by_link)]}),
+            "content.0.source.url",
+            "file_url",
+        ),
+    ] {
+        for protocol in [Protocol::Messages, Protocol::Chat] {
+            let said = refused(&user(&block), protocol, json!({}));
+            assert!(said.contains(&format!("messages.0.content.0.{path}")), "{said}");
+            assert!(said.contains("base64"), "{said}");
+        }
+        let passed = prepare(&user(&block), Protocol::Messages, json!({"pass": [pass]}));
+        assert!(passed.expect("it is passed").pictures > 0, "{block}");
+    }
+    let strange = document(json!({"type": "bucket", "uri": "s3://a/b"}));
+    let said = refused(&user(&strange), Protocol::Messages, json!({}));
+    assert!(said.contains("expected `base64`, `text` or `content`"), "{said}");
+}
