@@ -4,6 +4,7 @@
 //! which the account is passed over for a while as long as another one is whole. A lone account, or one a
 //! task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::pool::breaker::{Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
 use crate::pool::rules::PoolRules;
+use crate::pool::waiting::Served;
 use crate::provider::Provider;
 
 /// How long an account is passed over after a 401, 402 or 403.
@@ -37,6 +39,10 @@ pub(super) struct PoolState {
     pub(super) next_look: Option<UnixMs>,
     /// Permits of streams that nobody reads any more.
     pub(super) abandoned: Abandoned,
+    /// Those that were served and are not told yet.
+    pub(super) served: VecDeque<Served>,
+    /// A thread tells them.
+    pub(super) is_delivering: bool,
 }
 
 /// What may be served by the same permits, in the name of one key.
