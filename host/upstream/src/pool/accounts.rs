@@ -16,7 +16,6 @@ use crate::pool::breaker::{Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
 use crate::pool::rules::PoolRules;
-use crate::pool::waiting::Served;
 use crate::provider::Provider;
 
 /// How long an account is passed over after a 401, 402 or 403.
@@ -71,6 +70,23 @@ pub(super) struct Waiter {
 pub(super) struct Taken {
     pub(super) index: usize,
     pub(super) trial: bool,
+}
+
+/// What a waiter got, until it is told.
+pub(super) struct Served {
+    pub(super) waiter: Waiter,
+    pub(super) pool: Arc<Pool>,
+    pub(super) taken: Taken,
+    pub(super) waited: Duration,
+}
+
+impl Served {
+    pub(super) fn deliver(self) {
+        let Self { waiter, pool, taken, waited } = self;
+        metrics::histogram!(metric::WAIT_SECONDS, "provider" => pool.provider().name.clone())
+            .record(waited.as_secs_f64());
+        (waiter.grant)(pool, taken);
+    }
 }
 
 /// The accounts of one provider, as one configuration has them.

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use crate::pool::abandoned::Entry;
 use crate::pool::account::{Denials, NoPermit};
 use crate::pool::account_permit::AccountPermit;
-use crate::pool::accounts::{Lane, Pool, PoolState, Taken, Waiter, Wanted};
+use crate::pool::accounts::{Lane, Pool, PoolState, Served, Taken, Waiter, Wanted};
 use crate::pool::call_permit::CallPermit;
 use crate::pool::customer_queue::{FairOrder, Load};
 
@@ -77,30 +77,13 @@ impl Drop for Waiting {
     }
 }
 
-/// What a waiter got, until it is told.
-pub(super) struct Served {
-    waiter: Waiter,
-    pool: Arc<Pool>,
-    taken: Taken,
-    waited: Duration,
-}
-
-impl Served {
-    fn deliver(self) {
-        let Self { waiter, pool, taken, waited } = self;
-        metrics::histogram!(metric::WAIT_SECONDS, "provider" => pool.provider().name.clone())
-            .record(waited.as_secs_f64());
-        (waiter.grant)(pool, taken);
-    }
-}
-
-/// The turn to tell what was served, held by one thread at a time.
-struct DeliveryTurn<'p> {
+/// Telling what was served: one thread at a time does.
+struct Delivery<'p> {
     pool: &'p Pool,
     has_ended: bool,
 }
 
-impl DeliveryTurn<'_> {
+impl Delivery<'_> {
     fn next(&mut self) -> Option<Served> {
         let mut state = self.pool.lock();
         let served = state.served.pop_front();
@@ -111,9 +94,9 @@ impl DeliveryTurn<'_> {
     }
 }
 
-impl Drop for DeliveryTurn<'_> {
+impl Drop for Delivery<'_> {
     fn drop(&mut self) {
-        // A waiter panicked; whoever serves next tells the others.
+        // A waiter panicked; the next that serves tells the others.
         if !self.has_ended {
             self.pool.lock().is_delivering = false;
         }
@@ -173,8 +156,8 @@ impl Pool {
             }
             state.is_delivering = true;
         }
-        let mut turn = DeliveryTurn { pool: self, has_ended: false };
-        while let Some(served) = turn.next() {
+        let mut delivery = Delivery { pool: self, has_ended: false };
+        while let Some(served) = delivery.next() {
             served.deliver();
         }
     }
