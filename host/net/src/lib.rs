@@ -12,7 +12,6 @@
 mod accepted_stream;
 mod activity;
 mod connection;
-mod fair_permits;
 mod framing;
 mod network;
 mod reachable;
@@ -25,7 +24,6 @@ pub use activity::{Activity, RequestActivity};
 pub use connection::{
     ConnectionLimits, ConnectionServer, Observed, Protocol, Responder, Responding, ServedBody,
 };
-pub use fair_permits::{FairPermit, FairPermits};
 pub use network::network;
 pub use reachable::reachable;
 pub use shutdown::{ShutdownPhase, reached};

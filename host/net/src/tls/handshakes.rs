@@ -8,13 +8,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_fair::FairPermits;
 use gatehouse_model::Clock;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 use super::certificates::Certificates;
-use crate::fair_permits::FairPermits;
 use crate::network::network;
 use crate::shutdown::{ShutdownPhase, reached};
 

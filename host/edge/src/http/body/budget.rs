@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gatehouse_fair::{FairPermit, FairPermits};
 use gatehouse_model::{CustomerId, Key, KeyId};
-use gatehouse_net::{FairPermit, FairPermits};
 
 use crate::config::{Limits, mib};
 

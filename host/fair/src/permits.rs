@@ -23,6 +23,7 @@ pub struct FairPermits<K> {
 #[derive(Debug)]
 struct State<K> {
     most: usize,
+    most_of_owner: usize,
     numbers: u64,
     grants: u64,
     held: BTreeMap<u64, (K, Holder)>,
@@ -61,7 +62,14 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
     #[must_use]
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
-        let state = State { most, numbers: 0, grants: 0, held: BTreeMap::new(), owners: HashMap::new() };
+        let state = State {
+            most,
+            most_of_owner: most,
+            numbers: 0,
+            grants: 0,
+            held: BTreeMap::new(),
+            owners: HashMap::new(),
+        };
         Self { give_way: false, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -69,6 +77,13 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
     #[must_use]
     pub fn giving_way(self) -> Self {
         Self { give_way: true, ..self }
+    }
+
+    /// At most `most` of them for one owner, however many are free.
+    #[must_use]
+    pub fn for_each(self, most: usize) -> Self {
+        lock(&self.state).most_of_owner = most.max(1);
+        self
     }
 
     /// Waits for a permit. Dropped meanwhile, it has left the queue.
@@ -89,7 +104,8 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
         let number = state.numbers;
         let permit = FairPermit { owner: owner.clone(), number, end: ended, state: Arc::clone(&self.state) };
         let own = state.owners.entry(owner.clone()).or_default().held;
-        if state.held.len() < state.most || (self.give_way && state.end_oldest_of_another(own)) {
+        let is_free = state.held.len() < state.most && own < state.most_of_owner;
+        if is_free || (self.give_way && state.end_oldest_of_another(own)) {
             state.hold(owner, number, Holder(end, None));
             return (permit, None);
         }
@@ -140,7 +156,9 @@ impl<K: Hash + Eq + Clone> State<K> {
         while self.held.len() < self.most {
             let first =
                 |owner: &Owner| Some((owner.held, owner.last_granted, *owner.waiting.first_key_value()?.0));
-            let next = self.owners.iter().filter_map(|(name, owner)| Some((first(owner)?, name)));
+            let may_have = |(_, owner): &(&K, &Owner)| owner.held < self.most_of_owner;
+            let next =
+                self.owners.iter().filter(may_have).filter_map(|(name, owner)| Some((first(owner)?, name)));
             let Some(name) = next.min_by_key(|(rank, _)| *rank).map(|(_, name)| name.clone()) else { return };
             let waiting = self.owners.get_mut(&name).and_then(|owner| owner.waiting.pop_first());
             let Some((number, Holder(end, granted))) = waiting else { return };
@@ -238,6 +256,18 @@ mod tests {
         assert!(!is_granted(&mut third), "what gave way is not given back twice");
         drop(held.remove(0));
         assert!(is_granted(&mut more) || is_granted(&mut third));
+    }
+
+    #[test]
+    fn one_owner_has_no_more_than_its_part_of_what_is_free() {
+        let permits = FairPermits::new(4).for_each(2);
+        let mut all: Vec<Asked> = ["a", "a", "a", "b", "b", "c"].map(|owner| permits.ask(owner)).into();
+        let granted: Vec<bool> = all.iter_mut().map(is_granted).collect();
+        assert_eq!(granted, [true, true, false, true, true, false], "of four, two each");
+        drop(all.remove(0));
+        assert!(is_granted(&mut all[4]) && !is_granted(&mut all[1]), "c has none, a has one");
+        drop(all.remove(0));
+        assert!(is_granted(&mut all[0]));
     }
 
     #[test]
