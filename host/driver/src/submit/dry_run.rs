@@ -194,6 +194,7 @@ impl DriverState {
                 Action::Probe(probes) => {
                     if kept.is_empty() {
                         kept.extend(blobs.iter().map(|blob| blob.id));
+                        self.media.reserve(&request.key.customer, &blobs, self.media_room()).ok()?;
                         self.media.keep(&blobs).await.ok()?;
                     }
                     event = Event::Probed(self.look(&probes, &request.key.customer, adopted, kept).await?);

@@ -163,6 +163,7 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
+        SubmitError::MediaShare(_) => Refusal::new(Kind::RateLimited, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
         SubmitError::Store(error) => store_refusal(error),
         SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),

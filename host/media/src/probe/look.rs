@@ -94,7 +94,11 @@ impl MediaStore {
             return Ok((facts(&bytes), None));
         }
         let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
-        self.keep(std::slice::from_ref(&blob)).await?;
+        let kept = std::slice::from_ref(&blob);
+        match blobs.customer() {
+            Some(customer) => self.keep_for(customer, kept).await?,
+            None => self.keep(kept).await?,
+        }
         blobs.add(blob.id);
         Ok((blob.facts, Some(blob.id)))
     }
