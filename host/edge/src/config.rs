@@ -75,9 +75,9 @@ pub struct Limits {
     pub body_seconds: NonZeroU32,
     /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
     pub body_bytes_per_second: NonZeroU32,
-    /// MiB of request bodies held at once, all clients together. A customer holds at most as much as it leaves
+    /// MiB of request bodies held at once, all clients together; absent: an eighth of the memory, 512 at most. A customer holds at most as much as it leaves
     /// free, a key at most as much as it leaves free of that.
-    pub bodies_mib: NonZeroU32,
+    pub bodies_mib: Option<NonZeroU32>,
     /// Open connections. Beyond, one that carries no request with a key gives way.
     pub connections: NonZeroU32,
     /// Open connections of one IPv4 address or IPv6 /64. Trusted proxies are exempt.
@@ -133,6 +133,9 @@ impl Default for Config {
     }
 }
 
+/// MiB of all bodies where nobody said how many.
+const MOST_BODIES_MIB: NonZeroU32 = at_least_one(512);
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -143,7 +146,7 @@ impl Default for Limits {
             body_idle_seconds: at_least_one(15),
             body_seconds: at_least_one(120),
             body_bytes_per_second: at_least_one(1024),
-            bodies_mib: at_least_one(512),
+            bodies_mib: None,
             connections: at_least_one(4096),
             connections_per_ip: at_least_one(512),
             connections_per_network: at_least_one(1024),
@@ -162,6 +165,11 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Bytes of all bodies.
+    pub(crate) fn bodies(&self) -> usize {
+        mib(self.bodies_mib.unwrap_or(MOST_BODIES_MIB))
+    }
+
     /// Connections of one network: never fewer than one address may have.
     pub(crate) fn connections_of_network(&self) -> usize {
         count(self.connections_per_network.max(self.connections_per_ip))

@@ -62,7 +62,7 @@ pub(super) struct Reservation {
 
 impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let state = State { free: mib(limits.bodies_mib), customers: HashMap::new() };
+        let state = State { free: limits.bodies(), customers: HashMap::new() };
         Self { largest: mib(limits.body_mib), state: Mutex::new(state), turns: FairPermits::new(AT_ONCE) }
     }
 
