@@ -16,7 +16,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-docs", &["gatehouse-schema"]),
     ("gatehouse-guest", &["gatehouse-model"]),
     ("gatehouse-runtime", &["gatehouse-files", "gatehouse-guest", "gatehouse-model", "gatehouse-schema"]),
-    ("gatehouse-upstream", &["gatehouse-model"]),
+    ("gatehouse-fair", &[]),
+    ("gatehouse-upstream", &["gatehouse-fair", "gatehouse-model"]),
     ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
         "gatehouse-driver",
@@ -29,8 +30,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-upstream",
         ],
     ),
-    ("gatehouse-net", &["gatehouse-model"]),
-    ("gatehouse-edge", &["gatehouse-docs", "gatehouse-driver", "gatehouse-model", "gatehouse-net"]),
+    ("gatehouse-net", &["gatehouse-fair", "gatehouse-model"]),
+    (
+        "gatehouse-edge",
+        &["gatehouse-docs", "gatehouse-driver", "gatehouse-fair", "gatehouse-model", "gatehouse-net"],
+    ),
     (
         "gatehouse-admin",
         &[

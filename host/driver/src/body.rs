@@ -16,8 +16,8 @@ use crate::errors::SubmitError;
 
 /// Characters of a bad `model` that an error repeats.
 const SHOWN: usize = 200;
-/// Work on a longer body is done on a blocking thread: 256 KiB take a worker less than a millisecond.
-const IN_PLACE: usize = 256 * 1024;
+/// Work on a longer body is done on a blocking thread: 32 KiB take a worker a tenth of a millisecond.
+const IN_PLACE: usize = 32 * 1024;
 
 /// The body of a submission or of a text request: one JSON object.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 //! room by itself. Never deletes anything.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gatehouse_model::metric;
 
@@ -14,6 +14,7 @@ const USUAL_MARK: u64 = 256 * MIB;
 /// The most of a disk that the usual mark takes, as its part.
 const USUAL_PART: u64 = 10;
 const MIB: u64 = 1024 * 1024;
+const UNKNOWN: u64 = u64::MAX;
 
 /// The free space of a disk, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Disk {
     mark_mib: Option<u32>,
     read: Box<dyn Fn() -> io::Result<DiskSpace> + Send + Sync>,
     is_low: AtomicBool,
+    /// What was free above the mark at the last look; `UNKNOWN` before the first.
+    room: AtomicU64,
 }
 
 impl Disk {
@@ -40,7 +43,13 @@ impl Disk {
         mark_mib: Option<u32>,
         read: impl Fn() -> io::Result<DiskSpace> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, mark_mib, read: Box::new(read), is_low: AtomicBool::new(false) }
+        Self {
+            name,
+            mark_mib,
+            read: Box::new(read),
+            is_low: AtomicBool::new(false),
+            room: AtomicU64::new(UNKNOWN),
+        }
     }
 
     /// What is kept there.
@@ -53,6 +62,11 @@ impl Disk {
         self.is_low.load(Ordering::Relaxed)
     }
 
+    /// What was free above its mark at the last look, in bytes; `None` where that is not known.
+    pub(crate) fn room(&self) -> Option<u64> {
+        Some(self.room.load(Ordering::Relaxed)).filter(|room| *room != UNKNOWN)
+    }
+
     /// Reads the free space and acts on it: the state, the metrics, and a log line where it changes.
     pub(crate) fn look(&self) {
         let space = match (self.read)() {
@@ -63,6 +77,7 @@ impl Disk {
             }
         };
         let mark = mark(self.mark_mib, space.size);
+        self.room.store(space.free.saturating_sub(mark).min(UNKNOWN - 1), Ordering::Relaxed);
         let was_low = self.is_low.load(Ordering::Relaxed);
         let is_low = is_low(space.free, mark, was_low);
         self.is_low.store(is_low, Ordering::Relaxed);

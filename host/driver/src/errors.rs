@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use gatehouse_media::ShareExceeded;
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
 
@@ -109,6 +110,9 @@ pub enum SubmitError {
     /// The disk of this has no room for new work, which is the operator's to change. Nothing was started.
     #[error("the gateway's {0} disk is full: it takes no new work until there is room; what runs goes on")]
     DiskFull(&'static str),
+    /// The customer's unfinished tasks hold too many files. Nothing was started.
+    #[error("{0}; retry when some of them have ended")]
+    MediaShare(#[from] ShareExceeded),
     /// The process is shutting down.
     #[error("the gateway is restarting, retry in a moment")]
     Draining,

@@ -75,15 +75,20 @@ pub struct Limits {
     pub body_seconds: NonZeroU32,
     /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
     pub body_bytes_per_second: NonZeroU32,
-    /// MiB of request bodies held at once, all clients together. A customer holds at most as much as it leaves
+    /// MiB of request bodies held at once, all clients together; absent: an eighth of the memory, 512 at most. A customer holds at most as much as it leaves
     /// free, a key at most as much as it leaves free of that.
-    pub bodies_mib: NonZeroU32,
-    /// Open connections.
+    pub bodies_mib: Option<NonZeroU32>,
+    /// Open connections. Beyond, one that carries no request with a key gives way.
     pub connections: NonZeroU32,
     /// Open connections of one IPv4 address or IPv6 /64. Trusted proxies are exempt.
     pub connections_per_ip: NonZeroU32,
+    /// Open connections of one network (IPv4 /24, IPv6 /56), at least `connections_per_ip`. Beyond, one of its own that
+    /// carries no request with a key gives way.
+    pub connections_per_network: NonZeroU32,
     /// Requests of one API key under way at once.
     pub requests_per_key: NonZeroU32,
+    /// Requests of all keys of one customer under way at once, at least `requests_per_key`.
+    pub requests_per_customer: NonZeroU32,
     /// Streams of task events of one customer at once.
     pub task_streams_per_customer: NonZeroU32,
     /// Seconds for the TLS handshake.
@@ -128,6 +133,9 @@ impl Default for Config {
     }
 }
 
+/// MiB of all bodies where nobody said how many.
+const MOST_BODIES_MIB: NonZeroU32 = at_least_one(512);
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -138,10 +146,12 @@ impl Default for Limits {
             body_idle_seconds: at_least_one(15),
             body_seconds: at_least_one(120),
             body_bytes_per_second: at_least_one(1024),
-            bodies_mib: at_least_one(512),
+            bodies_mib: None,
             connections: at_least_one(4096),
             connections_per_ip: at_least_one(512),
+            connections_per_network: at_least_one(1024),
             requests_per_key: at_least_one(512),
+            requests_per_customer: at_least_one(1024),
             task_streams_per_customer: at_least_one(64),
             tls_seconds: at_least_one(5),
             handshakes: at_least_one(512),
@@ -155,6 +165,21 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Bytes of all bodies.
+    pub(crate) fn bodies(&self) -> usize {
+        mib(self.bodies_mib.unwrap_or(MOST_BODIES_MIB))
+    }
+
+    /// Connections of one network: never fewer than one address may have.
+    pub(crate) fn connections_of_network(&self) -> usize {
+        count(self.connections_per_network.max(self.connections_per_ip))
+    }
+
+    /// Requests of one customer: never fewer than one of its keys may have.
+    pub(crate) fn requests_of_customer(&self) -> usize {
+        count(self.requests_per_customer.max(self.requests_per_key))
+    }
+
     /// The part that concerns TLS handshakes, of any listener.
     #[must_use]
     pub fn of_handshakes(&self) -> HandshakeLimits {

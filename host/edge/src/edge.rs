@@ -124,6 +124,12 @@ impl Edge {
         LocalRequests::new(Arc::clone(&self.pipeline))
     }
 
+    /// Bytes of request bodies that are held.
+    #[cfg(test)]
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.pipeline.context.bodies.held()
+    }
+
     /// The certificate in use, to reload it.
     #[must_use]
     pub fn certificates(&self) -> Option<&Certificates> {

@@ -31,6 +31,7 @@ pub use storage::input::InputError;
 pub use storage::media_store::MediaStore;
 pub use storage::objects::Error;
 pub use storage::shared_source::ResultSources;
+pub use storage::shares::ShareExceeded;
 pub use storage::source::SaveError;
 pub use storage::sweep::Swept;
 pub use storage::task_blobs::TaskBlobs;

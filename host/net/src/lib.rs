@@ -13,6 +13,7 @@ mod accepted_stream;
 mod activity;
 mod connection;
 mod framing;
+mod network;
 mod reachable;
 mod shutdown;
 mod tls;
@@ -23,6 +24,7 @@ pub use activity::{Activity, RequestActivity};
 pub use connection::{
     ConnectionLimits, ConnectionServer, Observed, Protocol, Responder, Responding, ServedBody,
 };
+pub use network::network;
 pub use reachable::reachable;
 pub use shutdown::{ShutdownPhase, reached};
 pub use tls::{

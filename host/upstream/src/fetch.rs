@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::UnixMs;
+use gatehouse_model::{CustomerId, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RANGE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -20,6 +20,7 @@ use url::Url;
 use crate::client::connect::{ConnectError, is_private_allowed};
 use crate::client::exchange::{self, ExchangeError, Http, Payload};
 use crate::config::origin::Origin;
+use crate::fetch_permits::FetchPermit;
 use crate::upstream::Upstream;
 
 /// The minimum rate counts from this age on.
@@ -47,13 +48,15 @@ pub struct Policy<'a> {
     pub max_redirects: u8,
     /// First byte and last byte, when a part is enough. A server may send all of it instead.
     pub part: Option<(u64, u64)>,
+    /// Whose link it is; the fetch then waits for one of this customer's permits.
+    pub customer: Option<&'a CustomerId>,
 }
 
 impl<'a> Policy<'a> {
     /// Bounds with three redirects.
     #[must_use]
     pub const fn new(origins: Origins<'a>, max_bytes: u64, timeout: Duration) -> Self {
-        Self { origins, max_bytes, timeout, max_redirects: 3, part: None }
+        Self { origins, max_bytes, timeout, max_redirects: 3, part: None, customer: None }
     }
 
     /// The same for a part, from its first to its last byte.
@@ -114,22 +117,32 @@ impl FetchError {
 }
 
 impl Upstream {
-    /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`].
+    /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`]. A link of a customer waits for
+    /// permits first, whose number is bounded for the customer, for each host and in all; the wait counts in no limit.
     ///
     /// # Errors
     /// See [`FetchError`].
     pub async fn fetch(&self, url: &str, policy: &Policy<'_>) -> Result<Fetched, FetchError> {
-        let deadline = Instant::now() + policy.timeout;
+        let mut permit = match policy.customer {
+            Some(customer) => Some(self.rules().permits.acquire(customer).await),
+            None => None,
+        };
+        let mut deadline = Instant::now() + policy.timeout;
         let began = self.clock().now();
         let mut url = Url::parse(url).map_err(|_| FetchError::BadUrl("it does not parse"))?;
         for _ in 0..=policy.max_redirects {
             let http = self.client_for(&url, policy.origins)?;
+            if let Some(permit) = &mut permit {
+                let waits = Instant::now();
+                permit.go_to(url.host_str().unwrap_or_default()).await;
+                deadline += waits.elapsed();
+            }
             let response = exchange::send(&http, get(&url, policy.part)?, deadline)
                 .await
                 .map_err(|error| FetchError::of(error, &url))?;
             match next_hop(&url, &response)? {
                 Some(next) => url = next,
-                None => return self.accept(response, policy, deadline, began),
+                None => return self.accept(response, policy, deadline, began, permit),
             }
         }
         Err(FetchError::TooManyRedirects)
@@ -169,6 +182,7 @@ impl Upstream {
         policy: &Policy<'_>,
         deadline: Instant,
         began: UnixMs,
+        permit: Option<FetchPermit>,
     ) -> Result<Fetched, FetchError> {
         let announced = response.body().size_hint().exact();
         let is_part = response.status() == http::StatusCode::PARTIAL_CONTENT;
@@ -198,6 +212,7 @@ impl Upstream {
             began,
             min_rate: self.rules().min_rate,
             upstream: self.clone(),
+            _permit: permit,
         })
     }
 }
@@ -215,6 +230,8 @@ pub struct Fetched {
     began: UnixMs,
     min_rate: u64,
     upstream: Upstream,
+    /// Held as long as its connection.
+    _permit: Option<FetchPermit>,
 }
 
 impl Fetched {

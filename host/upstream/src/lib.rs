@@ -21,6 +21,7 @@ mod call;
 mod client;
 mod config;
 mod fetch;
+mod fetch_permits;
 mod headers;
 mod permits;
 mod pool;

@@ -38,10 +38,23 @@ pub(crate) struct Provider {
     pub(crate) tokens: TokenAccess,
 }
 
+/// Connections to one host that are kept. Due tasks come in bursts; the caller that finds no connection kept makes one, and
+/// over TLS that costs more than the call.
+const MAX_IDLE: usize = 128;
+
 impl Network {
+    /// A client that keeps no connection. A kept one counts nowhere, and clients' links lead to any number of hosts.
+    pub(crate) fn client_without_pool(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
+        exchange::client(self.connector(private, connect_timeout), 0)
+    }
+
     pub(crate) fn client(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
+        exchange::client(self.connector(private, connect_timeout), MAX_IDLE)
+    }
+
+    fn connector(&self, private: Private, connect_timeout: std::time::Duration) -> Connector {
         let (resolver, dial, tls) = (self.resolver.clone(), self.dial.clone(), self.tls.clone());
-        exchange::client(Connector::new(resolver, dial, tls, private, connect_timeout))
+        Connector::new(resolver, dial, tls, private, connect_timeout)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::config::check;
 use crate::config::credential::Secrets;
 use crate::config::error::ConfigError;
 use crate::config::settings::{Config, FetchConfig, ProviderConfig, SecretRef};
+use crate::fetch_permits::FetchPermits;
 use crate::pool::accounts::Pool;
 use crate::pool::rules::PoolRules;
 use crate::provider::{Network, Provider, affinity};
@@ -49,6 +50,8 @@ pub(crate) struct FetchRules {
     pub(crate) private: Private,
     /// Bytes a second, below which a fetch is given up.
     pub(crate) min_rate: u64,
+    /// For URLs of users.
+    pub(crate) permits: FetchPermits,
 }
 
 /// Providers that were checked and can be switched to; see [`Upstream::prepare`].
@@ -114,8 +117,9 @@ impl Upstream {
         let providers = providers.filter_map(|(name, one)| check::provider(name, one, secrets).err());
         let fetch = tls::client(config.fetch.extra_roots_file.as_deref()).err();
         let private = check::private_hosts(&config.fetch).err();
+        let limits = check::fetch_limits(&config.fetch).err();
         let fairness = check::fairness(&config.fairness).err();
-        providers.chain(fetch).chain(private).chain(fairness).collect()
+        providers.chain(fetch).chain(private).chain(limits).chain(fairness).collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.
@@ -282,6 +286,7 @@ fn build(
 fn fetch_rules(config: &FetchConfig, network: &Network) -> Result<FetchRules, ConfigError> {
     let private = check::private_hosts(config)?;
     let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
-    let user = network.client(private.clone(), timeout);
-    Ok(FetchRules { user, private, min_rate: config.min_bytes_per_second })
+    let user = network.client_without_pool(private.clone(), timeout);
+    let permits = FetchPermits::new(check::fetch_limits(config)?);
+    Ok(FetchRules { user, private, min_rate: config.min_bytes_per_second, permits })
 }

@@ -182,7 +182,7 @@ impl Shared {
             let Some(handshakes) = &self.handshakes else {
                 return self.server.serve(stream, observed, Protocol::Http1, respond).await;
             };
-            match handshakes.accept(stream).await {
+            match handshakes.accept(stream, address).await {
                 Ok(stream) => self.server.serve(stream, observed, Protocol::Http1, respond).await,
                 Err(refusal) => tracing::info!(%address, %refusal, "an admin connection was refused"),
             }

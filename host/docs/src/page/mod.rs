@@ -22,11 +22,16 @@ const DEPTH: usize = 4;
 pub struct Page(String);
 
 impl Page {
-    /// The HTML for a gateway at `base` (no slash at its end).
+    /// The HTML between the places where the gateway's address stands: [`Page::address`] goes between each two parts. So
+    /// one page serves every address that a client may name, and is copied for none of them.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.0.split(BASE)
+    }
+
+    /// The address `base` (no slash at its end) as it stands in the page.
     #[must_use]
-    pub fn at(&self, base: &str) -> String {
-        let escaped = html! { (base) }.into_string();
-        self.0.replace(BASE, &escaped)
+    pub fn address(base: &str) -> String {
+        html! { (base) }.into_string()
     }
 }
 

@@ -24,6 +24,11 @@ impl DriverState {
         self.disks.iter().find(|disk| disk.is_low()).map(Disk::name)
     }
 
+    /// What files may still take of the media store's disk; `None` where that is not known.
+    pub(crate) fn media_room(&self) -> Option<u64> {
+        self.disks.iter().find(|disk| disk.name() == "media")?.room()
+    }
+
     /// Reads the free space of every disk, on a blocking thread.
     pub(crate) async fn look_at_disks(self: &Arc<Self>) {
         if self.disks.is_empty() {

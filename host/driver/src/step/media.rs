@@ -30,7 +30,7 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         run.step_permit = None;
         let began = self.now();
-        let owner = self.media.blobs_of(run.task.blobs.iter().copied());
+        let owner = self.media.blobs_of(run.task.blobs.iter().copied()).of(&run.task.customer);
         let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner)));
         let found = tokio::select! {
             biased;

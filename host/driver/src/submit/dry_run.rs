@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use gatehouse_media::NewBlob;
 use gatehouse_model::{
-    Accepted, Action, BlobId, Boxed, Context, Credits, Event, Finding, Key, Phase, Probe, Status, Task,
-    TaskFailure, TaskId, UnixMs,
+    Accepted, Action, BlobId, Boxed, Context, Credits, CustomerId, Event, Finding, Key, Phase, Probe, Status,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Resolved, Submitted};
 use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Quote, Rejection, check_funds};
@@ -193,9 +193,10 @@ impl DriverState {
                 Action::Probe(probes) => {
                     if kept.is_empty() {
                         kept.extend(blobs.iter().map(|blob| blob.id));
+                        self.media.reserve(&request.key.customer, &blobs, self.media_room()).ok()?;
                         self.media.keep(&blobs).await.ok()?;
                     }
-                    event = Event::Probed(self.look(&probes, adopted, kept).await?);
+                    event = Event::Probed(self.look(&probes, &request.key.customer, adopted, kept).await?);
                 }
                 Action::Fail(ending) => return Some(ending.failure.into()),
                 _ => return None,
@@ -209,10 +210,11 @@ impl DriverState {
     async fn look(
         &self,
         probes: &[Probe],
+        customer: &CustomerId,
         adopted: &[BlobId],
         kept: &mut Vec<BlobId>,
     ) -> Option<Vec<Finding>> {
-        let owner = self.media.blobs_of(kept.iter().chain(adopted).copied());
+        let owner = self.media.blobs_of(kept.iter().chain(adopted).copied()).of(customer);
         let found = try_join_all(probes.iter().map(|probe| self.media.probe(probe, &owner))).await.ok()?;
         Some(
             found

@@ -139,11 +139,15 @@ impl DriverState {
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let outcome = async {
-            self.media.keep(&blobs).await.map_err(|error| match error.is_disk_full() {
-                true => SubmitError::DiskFull("media"),
-                false => SubmitError::Internal(error.to_string()),
-            })?;
             let new: Vec<BlobId> = blobs.iter().map(|blob| blob.id).collect();
+            self.media.reserve(&request.key.customer, &blobs, self.media_room())?;
+            if let Err(error) = self.media.keep(&blobs).await {
+                self.media.drop_blobs(&new).await;
+                return Err(match error.is_disk_full() {
+                    true => SubmitError::DiskFull("media"),
+                    false => SubmitError::Internal(error.to_string()),
+                });
+            }
             let kept: Vec<BlobId> = new.iter().copied().chain(adopted).collect();
             let outcome = if joins {
                 self.join(request, parent, accepted, kept, idempotency, now).await

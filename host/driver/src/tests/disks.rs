@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::{CheckedBody, Disk, DiskSpace, Receipt, RequestReport, SubmitError, SubmitRequest};
+use base64::Engine as _;
 use gatehouse_harness::{Received, reply, until};
-use gatehouse_model::Status;
+use gatehouse_model::{Key, Status, UnixMs};
 use serde_json::{Value, json};
 
-use crate::tests::support::PuppetTest;
+use crate::tests::support::{PuppetTest, customer_named};
 
 const SIZE: u64 = 100 << 30;
 /// Between two looks.
@@ -90,4 +91,37 @@ async fn a_low_disk_takes_no_new_task_and_serves_the_others() {
         free.set(SIZE / 2);
         outcome().await.expect("a receipt");
     }
+}
+
+/// One customer that sends pictures as fast as it can fills the disk; without a share everybody's tasks get a 503 then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_customer_that_fills_the_disk_is_refused_and_another_is_not() {
+    const PICTURE: usize = 1 << 20;
+    let free = Free(Arc::new(AtomicU64::new(MARK + 10 * PICTURE as u64)));
+    let answer = |_: &Received| reply(200, &[], "{}");
+    let test = PuppetTest::on_disks(answer, &["main"], vec![free.disk("media")]).await;
+    let other = customer_named(&test.process.store, "other", 77, UnixMs(1)).await;
+    let base64 = base64::engine::general_purpose::STANDARD.encode(vec![b'x'; PICTURE]);
+    let picture = format!("data:image/png;base64,{base64}");
+    let submit = async |key: &Arc<Key>| {
+        let script = json!({"steps": [{"wait": 100_000}, {"done": {}}]});
+        let body = json!({"model": "puppet-1", "script": script, "picture": picture}).to_string().into();
+        let request = SubmitRequest {
+            key: Arc::clone(key),
+            surface: "images.generate",
+            parent: None,
+            body: CheckedBody::parse(body, None).expect("an object"),
+            idempotency: None,
+            report: RequestReport::default(),
+        };
+        test.process.driver.submit(request).await
+    };
+    for number in 0..5 {
+        submit(&test.key).await.unwrap_or_else(|error| panic!("picture {number}: {error}"));
+    }
+    let refused = submit(&test.key).await.expect_err("half of what was free");
+    let message = "the unfinished tasks of this account hold 5 MiB of files, which is its share of the disk; retry when some of \
+                   them have ended";
+    assert_eq!(refused.to_string(), message);
+    submit(&other).await.expect("another customer has a share");
 }

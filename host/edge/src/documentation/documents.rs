@@ -11,6 +11,7 @@ use http::HeaderValue;
 use moka::sync::Cache;
 
 use crate::documentation::operations;
+use crate::http::response::SharedBody;
 
 /// Documents kept: one for callers without a key, and those of keys with lists of models.
 const MAX_DOCUMENTS: u64 = 64;
@@ -27,7 +28,8 @@ pub(crate) struct Documents(Cache<Digest, Arc<Built>>);
 pub(crate) struct Built {
     pub(crate) json: Bytes,
     pub(crate) etag: HeaderValue,
-    pub(crate) page: Page,
+    /// The page's parts; the address of the gateway goes between each two.
+    pub(crate) page: Arc<[Bytes]>,
 }
 
 impl Default for Documents {
@@ -56,7 +58,16 @@ impl Built {
         let api = Api { operations: operations::all(), families, errors: operations::errors() };
         let document = document(&api);
         let json = Bytes::from(document.to_string());
-        Self { etag: etag(&json), page: page(&document, STYLE), json }
+        let page = page(&document, STYLE);
+        let parts = page.parts().map(|part| Bytes::copy_from_slice(part.as_bytes())).collect();
+        Self { etag: etag(&json), page: parts, json }
+    }
+
+    /// The page for a gateway at `base`, and its version. Nothing is rendered or copied but the address.
+    pub(crate) fn page_at(&self, base: &str) -> (SharedBody, HeaderValue) {
+        let address = Bytes::from(Page::address(base));
+        let version = etag(&[self.etag.as_bytes(), &address].concat());
+        (SharedBody::with(Arc::clone(&self.page), address), version)
     }
 }
 
@@ -97,4 +108,18 @@ fn identity(families: &[FamilyListing]) -> Digest {
         }
     }
     Digest::of(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_copied_for_no_address() {
+        let built = Built::of(Vec::new());
+        for base in ["http://one.test", "http://other.test"] {
+            let (body, _) = built.page_at(base);
+            assert!(body.shares(&built.page), "{base}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use crate::documentation::{Built, etag};
 use crate::errors::Refusal;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::response::ResponseBody;
+use crate::http::response::{ResponseBody, SharedBody};
 
 /// Nothing from elsewhere, no script, no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
@@ -24,7 +24,7 @@ pub(super) async fn openapi(
     key: Option<&Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let built = built(context, key).await?;
-    let (json, etag) = (built.json.clone(), built.etag.clone());
+    let (json, etag) = (SharedBody::of(built.json.clone()), built.etag.clone());
     Ok(answer(&request.parts.headers, "application/json", json, etag))
 }
 
@@ -34,8 +34,7 @@ pub(super) async fn page(
     request: &EndpointRequest<'_>,
     key: Option<&Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    let html = Bytes::from(built(context, key).await?.page.at(&request.base_url));
-    let etag = etag(&html);
+    let (html, etag) = built(context, key).await?.page_at(&request.base_url);
     let mut response = answer(&request.parts.headers, "text/html; charset=utf-8", html, etag);
     let headers = response.headers_mut();
     for (name, value) in [
@@ -53,7 +52,8 @@ pub(super) async fn page(
 /// The page's style sheet.
 pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
     let etag = etag(STYLE.as_bytes());
-    answer(&request.parts.headers, "text/css; charset=utf-8", Bytes::from_static(STYLE.as_bytes()), etag)
+    let style = SharedBody::of(Bytes::from_static(STYLE.as_bytes()));
+    answer(&request.parts.headers, "text/css; charset=utf-8", style, etag)
 }
 
 async fn built(context: &EdgeContext, key: Option<&Key>) -> Result<Arc<Built>, Refusal> {
@@ -61,9 +61,14 @@ async fn built(context: &EdgeContext, key: Option<&Key>) -> Result<Arc<Built>, R
 }
 
 /// A body, or the news that the client has it.
-fn answer(headers: &HeaderMap, mime: &'static str, body: Bytes, etag: HeaderValue) -> Response<ResponseBody> {
+fn answer(
+    headers: &HeaderMap,
+    mime: &'static str,
+    body: SharedBody,
+    etag: HeaderValue,
+) -> Response<ResponseBody> {
     let known = is_known(headers, &etag);
-    let mut response = Response::new(if known { ResponseBody::empty() } else { ResponseBody::Whole(body) });
+    let mut response = Response::new(if known { ResponseBody::empty() } else { ResponseBody::Shared(body) });
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::backend::store_refusal;
 use crate::endpoints::dry_run;
 use crate::errors::{Kind, Refusal};
-use crate::http::body;
+use crate::http::body::{self, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
@@ -63,9 +63,7 @@ pub(super) async fn submit(
             Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
         }
     };
-    let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body =
-        CheckedBody::check(body, submission.model).await.map_err(|error| submit_refusal(error, None))?;
+    let body = checked_body(context, request.body, &key, submission.model).await?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
@@ -79,6 +77,19 @@ pub(super) async fn submit(
         ReceiptShape::Task => Ok(task_receipt(receipt)),
         ReceiptShape::Asset => asset_receipt(context, &key, receipt),
     }
+}
+
+/// Reads a body whole and checks that it is one JSON object; the route may imply its `model`. A long one is parsed in its
+/// customer's turn.
+pub(super) async fn checked_body(
+    context: &EdgeContext,
+    body: &mut RequestBody,
+    key: &Key,
+    implied: Option<&'static str>,
+) -> Result<CheckedBody, Refusal> {
+    let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
+    let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
+    CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
 }
 
 fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
@@ -152,6 +163,7 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         }
         SubmitError::Busy => Refusal::new(Kind::Busy, message),
         SubmitError::Draining => Refusal::new(Kind::Draining, message),
+        SubmitError::MediaShare(_) => Refusal::new(Kind::RateLimited, message),
         SubmitError::DiskFull(_) => Refusal::new(Kind::DiskFull, message),
         SubmitError::Store(error) => store_refusal(error),
         SubmitError::Plugin(_) => Refusal::new(Kind::Internal, message),

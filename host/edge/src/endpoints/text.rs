@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
-use gatehouse_driver::{CheckedBody, CompletionRequest, CompletionResponse, SubmitError, TextError};
+use gatehouse_driver::{CompletionRequest, CompletionResponse, SubmitError, TextError};
 use gatehouse_model::{ChatFormat, Header, Key, Obstacle};
 use http::{HeaderMap, Response};
 
@@ -33,8 +33,7 @@ pub(super) async fn respond(
     body::check_type(headers)?;
     let form = Form::of(request.parts.uri.path());
     let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
-    let body = request.body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
-    let body = CheckedBody::check(body, None).await.map_err(|error| jobs::submit_refusal(error, None))?;
+    let body = jobs::checked_body(context, request.body, &key, None).await?;
     let id = request.id;
     let completion = CompletionRequest {
         id,

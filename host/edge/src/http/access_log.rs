@@ -12,13 +12,15 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_driver::RequestReport;
-use gatehouse_model::{KeyId, Recent, RequestId, RequestLine, metric};
+use gatehouse_model::{CustomerId, KeyId, Recent, RequestId, RequestLine, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::response::ResponseBody;
+use crate::http::unread::UnreadAnswer;
 use crate::net::concurrency_limit::Permit;
+use crate::net::open_connections::InUse;
 
 /// Logged as the status of a request whose client left before its response began.
 const CLIENT_GONE: u16 = 499;
@@ -47,7 +49,11 @@ pub(crate) struct AccessRecord {
     pub(crate) status: u16,
     pub(crate) key: Option<KeyId>,
     pub(crate) received: u64,
-    pub(crate) permit: Option<Permit<KeyId>>,
+    pub(crate) permit: Option<(Permit<KeyId>, Permit<CustomerId>)>,
+    /// Its connection is in use as long.
+    pub(crate) in_use: Option<InUse>,
+    /// What it holds without a key.
+    pub(crate) unread: Option<UnreadAnswer>,
     /// Where the driver says what it took and paid.
     pub(crate) report: RequestReport,
     sent: u64,
@@ -74,6 +80,8 @@ impl AccessRecord {
             key: None,
             received: 0,
             permit: None,
+            in_use: None,
+            unread: None,
             report: RequestReport::default(),
             sent: 0,
             whole: false,

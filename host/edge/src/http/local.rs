@@ -123,7 +123,7 @@ impl LocalRequests {
             endpoints::respond(context, request, Some(Arc::clone(&key))).await
         };
         let result = result.await;
-        self.0.complete(result, form, record, |_| ()).map(|body| body.boxed_unsync())
+        self.0.complete(result, form, record, |_, _| ()).map(|body| body.boxed_unsync())
     }
 }
 

@@ -14,3 +14,4 @@ pub(crate) mod query;
 pub(crate) mod response;
 pub(crate) mod routes;
 pub(crate) mod surfaces;
+pub(crate) mod unread;

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gatehouse_model::{Clock, Key, KeyId, Recent, RequestId, Seed};
+use gatehouse_model::{Clock, CustomerId, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
 use http::uri::Authority;
@@ -30,7 +30,9 @@ use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
+use crate::http::unread::{UnreadAnswers, UnreadOnConnection};
 use crate::net::concurrency_limit::ConcurrencyLimit;
+use crate::net::open_connections::OpenConnection;
 use crate::rate_headers;
 
 /// Requests that the log in memory keeps, and their bytes.
@@ -42,6 +44,8 @@ pub(crate) struct Pipeline {
     pub(crate) context: EdgeContext,
     auth: Auth,
     per_key: ConcurrencyLimit<KeyId>,
+    per_customer: ConcurrencyLimit<CustomerId>,
+    unread: UnreadAnswers,
 }
 
 /// The connection a request came on.
@@ -50,6 +54,8 @@ pub(crate) struct Peer {
     pub(crate) address: IpAddr,
     pub(crate) scheme: &'static str,
     pub(crate) observed: Observed,
+    pub(crate) open: Arc<OpenConnection>,
+    pub(crate) unread: UnreadOnConnection,
 }
 
 impl Pipeline {
@@ -68,7 +74,8 @@ impl Pipeline {
         let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
         let context =
             EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown, log };
-        Self { context, auth, per_key }
+        let per_customer = ConcurrencyLimit::new(context.config.limits.requests_of_customer());
+        Self { context, auth, per_key, per_customer, unread: UnreadAnswers::default() }
     }
 
     /// Responds to one request. Never fails: an error is a response too.
@@ -82,7 +89,10 @@ impl Pipeline {
         let result = self.route(&parts, &mut body, peer, &mut record).await;
         record.received = body.received();
         let reusable = body.drain(clock).await;
-        let of_connection = |response: &mut _| self.of_connection(response, &parts, peer, reusable);
+        let of_connection = |response: &mut _, record: &mut _| {
+            self.of_connection(response, &parts, peer, reusable);
+            self.count_answer(response, record, peer);
+        };
         self.complete(result, Form::of(parts.uri.path()), record, of_connection)
     }
 
@@ -93,7 +103,7 @@ impl Pipeline {
         result: Result<Response<ResponseBody>, Refusal>,
         form: Form,
         mut record: AccessRecord,
-        of_connection: impl FnOnce(&mut Response<ResponseBody>),
+        of_connection: impl FnOnce(&mut Response<ResponseBody>, &mut AccessRecord),
     ) -> Response<LoggedBody> {
         let id = record.id;
         let mut response = result.unwrap_or_else(|refusal| {
@@ -105,7 +115,7 @@ impl Pipeline {
         let now = self.context.clock.now();
         rate_headers::add(response.headers_mut(), form, &record.report.status(now), now);
         identify(&mut response, id);
-        of_connection(&mut response);
+        of_connection(&mut response, &mut record);
         record.status = response.status().as_u16();
         response.map(|body| LoggedBody::new(body, record))
     }
@@ -157,19 +167,38 @@ impl Pipeline {
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let key = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now)?;
+        record.in_use = Some(peer.open.begin_use());
         self.admit(&key, record)?;
         Ok(key)
     }
 
-    /// Counts a request of that key, until its response has left.
+    /// Counts a request of that key and of its customer, until its response has left.
     pub(super) fn admit(&self, key: &Key, record: &mut AccessRecord) -> Result<(), Refusal> {
         record.key = Some(key.id.clone());
-        record.permit = Some(self.per_key.try_acquire(&key.id).ok_or_else(|| {
-            let max = self.context.config.limits.requests_per_key;
-            let message = format!("this API key has {max} requests under way, the most it may have at once");
+        let limits = &self.context.config.limits;
+        let too_many = |whose: &str, max: usize| {
+            let message = format!("{whose} {max} requests under way, the most there may be at once");
             Refusal::new(Kind::RateLimited, message)
-        })?);
+        };
+        let of_key = self.per_key.try_acquire(&key.id);
+        let of_key = of_key.ok_or_else(|| too_many("this API key has", count(limits.requests_per_key)))?;
+        let of_customer = self.per_customer.try_acquire(&key.customer);
+        let of_customer = of_customer
+            .ok_or_else(|| too_many("the keys of this account have", limits.requests_of_customer()))?;
+        record.permit = Some((of_key, of_customer));
         Ok(())
+    }
+
+    /// What a request without a key is answered is bounded, except for files: a link to one is a credential too.
+    fn count_answer(&self, response: &mut Response<ResponseBody>, record: &mut AccessRecord, peer: &Peer) {
+        if record.key.is_some() {
+            return;
+        }
+        if matches!(response.body(), ResponseBody::Pieces(..)) {
+            record.in_use = Some(peer.open.begin_use());
+        } else {
+            record.unread = self.unread.admit(&peer.unread, response);
+        }
     }
 
     fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {

@@ -8,15 +8,17 @@ use std::time::Duration;
 use gatehouse_model::metric;
 use gatehouse_net::{
     AcceptedStream, Certificates, ConnectionServer, Handshakes, Observed, Protocol, Responding, ServedBody,
-    ShutdownPhase, reached,
+    ShutdownPhase, network, reached,
 };
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::config::count;
 use crate::http::client_address;
 use crate::http::pipeline::{Peer, Pipeline};
+use crate::http::unread::UnreadOnConnection;
 use crate::net::concurrency_limit::{ConcurrencyLimit, Permit};
+use crate::net::open_connections::{OpenConnection, OpenConnections, Origin};
 
 /// After an accept that failed for want of descriptors or memory, time for some to come back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -29,12 +31,14 @@ pub(crate) struct Listeners {
     handshakes: Option<Handshakes>,
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
+    open: Arc<OpenConnections>,
 }
 
 /// Counts one open connection until it is dropped.
 struct CountedConnection {
     _total: OwnedSemaphorePermit,
     _per_subnet: Option<Permit<IpAddr>>,
+    gives_way: oneshot::Receiver<()>,
 }
 
 impl Drop for CountedConnection {
@@ -58,6 +62,7 @@ impl Listeners {
             handshakes,
             permits: Arc::new(semaphore(limits.connections)),
             per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
+            open: OpenConnections::new(limits.connections_of_network()),
             connections: ConnectionServer::new(limits.of_connections(), clock, shutdown.clone()),
             shutdown,
             pipeline,
@@ -73,10 +78,10 @@ impl Listeners {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                // Without a free permit nothing more is accepted: the kernel's queue holds the others. An
-                // accepted connection is served even if a shutdown begins while it waits.
+                // While all are in use nothing more is accepted: the kernel's queue holds the others. An accepted
+                // connection is served even if a shutdown begins while it waits.
                 Ok((stream, peer)) => tokio::select! {
-                    Ok(permit) = Arc::clone(&self.permits).acquire_owned() => self.admit(permit, stream, peer),
+                    permit = self.permit() => self.admit(permit, stream, peer),
                     () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,
                 },
                 Err(error) => {
@@ -87,11 +92,29 @@ impl Listeners {
         }
     }
 
+    /// The permit of one more connection. Where all are taken, one that is not in use gives way, now or as soon as there
+    /// is one.
+    async fn permit(&self) -> OwnedSemaphorePermit {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return permit;
+        }
+        let mut ended = self.open.end_one();
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        tokio::pin!(permit);
+        loop {
+            tokio::select! {
+                permit = &mut permit => return permit.expect("the semaphore is never closed"),
+                () = self.open.released(), if !ended => ended = self.open.end_one(),
+            }
+        }
+    }
+
     fn admit(self: &Arc<Self>, permit: OwnedSemaphorePermit, stream: TcpStream, peer: SocketAddr) {
         let ip = peer.ip().to_canonical();
         // A trusted proxy carries many clients.
         let trusted = &self.pipeline.context.config.trusted_proxies;
-        let per_subnet = if client_address::is_within(ip, trusted) {
+        let is_proxy = client_address::is_within(ip, trusted);
+        let per_subnet = if is_proxy {
             None
         } else {
             let Some(permit) = self.per_subnet.try_acquire(&client_address::subnet(ip)) else {
@@ -100,16 +123,24 @@ impl Listeners {
             };
             Some(permit)
         };
+        let origin = if is_proxy { Origin::Proxy(ip) } else { Origin::Clients(network(ip)) };
+        let Some((open, gives_way)) = self.open.enter(origin) else {
+            tracing::debug!(%peer, "too many connections of one network, all of them in use");
+            return;
+        };
         metrics::gauge!(metric::CONNECTIONS).increment(1);
-        let counted = CountedConnection { _total: permit, _per_subnet: per_subnet };
+        let mut counted = CountedConnection { _total: permit, _per_subnet: per_subnet, gives_way };
         let listeners = Arc::clone(self);
         tokio::spawn(async move {
-            listeners.serve(stream, ip).await;
+            tokio::select! {
+                () = listeners.serve(stream, ip, open) => {}
+                _ = &mut counted.gives_way => tracing::debug!(%peer, "a connection gave way to a new one"),
+            }
             drop(counted);
         });
     }
 
-    async fn serve(&self, stream: TcpStream, ip: IpAddr) {
+    async fn serve(&self, stream: TcpStream, ip: IpAddr, open: Arc<OpenConnection>) {
         // Responses are written whole; waiting for more bytes only delays them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection ended before it began");
@@ -118,13 +149,13 @@ impl Listeners {
         let Some(handshakes) = &self.handshakes else {
             let either = self.pipeline.context.config.cleartext_http2;
             let protocol = if either { Protocol::Either } else { Protocol::Http1 };
-            return self.serve_http(stream, ip, "http", protocol).await;
+            return self.serve_http(stream, (ip, open), "http", protocol).await;
         };
-        match handshakes.accept(stream).await {
+        match handshakes.accept(stream, ip).await {
             Ok(stream) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-                self.serve_http(stream, ip, "https", protocol).await;
+                self.serve_http(stream, (ip, open), "https", protocol).await;
             }
             Err(refusal) => tracing::debug!(%refusal, "a connection was refused"),
         }
@@ -133,13 +164,14 @@ impl Listeners {
     async fn serve_http(
         &self,
         stream: impl Into<AcceptedStream>,
-        ip: IpAddr,
+        (address, open): (IpAddr, Arc<OpenConnection>),
         scheme: &'static str,
         protocol: Protocol,
     ) {
         let observed = Observed::default();
-        let (pipeline, peer) =
-            (Arc::clone(&self.pipeline), Arc::new(Peer { address: ip, scheme, observed: observed.clone() }));
+        let unread = UnreadOnConnection::default();
+        let peer = Arc::new(Peer { address, scheme, observed: observed.clone(), open, unread });
+        let pipeline = Arc::clone(&self.pipeline);
         let respond = Box::new(move |request| -> Responding {
             let (pipeline, peer) = (Arc::clone(&pipeline), Arc::clone(&peer));
             Box::pin(async move { Ok(pipeline.respond(request, &peer).await.map(ServedBody::new)) })

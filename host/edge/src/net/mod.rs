@@ -3,3 +3,4 @@
 
 pub(crate) mod concurrency_limit;
 pub(crate) mod listen;
+pub(crate) mod open_connections;

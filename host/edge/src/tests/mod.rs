@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_harness::{Connection, Response, TestClock, TestSeed, until};
-use gatehouse_model::{ApiKey, Pepper};
+use gatehouse_model::{ApiKey, CustomerId, Key, KeyPolicy, Pepper, UnixMs};
 
 use crate::{Certificates, Config, Edge};
 use support::backend::ScriptedBackend;
@@ -61,7 +61,23 @@ impl TestEdge {
 
     /// Returns once a request has looked up its key.
     async fn until_authenticated(&self) {
-        until("the key is looked up", async || self.backend.look_ups.load(Ordering::SeqCst) > 0).await;
+        self.until_look_ups(1).await;
+    }
+
+    /// Returns once that many requests have shown their keys.
+    async fn until_look_ups(&self, requests: usize) {
+        until("the keys are looked up", async || self.backend.look_ups.load(Ordering::SeqCst) >= requests)
+            .await;
+    }
+
+    /// A further key of that customer.
+    fn add_key(&self, number: u64, customer: &str) -> String {
+        let key = ApiKey::mint(&TestSeed::counting_from(number * 17));
+        let (customer, digest) = (CustomerId::from(customer), key.digest(&Pepper::new([7; 32])));
+        let added = Key::new(key.id(), customer, digest, UnixMs(0), KeyPolicy::default());
+        self.backend.keys.lock().unwrap().push(added);
+        self.backend.generation.fetch_add(1, Ordering::SeqCst);
+        key.reveal().to_owned()
     }
 
     /// Returns once a submission has reached the backend.

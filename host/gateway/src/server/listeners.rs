@@ -15,6 +15,7 @@ use gatehouse_model::Clock;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::error::ServeError;
+use super::memory::settle_bodies;
 use super::self_signed::{CertificateError, self_signed};
 use super::services::Services;
 use crate::config::Config;
@@ -43,6 +44,7 @@ pub(super) async fn listen(
     mut public: PublicListeners,
 ) -> Result<Edge, ServeError> {
     let mut server = config.server.clone();
+    settle_bodies(&mut server.limits);
     let mut ports_left = if public.any_port { MAX_PORTS_TRIED } else { 0 };
     loop {
         let certificates = if public.self_signed { Some(self_signed_for(&server)?) } else { None };

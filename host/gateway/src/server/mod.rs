@@ -5,6 +5,7 @@ mod checks;
 mod error;
 mod inherited_sockets;
 mod listeners;
+mod memory;
 mod public_api;
 mod self_signed;
 mod serve;

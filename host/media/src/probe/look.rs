@@ -3,12 +3,10 @@
 //! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
 //! that fails.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Facts, Finding, Probe};
-use gatehouse_upstream::{FetchError, OpenBlob, Origins, Policy};
+use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Probe};
+use gatehouse_upstream::{FetchError, OpenBlob};
 use url::Url;
 
 use crate::edit::apply::EditError;
@@ -112,11 +110,11 @@ impl MediaStore {
         {
             let facts = match self.own_link(&url) {
                 Some(own) => self.facts_of_result(&own).await?,
-                None => self.facts_at(&url).await.map_err(|why| not_fetched(&why))?,
+                None => self.facts_at(&url, blobs.customer()).await.map_err(|why| not_fetched(&why))?,
             };
             return Ok((facts, None));
         }
-        let bytes = self.bytes_of(source).await?;
+        let bytes = self.bytes_of(source, blobs.customer()).await?;
         if !keep {
             return Ok((facts(&bytes), None));
         }
@@ -126,19 +124,23 @@ impl MediaStore {
     /// The bytes as a new blob of the task.
     async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), Miss> {
         let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
-        self.keep(std::slice::from_ref(&blob)).await?;
+        let kept = std::slice::from_ref(&blob);
+        match blobs.customer() {
+            Some(customer) => self.keep_for(customer, kept).await?,
+            None => self.keep(kept).await?,
+        }
         blobs.add(blob.id);
         Ok((blob.facts, Some(blob.id)))
     }
 
-    async fn bytes_of(&self, source: &str) -> Result<Bytes, Miss> {
+    async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
         if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
             let payload = data_url::uri_payload(source.as_bytes());
             let payload = payload.ok_or_else(|| unusable("a data: URI must be data:<type>;base64,<data>"))?;
             return self.decoded(payload, "the data: URI does not hold valid base64");
         }
         match Url::parse(source) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url).await,
+            Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url, customer).await,
             Ok(url) if url.has_host() => Err(unusable(&no_source(source))),
             _ => self.decoded(source.as_bytes(), &no_source(source)),
         }
@@ -165,7 +167,7 @@ impl MediaStore {
         self.0.objects.read(&own.path).await?.ok_or_else(gone)
     }
 
-    async fn fetched(&self, url: &Url) -> Result<Bytes, Miss> {
+    async fn fetched(&self, url: &Url, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
         let max = self.0.config.max_probe();
         if let Some(own) = self.own_link(url) {
             let found = self.result(&own).await?;
@@ -174,8 +176,7 @@ impl MediaStore {
             }
             return Ok(beginning(found.body).await?);
         }
-        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
-        let policy = Policy::new(Origins::User, max, timeout);
+        let policy = self.probe_policy(max, customer);
         let fetched = self.0.upstream.fetch(url.as_str(), &policy).await.map_err(|why| not_fetched(&why))?;
         fetched.collect().await.map_err(|why| not_fetched(&why))
     }

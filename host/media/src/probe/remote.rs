@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use gatehouse_model::{Facts, MediaKind};
+use gatehouse_model::{CustomerId, Facts, MediaKind};
 use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
 use url::Url;
 
@@ -33,6 +33,7 @@ struct Piece {
 struct Remote<'a> {
     media: &'a MediaStore,
     url: &'a Url,
+    customer: Option<&'a CustomerId>,
     total: u64,
     piece: Piece,
     requests: u32,
@@ -40,9 +41,13 @@ struct Remote<'a> {
 
 impl MediaStore {
     /// The facts of a file behind a URL.
-    pub(super) async fn facts_at(&self, url: &Url) -> Result<Facts, FetchError> {
+    pub(super) async fn facts_at(
+        &self,
+        url: &Url,
+        customer: Option<&CustomerId>,
+    ) -> Result<Facts, FetchError> {
         let max = self.0.config.max_probe();
-        let policy = self.probe_policy(max);
+        let policy = self.probe_policy(max, customer);
         let mut fetched = self.0.upstream.fetch(url.as_str(), &policy.part(0, PIECE - 1)).await?;
         let total = fetched.total();
         if fetched.first() != 0 {
@@ -71,10 +76,11 @@ impl MediaStore {
             Some(total) if is_film => {
                 drop(fetched);
                 let piece = Piece { first: 0, bytes: begin.freeze() };
-                Remote { media: self, url, total, piece, requests: 1 }.facts().await
+                Remote { media: self, url, customer, total, piece, requests: 1 }.facts().await
             }
             Some(_) if is_large => Err(FetchError::TooLarge(max)),
             Some(_) => {
+                drop(fetched);
                 let whole = self.0.upstream.fetch(url.as_str(), &policy).await?;
                 Ok(facts(&whole.collect().await?))
             }
@@ -86,9 +92,10 @@ impl MediaStore {
         }
     }
 
-    fn probe_policy(&self, max_bytes: u64) -> Policy<'static> {
+    /// The bounds of a link's fetch.
+    pub(super) fn probe_policy<'a>(&self, max_bytes: u64, customer: Option<&'a CustomerId>) -> Policy<'a> {
         let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
-        Policy::new(Origins::User, max_bytes, timeout)
+        Policy { customer, ..Policy::new(Origins::User, max_bytes, timeout) }
     }
 }
 
@@ -135,7 +142,7 @@ impl Remote<'_> {
             return Err(FetchError::Timeout);
         }
         let wanted = length.max(PIECE).min(self.total - at);
-        let policy = self.media.probe_policy(wanted).part(at, at + wanted - 1);
+        let policy = self.media.probe_policy(wanted, self.customer).part(at, at + wanted - 1);
         let mut fetched = self.media.0.upstream.fetch(self.url.as_str(), &policy).await?;
         if fetched.first() != at || fetched.total() != Some(self.total) {
             // It ignores ranges, or the file has changed meanwhile.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, Json, Pepper, Seed};
+use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -18,6 +18,7 @@ use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::objects::Error;
 use crate::storage::objects::{Objects, Reading};
+use crate::storage::shares::{ShareExceeded, Shares};
 use crate::storage::writer::Writer;
 
 /// Edits of results computed at the same time: each may hold a decoded picture of the largest size.
@@ -39,6 +40,8 @@ pub(crate) struct MediaState {
     pub(crate) seed: Arc<dyn Seed>,
     /// Permits for edits under way.
     pub(crate) edits: Arc<Semaphore>,
+    /// What customers hold of the disk.
+    pub(crate) shares: Shares,
 }
 
 impl MediaStore {
@@ -81,7 +84,16 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Self {
         let edits = Arc::new(Semaphore::new(EDITS_AT_ONCE));
-        Self(Arc::new(MediaState { config, objects, pepper, upstream, clock, seed, edits }))
+        Self(Arc::new(MediaState {
+            config,
+            objects,
+            pepper,
+            upstream,
+            clock,
+            seed,
+            edits,
+            shares: Shares::default(),
+        }))
     }
 
     /// The folder that media are kept in, where they are kept on a disk of this machine.
@@ -121,6 +133,34 @@ impl MediaStore {
         extract::extract(json, max, &*self.0.clock, &*self.0.seed)
     }
 
+    /// Counts the files of a customer's new task, which are written next; [`MediaStore::drop_blobs`] ends that. `room` is
+    /// what the disk has free for files, where that is known.
+    ///
+    /// # Errors
+    /// The customer's unfinished tasks hold its share of the disk already.
+    pub fn reserve(
+        &self,
+        customer: &CustomerId,
+        blobs: &[NewBlob],
+        room: Option<u64>,
+    ) -> Result<(), ShareExceeded> {
+        let blobs: Vec<_> = blobs.iter().map(|blob| (blob.id, blob.bytes.len() as u64)).collect();
+        self.0.shares.reserve(customer, &blobs, room)
+    }
+
+    /// Counts and writes files of a customer's running task, which are never refused. As [`MediaStore::keep`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_for(&self, customer: &CustomerId, blobs: &[NewBlob]) -> Result<(), Error> {
+        blobs.iter().for_each(|blob| self.0.shares.add(customer, blob.id, blob.bytes.len() as u64));
+        let kept = self.keep(blobs).await;
+        if kept.is_err() {
+            blobs.iter().for_each(|blob| self.0.shares.forget(blob.id));
+        }
+        kept
+    }
+
     /// Writes the extracted blobs; durable when it returns.
     ///
     /// # Errors
@@ -136,6 +176,7 @@ impl MediaStore {
     /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
     pub async fn drop_blobs(&self, blobs: &[BlobId]) {
         for &id in blobs {
+            self.0.shares.forget(id);
             if let Err(error) = self.0.objects.delete(&blob_path(id)).await {
                 tracing::warn!(%id, %error, "a blob was not deleted; the sweep will try again");
             }

@@ -6,6 +6,7 @@ pub(crate) mod input;
 pub(crate) mod media_store;
 pub(crate) mod objects;
 pub(crate) mod shared_source;
+pub(crate) mod shares;
 pub(crate) mod source;
 pub(crate) mod sweep;
 pub(crate) mod task_blobs;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use gatehouse_model::BlobId;
+use gatehouse_model::{BlobId, CustomerId};
 use gatehouse_upstream::{Blobs, OpenBlob};
 
 use crate::storage::media_store::MediaStore;
@@ -16,6 +16,7 @@ use crate::storage::objects::Error;
 /// See [`MediaStore::blobs_of`]. Blobs saved through it belong to the task from then on.
 pub struct TaskBlobs {
     media: MediaStore,
+    customer: Option<CustomerId>,
     own: Mutex<HashSet<BlobId>>,
 }
 
@@ -23,11 +24,22 @@ impl MediaStore {
     /// The blobs one task may name, for its probes and calls.
     #[must_use]
     pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
-        TaskBlobs { media: self.clone(), own: Mutex::new(blobs.into_iter().collect()) }
+        TaskBlobs { media: self.clone(), customer: None, own: Mutex::new(blobs.into_iter().collect()) }
     }
 }
 
 impl TaskBlobs {
+    /// The same for that customer's task: its links are fetched with the customer's permits.
+    #[must_use]
+    pub fn of(self, customer: &CustomerId) -> Self {
+        Self { customer: Some(customer.clone()), ..self }
+    }
+
+    /// Whose links they are that the task names.
+    pub(crate) fn customer(&self) -> Option<&CustomerId> {
+        self.customer.as_ref()
+    }
+
     /// Opens one of the task's blobs; `None` when it is not among them, or gone.
     pub(crate) async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
         if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }

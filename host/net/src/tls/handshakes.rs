@@ -1,15 +1,21 @@
 //! The handshakes of one listener, or of several that share their limits: how many at once, and for how long.
+//!
+//! They are shared by client network. A handshake that never ends holds its turn for its whole time, so a few addresses
+//! could hold all of them: where all are taken, the oldest of the network with most gives way to one with fewer.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_fair::FairPermits;
 use gatehouse_model::Clock;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 use super::certificates::Certificates;
+use crate::network::network;
 use crate::shutdown::{ShutdownPhase, reached};
 
 /// Time and bytes for a client that was refused to read why.
@@ -32,6 +38,9 @@ pub enum HandshakeRefusal {
     /// One side did not accept what the other presented, or the client speaks no TLS.
     #[error("the TLS handshake failed: {0}")]
     Failed(#[from] io::Error),
+    /// Another network, with fewer under way, needed its turn.
+    #[error("the TLS handshake gave way: its network has most of those under way")]
+    GaveWay,
     /// It took too long.
     #[error("the TLS handshake did not end in time")]
     Late,
@@ -44,7 +53,7 @@ pub enum HandshakeRefusal {
 pub struct Handshakes {
     certificates: Certificates,
     limits: HandshakeLimits,
-    turns: Semaphore,
+    turns: FairPermits<IpAddr>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
 }
@@ -58,27 +67,32 @@ impl Handshakes {
         clock: Arc<dyn Clock>,
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
-        let turns = Semaphore::new(limits.at_once.min(Semaphore::MAX_PERMITS));
+        let turns = FairPermits::new(limits.at_once).giving_way();
         Self { certificates, limits, turns, clock, shutdown }
     }
 
-    /// The stream behind the handshake.
+    /// The stream behind the handshake of a client at `address`.
     ///
     /// # Errors
     /// See [`HandshakeRefusal`].
-    pub async fn accept<IO>(&self, stream: IO) -> Result<TlsStream<IO>, HandshakeRefusal>
+    pub async fn accept<IO>(&self, stream: IO, address: IpAddr) -> Result<TlsStream<IO>, HandshakeRefusal>
     where
         IO: AsyncRead + AsyncWrite + Unpin,
     {
         // The wait for a turn counts too: the time limit is the client's, whatever causes the delay.
         let handshake = async {
-            let _turn = self.turns.acquire().await;
-            self.certificates.acceptor().accept(stream).into_fallible().await
+            let mut turn = self.turns.take(network(address)).await;
+            tokio::select! {
+                biased;
+                done = self.certificates.acceptor().accept(stream).into_fallible() => Some(done),
+                () = turn.ended() => None,
+            }
         };
         let (error, stream) = tokio::select! {
             done = handshake => match done {
-                Ok(stream) => return Ok(stream),
-                Err(failed) => failed,
+                Some(Ok(stream)) => return Ok(stream),
+                Some(Err(failed)) => failed,
+                None => return Err(HandshakeRefusal::GaveWay),
             },
             () = self.clock.pause(self.limits.time) => return Err(HandshakeRefusal::Late),
             () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return Err(HandshakeRefusal::Ending),

@@ -40,14 +40,13 @@ pub(crate) enum ExchangeError {
 }
 
 /// A client over `connect`. Pooled connections are keyed by scheme and authority, so one client must
-/// serve one purpose only: its connector's rules hold for all that is pooled.
-pub(crate) fn client(connector: Connector) -> Http {
+/// serve one purpose only: its connector's rules hold for all that is pooled. At most `max_idle` are kept of each host.
+pub(crate) fn client(connector: Connector, max_idle: usize) -> Http {
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(std::time::Duration::from_secs(30))
-        // Due tasks come in bursts; the caller finds no connection kept makes one, and over TLS that costs more than the call.
-        .pool_max_idle_per_host(128)
+        .pool_max_idle_per_host(max_idle)
         .http1_max_headers(128)
         .http2_keep_alive_interval(std::time::Duration::from_secs(20))
         .http2_adaptive_window(true)

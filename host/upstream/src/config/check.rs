@@ -120,6 +120,19 @@ pub(crate) fn fairness(config: &FairnessConfig) -> Result<(), ConfigError> {
 }
 
 /// A time that is not zero.
+/// The limits of `[fetch]`: in all, of one customer, from one host.
+pub(crate) fn fetch_limits(config: &FetchConfig) -> Result<[usize; 3], ConfigError> {
+    let limit = |field: &str, value: u32| match value {
+        0 => Err(error(format!("fetch.{field}"), "expected a number of fetches from 1, got 0")),
+        value => Ok(usize::try_from(value).unwrap_or(usize::MAX)),
+    };
+    Ok([
+        limit("concurrency", config.concurrency)?,
+        limit("concurrency_per_customer", config.concurrency_per_customer)?,
+        limit("concurrency_per_host", config.concurrency_per_host)?,
+    ])
+}
+
 pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
     if ms == 0 {
         Err(error(key, "expected milliseconds above 0, got 0"))

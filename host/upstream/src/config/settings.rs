@@ -126,6 +126,12 @@ pub struct FetchConfig {
     pub connect_timeout_ms: u64,
     /// Bytes a second a fetch must bring on average once it is ten seconds old.
     pub min_bytes_per_second: u64,
+    /// Fetches of clients' links under way at once; more wait, shared by customer.
+    pub concurrency: u32,
+    /// Of these, those of one customer.
+    pub concurrency_per_customer: u32,
+    /// Of these, those from one host.
+    pub concurrency_per_host: u32,
     /// PEM file of root certificates trusted besides the built-in ones, for calls too.
     pub extra_roots_file: Option<PathBuf>,
 }
@@ -136,6 +142,9 @@ impl Default for FetchConfig {
             allow_private: vec![],
             connect_timeout_ms: defaults::connect_timeout_ms(),
             min_bytes_per_second: 4096,
+            concurrency: 256,
+            concurrency_per_customer: 64,
+            concurrency_per_host: 32,
             extra_roots_file: None,
         }
     }

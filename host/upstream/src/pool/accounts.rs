@@ -4,6 +4,7 @@
 //! which the account is passed over for a while as long as another one is whole. A lone account, or one a
 //! task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,10 @@ pub(super) struct PoolState {
     pub(super) next_look: Option<UnixMs>,
     /// Permits of streams that nobody reads any more.
     pub(super) abandoned: Abandoned,
+    /// Those that were served and are not told yet.
+    pub(super) served: VecDeque<Served>,
+    /// A thread tells them.
+    pub(super) is_delivering: bool,
 }
 
 /// What may be served by the same permits, in the name of one key.
@@ -65,6 +70,23 @@ pub(super) struct Waiter {
 pub(super) struct Taken {
     pub(super) index: usize,
     pub(super) trial: bool,
+}
+
+/// What a waiter got, until it is told.
+pub(super) struct Served {
+    pub(super) waiter: Waiter,
+    pub(super) pool: Arc<Pool>,
+    pub(super) taken: Taken,
+    pub(super) waited: Duration,
+}
+
+impl Served {
+    pub(super) fn deliver(self) {
+        let Self { waiter, pool, taken, waited } = self;
+        metrics::histogram!(metric::WAIT_SECONDS, "provider" => pool.provider().name.clone())
+            .record(waited.as_secs_f64());
+        (waiter.grant)(pool, taken);
+    }
 }
 
 /// The accounts of one provider, as one configuration has them.

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use crate::pool::abandoned::Entry;
 use crate::pool::account::{Denials, NoPermit};
 use crate::pool::account_permit::AccountPermit;
-use crate::pool::accounts::{Lane, Pool, PoolState, Taken, Waiter, Wanted};
+use crate::pool::accounts::{Lane, Pool, PoolState, Served, Taken, Waiter, Wanted};
 use crate::pool::call_permit::CallPermit;
 use crate::pool::customer_queue::{FairOrder, Load};
 
@@ -77,19 +77,29 @@ impl Drop for Waiting {
     }
 }
 
-/// What a waiter got.
-struct Served {
-    waiter: Waiter,
-    pool: Arc<Pool>,
-    taken: Taken,
+/// Telling what was served: one thread at a time does.
+struct Delivery<'p> {
+    pool: &'p Pool,
+    has_ended: bool,
 }
 
-impl Served {
-    fn deliver(self, now: UnixMs) {
-        let Self { waiter, pool, taken } = self;
-        metrics::histogram!(metric::WAIT_SECONDS, "provider" => pool.provider().name.clone())
-            .record(now.since(waiter.since).as_secs_f64());
-        (waiter.grant)(pool, taken);
+impl Delivery<'_> {
+    fn next(&mut self) -> Option<Served> {
+        let mut state = self.pool.lock();
+        let served = state.served.pop_front();
+        if served.is_none() {
+            (state.is_delivering, self.has_ended) = (false, true);
+        }
+        served
+    }
+}
+
+impl Drop for Delivery<'_> {
+    fn drop(&mut self) {
+        // A waiter panicked; the next that serves tells the others.
+        if !self.has_ended {
+            self.pool.lock().is_delivering = false;
+        }
     }
 }
 
@@ -105,7 +115,7 @@ impl Pool {
         let Claimant { customer, key } = claimant.clone();
         let now = self.clock.now();
         let mut state = self.lock();
-        let served = self.serve(&mut state, now);
+        self.serve(&mut state, now);
         let outcome = match self.take_or_reclaim(&mut state, &customer, &wanted, now) {
             Ok(taken) => Ok(taken),
             Err(denials) if denials.reason() == NoPermit::Unknown => Err((denials, None)),
@@ -124,15 +134,32 @@ impl Pool {
             }
         };
         drop(state);
-        served.into_iter().for_each(|served| served.deliver(now));
+        self.deliver();
         outcome.map(|taken| self.permits(taken, &customer))
     }
 
     /// Serves those that wait, as far as permits go.
-    pub(super) fn serve_waiting(self: &Arc<Self>) {
+    pub(crate) fn serve_waiting(self: &Arc<Self>) {
         let now = self.clock.now();
-        let served = self.serve(&mut self.lock(), now);
-        served.into_iter().for_each(|served| served.deliver(now));
+        self.serve(&mut self.lock(), now);
+        self.deliver();
+    }
+
+    /// Tells what was served, in order. A waiter that is gone returns its permits at once, which serves the next one: that
+    /// one is told by the loop which runs already. Telling it from within the return would take a piece of the stack for
+    /// each of thousands of waiters whose owner ends.
+    fn deliver(&self) {
+        {
+            let mut state = self.lock();
+            if state.is_delivering || state.served.is_empty() {
+                return;
+            }
+            state.is_delivering = true;
+        }
+        let mut delivery = Delivery { pool: self, has_ended: false };
+        while let Some(served) = delivery.next() {
+            served.deliver();
+        }
     }
 
     /// How long a further job of that customer would wait at the present pace; `None` while that is not known, or none of
@@ -163,21 +190,22 @@ impl Pool {
         by_pace.max(by_rate)
     }
 
-    fn serve(self: &Arc<Self>, state: &mut PoolState, now: UnixMs) -> Vec<Served> {
-        let mut served = Vec::new();
+    /// Takes permits for those that can be served, in fair order; [`Pool::deliver`] tells them.
+    fn serve(self: &Arc<Self>, state: &mut PoolState, now: UnixMs) {
         if state.queue.len() == 0 {
-            return served;
+            return;
         }
         let until = loop {
             match Self::serve_one(state, now) {
-                Ok(one) => served.push(one),
+                Ok(one) => {
+                    state.served.push_back(one);
+                    state.pace.serve(now);
+                }
                 Err(until) => break until,
             }
         };
-        served.iter().for_each(|_| state.pace.serve(now));
         self.publish_queue(state);
         self.look_again(state, until, now);
-        served
     }
 
     /// Serves the first in fair order that can be; else, when one may be, as far as that is known.
@@ -195,7 +223,8 @@ impl Pool {
                     Ok(taken) => {
                         // The lane stands in the queue as long as it has a waiter.
                         let Some(waiter) = state.queue.take(&customer, &lane) else { continue };
-                        return Ok(Served { waiter, pool: lane.pool, taken });
+                        let waited = now.since(waiter.since);
+                        return Ok(Served { waiter, pool: lane.pool, taken, waited });
                     }
                     Err(denials) => {
                         until = [until, denials.until].into_iter().flatten().min();

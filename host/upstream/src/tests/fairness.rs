@@ -95,6 +95,45 @@ fn a_waiter_that_left_is_passed_over_and_returns_nothing() {
     assert!(upstream.acquire_account("p", &acme(), None).is_ok());
 }
 
+/// A shutdown drops thousands of waiters that nobody owns any more: each returns its permit to the next. One call within
+/// another for each of them would overflow the stack, and abort the process in the middle of its shutdown.
+#[test]
+fn any_number_of_waiters_whose_owner_is_gone_takes_the_same_stack() {
+    const WAITERS: usize = 20_000;
+    let (upstream, told) = (account("concurrency = 1", ""), Arc::new(AtomicUsize::new(0)));
+    let held = upstream.acquire_account("p", &acme(), None).unwrap();
+    let waiting: Vec<_> = (0..WAITERS)
+        .map(|_| {
+            let told = Arc::clone(&told);
+            let grant = move |permits| {
+                told.fetch_add(1, Ordering::Relaxed);
+                drop::<Permits>(permits);
+            };
+            upstream.acquire_or_wait("p", &claimant("a"), None, grant).unwrap_err().1
+        })
+        .collect();
+    let small = std::thread::Builder::new().stack_size(128 << 10);
+    small.spawn(move || drop(held)).unwrap().join().unwrap();
+    assert_eq!(told.load(Ordering::Relaxed), WAITERS);
+    assert!(upstream.acquire_account("p", &acme(), None).is_ok(), "nothing is left behind");
+    drop(waiting);
+}
+
+/// A waiter that panics takes nobody else's turn.
+#[test]
+fn a_panic_of_one_waiter_leaves_the_others_in_order() {
+    let (upstream, granted) = (account("concurrency = 1", ""), Granted::default());
+    let held = upstream.acquire_account("p", &acme(), None).unwrap();
+    let panics = upstream.acquire_or_wait("p", &claimant("a"), None, |_| panic!("on purpose")).unwrap_err();
+    let waiting = ["b", "c"].map(|name| granted.ask(&upstream, name));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held))).is_err());
+    upstream.pool("p").unwrap().serve_waiting();
+    assert_eq!(granted.names(), ["b"]);
+    drop(granted.take(0));
+    assert_eq!(granted.names(), ["c"]);
+    drop((panics, waiting));
+}
+
 #[test]
 fn nobody_overtakes_those_that_wait() {
     let (upstream, granted) = (account("concurrency = 1", ""), Granted::default());

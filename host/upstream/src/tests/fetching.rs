@@ -2,6 +2,8 @@
 
 use tokio::io::AsyncWriteExt;
 
+use gatehouse_harness::until;
+
 use super::*;
 use crate::fetch::{FetchError, Origins, Policy};
 
@@ -251,4 +253,39 @@ fn messages_are_for_clients() {
     ] {
         assert_eq!(error.to_string(), message);
     }
+}
+
+/// Without this, 6,500 submissions of one customer open as many sockets, wherever their links lead.
+#[tokio::test]
+async fn links_of_one_customer_are_fetched_a_few_at_once() {
+    let (seen, answers) = (Arc::new(AtomicUsize::new(0)), Arc::new(tokio::sync::Semaphore::new(0)));
+    let (count, wait) = (Arc::clone(&seen), Arc::clone(&answers));
+    let address = serve_raw(move |mut stream| {
+        let (count, wait) = (Arc::clone(&count), Arc::clone(&wait));
+        async move {
+            count.fetch_add(1, Ordering::SeqCst);
+            let _answer = wait.acquire().await.unwrap();
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+        }
+    })
+    .await;
+    let limits = "concurrency_per_customer = 2\nconcurrency_per_host = 3";
+    let upstream = upstream(&format!("[fetch]\nallow_private = [\"{address}\"]\n{limits}\n"));
+    let begin = |customer: &'static str| {
+        let upstream = upstream.clone();
+        tokio::spawn(async move {
+            let customer = CustomerId::from(customer);
+            let policy = Policy { customer: Some(&customer), ..user(100) };
+            fetch(&upstream, &format!("http://{address}/"), &policy).await
+        })
+    };
+    let mut all: Vec<_> = (0..5).map(|_| begin("acme")).collect();
+    until("two are under way", async || seen.load(Ordering::SeqCst) == 2).await;
+    all.extend([begin("other"), begin("other")]);
+    until("one of another customer is too", async || seen.load(Ordering::SeqCst) == 3).await;
+    answers.add_permits(1);
+    for one in all {
+        assert_eq!(one.await.unwrap(), Ok(Bytes::from_static(b"ok")));
+    }
+    assert_eq!(seen.load(Ordering::SeqCst), 7);
 }

@@ -1,5 +1,5 @@
-//! The bytes that all request bodies may hold, and what of them each customer and each key may have. Pure but for
-//! its lock; never reads a body.
+//! The bytes that all request bodies may hold, what of them each customer and each key may have, and whose turn it is to
+//! have a long one worked on. Pure but for its locks; never reads a body.
 //!
 //! A customer may hold as much as it leaves free (dynamic thresholds): half of the budget when it is alone, less
 //! while others hold bytes. A key may hold as much as it leaves free of its customer's part: a third of the budget
@@ -9,9 +9,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gatehouse_fair::{FairPermit, FairPermits};
 use gatehouse_model::{CustomerId, Key, KeyId};
 
 use crate::config::{Limits, mib};
+
+/// Bytes of a body that are worked on without a turn.
+const SHORT: usize = 16 * 1024;
+/// Long bodies that are worked on at once.
+const AT_ONCE: usize = 4;
 
 /// The budget of one edge.
 #[derive(Debug)]
@@ -19,6 +25,7 @@ pub(crate) struct BodyBudget {
     /// Bytes of the largest body.
     largest: usize,
     state: Mutex<State>,
+    turns: FairPermits<CustomerId>,
 }
 
 #[derive(Debug)]
@@ -55,13 +62,24 @@ pub(super) struct Reservation {
 
 impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let state = State { free: mib(limits.bodies_mib), customers: HashMap::new() };
-        Self { largest: mib(limits.body_mib), state: Mutex::new(state) }
+        let state = State { free: limits.bodies(), customers: HashMap::new() };
+        Self { largest: mib(limits.body_mib), state: Mutex::new(state), turns: FairPermits::new(AT_ONCE) }
+    }
+
+    /// The turn to work on `bytes` of that customer's body; a short body needs none.
+    pub(crate) async fn turn(&self, customer: &CustomerId, bytes: usize) -> Option<FairPermit<CustomerId>> {
+        if bytes <= SHORT { None } else { Some(self.turns.take(customer.clone()).await) }
     }
 
     /// A reservation of nothing so far.
     pub(super) fn reserve(self: &Arc<Self>, key: Arc<Key>) -> Reservation {
         Reservation { budget: Arc::clone(self), key, held: 0 }
+    }
+
+    /// Bytes that are held.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.state().customers.values().map(|customer| customer.held).sum()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -144,7 +162,8 @@ mod tests {
     use super::*;
 
     fn budget(bytes: usize, largest: usize) -> Arc<BodyBudget> {
-        Arc::new(BodyBudget { largest, state: Mutex::new(State { free: bytes, customers: HashMap::new() }) })
+        let state = Mutex::new(State { free: bytes, customers: HashMap::new() });
+        Arc::new(BodyBudget { largest, state, turns: FairPermits::new(AT_ONCE) })
     }
 
     fn key(customer: &str, id: &str) -> Arc<Key> {

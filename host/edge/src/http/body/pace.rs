@@ -42,6 +42,11 @@ impl Pace {
         self.patience = (self.patience + Duration::from_nanos(nanos)).min(most);
     }
 
+    /// The gateway took nothing for so long: that is no delay of the client.
+    pub(super) fn wait(&mut self, span: Duration) {
+        self.started = self.started.plus(span);
+    }
+
     /// The time left for the next bytes.
     pub(super) fn time_left(&self, now: UnixMs) -> Duration {
         self.patience.min(self.total).saturating_sub(now.since(self.started))
@@ -84,6 +89,14 @@ mod tests {
         let trickle: Vec<_> = std::iter::once((0, 30 << 20)).chain((1..4).map(|n| (n * 4, 1))).collect();
         check(&trickle, 14, 1);
         check(&trickle, 16, 0);
+    }
+
+    #[test]
+    fn a_wait_of_the_gateway_costs_the_client_nothing() {
+        let at = |second: u64| UnixMs(1_000 + second * 1000);
+        let mut pace = Pace::new(&Limits::default(), at(0));
+        pace.wait(Duration::from_secs(40));
+        assert_eq!(pace.time_left(at(45)).as_secs(), 10);
     }
 
     #[test]

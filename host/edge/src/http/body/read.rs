@@ -76,6 +76,9 @@ impl RequestBody {
     }
 
     /// Reads all of it. A request without a key has no part of the budget, so its body is not read.
+    ///
+    /// A long body is read in turns of customers, piece by piece: however many connections of one customer bring such
+    /// bodies, a request of another waits for a few pieces, not for all of them.
     pub(crate) async fn read(
         &mut self,
         limits: &Limits,
@@ -87,6 +90,7 @@ impl RequestBody {
             return Err(too_large(max));
         }
         let key = self.key.clone().ok_or_else(|| Refusal::internal("a body is read without a key"))?;
+        let customer = key.customer.clone();
         let mut reservation = budget.reserve(key);
         let mut pace = Pace::new(limits, clock.now());
         let mut pieces = Pieces::default();
@@ -98,7 +102,14 @@ impl RequestBody {
             }
             pace.record(clock.now(), piece.len());
             reservation.grow_to(usize::try_from(self.received).unwrap_or(usize::MAX)).map_err(refuse)?;
+            let waits = clock.now();
+            let turn = budget.turn(&customer, usize::try_from(self.received).unwrap_or(usize::MAX)).await;
+            pace.wait(clock.now().since(waits));
             pieces.push(piece);
+            if turn.is_some() {
+                // The turn ends after all others that are ready had theirs on this thread.
+                tokio::task::yield_now().await;
+            }
         }
         let bytes = pieces.join();
         if bytes.is_empty() {

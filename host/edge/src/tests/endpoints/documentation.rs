@@ -105,3 +105,15 @@ async fn the_page_is_strict_and_complete() {
     assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
     assert!(style.text().contains("light-dark("));
 }
+
+/// A client names the address that the page shows; without this each name would be another rendered page.
+#[tokio::test]
+async fn the_page_shows_each_address_and_is_kept_once() {
+    let edge = TestEdge::plain().await;
+    let page = async |host: &str| ask(&edge, format!("GET /docs HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
+    let (one, other) = (page("one.test").await, page("other.test").await);
+    assert_ne!(one.header("etag"), other.header("etag"));
+    assert!(one.text().contains("curl http://one.test/v1/images/generations"));
+    assert_eq!(one.text().replace("http://one.test", "http://other.test"), other.text());
+    assert_eq!(one.header("content-length"), one.body.len().to_string());
+}

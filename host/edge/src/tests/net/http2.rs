@@ -136,3 +136,37 @@ async fn cleartext_http2_is_served_only_where_it_is_allowed() {
         assert_eq!(edge.connect().await.ask(edge.get("/v1/models", "")).await.status, 200);
     }
 }
+
+/// A client that opens streams and takes nothing of what needs no key: the rest is answered without a body, which needs none of
+/// its window. Without the bound each of them holds a page.
+#[tokio::test]
+async fn answers_without_a_key_that_nobody_takes_are_bounded() {
+    const STREAMS: usize = 120;
+    let edge = TestEdge::with("cleartext_http2 = true").await;
+    for (path, beyond) in [("/docs", 503), ("/v1/openapi.json", 503), ("/v1/none", 404), ("/v1/models", 401)]
+    {
+        let stream = TcpStream::connect(edge.server.addresses()[0]).await.unwrap();
+        let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+            .initial_stream_window_size(0)
+            .handshake::<_, Body>(TokioIo::new(stream))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let (mut full, mut empty) = (Vec::new(), 0);
+        for _ in 0..STREAMS {
+            let request = Request::get(format!("http://gate.test{path}")).version(Version::HTTP_2);
+            let mut sender = sender.clone();
+            let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
+            if http_body::Body::is_end_stream(response.body()) {
+                assert_eq!(response.status(), beyond, "{path}");
+                empty += 1;
+            } else {
+                full.push(response);
+            }
+        }
+        assert!(full.len() <= 64 && empty + full.len() == STREAMS, "{path}: {} hold a body", full.len());
+        // Another connection is not concerned.
+        let other = edge.connect().await.ask(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        assert!(!other.body.is_empty(), "{path}");
+    }
+}

@@ -1,4 +1,9 @@
-//! Limits on open connections: altogether, and of one client subnet.
+//! Limits on open connections (altogether, and of one client subnet), on requests of a customer, and on work on its bodies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gatehouse_harness::until;
 
 use crate::tests::{LIVE, TestEdge};
 
@@ -18,12 +23,108 @@ async fn connections_of_one_address_are_limited() {
     assert_eq!(second.ask(LIVE).await.status, 200);
 }
 
+/// Without this, idle connections shut the listener, and so do those that ask for what needs no key once a minute.
 #[tokio::test]
-async fn connections_beyond_the_limit_wait() {
+async fn connections_without_a_key_give_way_to_new_ones_the_oldest_first() {
+    let edge = TestEdge::with("limits = { connections = 3 }").await;
+    let mut strangers = [edge.connect().await, edge.connect().await];
+    for stranger in &mut strangers {
+        assert_eq!(stranger.ask(LIVE).await.status, 200);
+    }
+    let mut customer = edge.connect().await;
+    assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200);
+    // What needs no key makes a connection no younger.
+    assert_eq!(strangers[0].ask(LIVE).await.status, 200);
+    let mut next = edge.connect().await;
+    assert_eq!(next.ask(LIVE).await.status, 200);
+    assert!(strangers[0].closes().await);
+    let mut last = edge.connect().await;
+    assert_eq!(last.ask(LIVE).await.status, 200);
+    assert!(strangers[1].closes().await);
+    assert_eq!(customer.ask(edge.get("/v1/models", "")).await.status, 200, "it was in use after them");
+}
+
+/// A request with a key is never cut for a new connection; the new one is served once the request has ended.
+#[tokio::test]
+async fn a_connection_in_use_gives_way_after_its_request() {
     let edge = TestEdge::with("limits = { connections = 1 }").await;
-    let (mut first, mut second) = (edge.connect().await, edge.connect().await);
-    assert_eq!(first.ask(LIVE).await.status, 200);
+    let mut first = edge.connect().await;
+    let task = edge.backend.put(1, |_| {});
+    first.send(edge.get(&format!("/v1/tasks/{task}"), "Prefer: wait=60\r\n")).await;
+    edge.until_authenticated().await;
+    let mut second = edge.connect().await;
     second.send(LIVE).await;
-    drop(first);
+    edge.backend.put(1, crate::tests::support::samples::complete);
+    assert_eq!(first.read().await.unwrap().status, 200, "whole, although another waits");
     assert_eq!(second.read().await.unwrap().status, 200);
+    assert!(first.closes().await);
+}
+
+/// Several keys of one customer have a limit together: more keys are no larger part of the gateway.
+#[tokio::test]
+async fn requests_of_one_customer_are_limited_over_all_its_keys() {
+    let edge = TestEdge::with("limits = { requests_per_key = 1, requests_per_customer = 2 }").await;
+    let keys = [(1, "payer"), (2, "payer"), (3, "another")].map(|(number, of)| edge.add_key(number, of));
+    let task = edge.backend.put(1, |_| {});
+    let waits = |key: &str| {
+        format!(
+            "GET /v1/tasks/{task} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\nPrefer: wait=60\r\n\r\n"
+        )
+    };
+    let mut held = Vec::new();
+    for key in [&edge.key, &keys[0]] {
+        let mut client = edge.connect().await;
+        client.send(waits(key)).await;
+        held.push(client);
+    }
+    edge.until_look_ups(2).await;
+    let ask = async |key: &str| {
+        let line = format!("GET /v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n");
+        edge.connect().await.ask(line).await
+    };
+    let refused = ask(&keys[1]).await;
+    assert_eq!((refused.status, refused.header("retry-after").is_empty()), (429, false));
+    let message = "the keys of this account have 2 requests under way, the most there may be at once";
+    assert_eq!(refused.json()["error"]["message"], message);
+    assert_eq!(ask(&keys[2]).await.status, 200, "another customer is not concerned");
+}
+
+/// Long bodies that end in a 400 are worked on in turns of customers: without them each of these 64 would be parsed before the
+/// other customer's request is looked at.
+#[tokio::test]
+async fn long_bodies_of_one_customer_do_not_go_before_another() {
+    const GREEDY: usize = 64;
+    let edge = TestEdge::plain().await;
+    let other = edge.add_key(1, "another");
+    let long = edge.post("/v1/images/generations", &format!("{{\"a\":\"{}\"", "x".repeat(200 << 10)));
+    let mut greedy = Vec::new();
+    for _ in 0..GREEDY {
+        let mut client = edge.connect().await;
+        client.send(&long[..long.len() - 1]).await;
+        greedy.push(client);
+    }
+    until("all but the last bytes are read", async || edge.server.body_bytes() >= GREEDY * (200 << 10)).await;
+    let mut client = edge.connect().await;
+    for client in &mut greedy {
+        client.send("\"").await;
+    }
+    client.send(format!("GET /v1/models HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {other}\r\n\r\n")).await;
+    let answered = Arc::new(AtomicUsize::new(0));
+    let reading: Vec<_> = greedy
+        .into_iter()
+        .map(|mut client| {
+            let answered = Arc::clone(&answered);
+            tokio::spawn(async move {
+                let status = client.read().await.map(|response| response.status);
+                answered.fetch_add(1, Ordering::SeqCst);
+                status
+            })
+        })
+        .collect();
+    assert_eq!(client.read().await.unwrap().status, 200);
+    let before = answered.load(Ordering::SeqCst);
+    assert!(before < GREEDY / 2, "{before} of {GREEDY} came first");
+    for reads in reading {
+        assert_eq!(reads.await.unwrap(), Some(400));
+    }
 }

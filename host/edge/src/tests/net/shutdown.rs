@@ -105,11 +105,12 @@ async fn a_new_connection_may_send_one_request_and_a_silent_one_ends() {
 #[tokio::test]
 async fn an_accepted_connection_is_served_after_the_shutdown_began() {
     let edge = TestEdge::with("limits = { connections = 1 }").await;
-    let (mut first, mut second) = (edge.connect().await, edge.connect().await);
+    let mut first = edge.connect().await;
     assert_eq!(first.ask(LIVE).await.status, 200);
     let id = edge.backend.put(1, |_| {});
     first.send(edge.post("/v1/images/generations", r#"{"refuse":"hang"}"#)).await;
     edge.until_submitted().await;
+    let mut second = edge.connect().await;
     second.send(edge.get(&format!("/v1/tasks/{id}"), "")).await;
     let draining = tokio::spawn(edge.server.drain(Duration::from_secs(33)));
     tokio::select! {

@@ -2,7 +2,7 @@
 
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::Certificates;
 use crate::tests::{TestEdge, secs};
@@ -139,4 +139,24 @@ async fn a_slow_handshake_does_not_hold_its_permit_for_ever() {
     };
     let (served, rest) = tokio::join!(next, end);
     assert_eq!((served.map(|(kind, _)| kind), rest.len()), (Some(HANDSHAKE), 0));
+}
+
+/// A handshake that never goes on holds its turn for five seconds: without shares two addresses hold all of them.
+#[tokio::test]
+async fn handshakes_of_two_networks_leave_a_turn_for_a_third() {
+    let edge = secure("limits = { handshakes = 4 }").await;
+    let bytes = hello(TLS12, &[GOOD], &[0], "gate.test");
+    let mut half = Vec::new();
+    for address in [[127, 0, 1, 1], [127, 0, 2, 1]].repeat(8) {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((address, 0).into()).unwrap();
+        let mut stream = socket.connect(edge.server.addresses()[0]).await.unwrap();
+        stream.write_all(&bytes[..5]).await.unwrap();
+        half.push(stream);
+    }
+    edge.clock.armed_times(secs(5), half.len()).await;
+    for _ in 0..6 {
+        let served = answer(&edge, &bytes).await;
+        assert_eq!(served.map(|(kind, _)| kind), Some(HANDSHAKE), "at once, no time has passed");
+    }
 }
