@@ -8,7 +8,7 @@ use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
 use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
-use gatehouse_text_protocols::usage::{self, Report, TokenCounts};
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use crate::embeddings;
 use crate::errors;
@@ -65,11 +65,11 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             edits.replace(reason, quoted("stop"));
         }
     }
-    let mut counts = TokenCounts::default();
-    let reports = usage::chat_reports(whole).into_iter().map(|raw| counts.read_chat(raw));
-    let is_partial = reports.filter(|report| *report == Report::Partial).count() > 0;
-    if let Some(raw) = whole.get("usage").filter(|_| is_partial) {
-        edits.replace(raw, counts.chat_json());
+    let counts = TokenCounts::of_completion(whole);
+    if let Some((raw, counted)) =
+        whole.get("usage").zip(whole.object("usage").as_ref().and_then(usage::completed))
+    {
+        edits.replace(raw, counted);
     }
     let mut out = Writer::new(body.len() + 64);
     let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);

@@ -62,14 +62,14 @@ impl TokenCounts {
 
     /// Reads `usage` of a chat provider; what it says of the counts so far.
     pub fn read_chat(&mut self, usage: Raw<'_>) -> Report {
-        let Some(usage) = Object::parse(usage.get()) else { return Report::Nothing };
-        let Some(counted) = ChatCounts::read(&usage) else { return Report::Nothing };
+        let Some(counted) = Object::parse(usage.get()).and_then(|usage| ChatCounts::read(&usage)) else {
+            return Report::Nothing;
+        };
         self.chat = self.chat.greater(counted);
         self.usage = self.chat.usage();
         self.reasoning = self.chat.reasoning;
         self.reported = true;
-        let is_whole = CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some());
-        if is_whole && self.chat == counted { Report::All } else { Report::Partial }
+        if self.chat == counted { Report::All } else { Report::Less }
     }
 
     /// For the host: `None` when the provider reported nothing.
@@ -108,8 +108,8 @@ pub enum Report {
     Nothing,
     /// It has them all.
     All,
-    /// Another one had more of something, or it lacks one of those that clients read.
-    Partial,
+    /// Another one had more of something.
+    Less,
 }
 
 /// Every `usage` in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's
@@ -229,6 +229,24 @@ fn greater(one: Usage, other: Usage) -> Usage {
         cache_write: one.cache_write.max(other.cache_write),
         cache_write_hour: one.cache_write_hour.max(other.cache_write_hour),
     }
+}
+
+/// `usage` of a chat provider with the counts it lacks, JSON; `None` where it has all three or none.
+#[must_use]
+pub fn completed(usage: &Object<'_>) -> Option<String> {
+    if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) {
+        return None;
+    }
+    let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage)?;
+    let total = usage.unsigned("total_tokens").unwrap_or(prompt.saturating_add(completion));
+    let mut out = Writer::new(192);
+    for (name, count) in CHAT_COUNTS.into_iter().zip([prompt, completion, total]) {
+        out.member(name, &count.to_string());
+    }
+    for (name, raw) in usage.iter().filter(|(name, _)| !CHAT_COUNTS.contains(name)) {
+        out.member(name, raw.get());
+    }
+    Some(out.done())
 }
 
 /// Drops counts that are all zero although the model wrote text: some providers send zeros.

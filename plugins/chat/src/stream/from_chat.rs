@@ -166,13 +166,18 @@ impl FromChat {
         let (raw, report) = reports
             .map(|raw| (raw, self.counts.read_chat(raw)))
             .rfind(|(_, report)| *report != Report::Nothing)?;
-        let made = (report == Report::Partial).then(|| self.counts.chat_json());
-        let is_plain = made.is_none() && chunk.get("usage").is_some();
+        let made = match report {
+            Report::Less => Some(self.counts.chat_json()),
+            _ => Object::parse(raw.get()).as_ref().and_then(usage::completed),
+        };
+        let written = made.as_deref().unwrap_or_else(|| raw.get());
+        let is_plain = report == Report::All && chunk.get("usage").is_some();
         let mut out = Writer::new(256);
         if alone && is_plain {
             for (name, raw) in chunk.iter() {
                 match name {
                     "model" => quote(&self.state.model, out.name(name)),
+                    "usage" => out.member(name, written),
                     _ => out.member(name, raw.get()),
                 }
             }
@@ -182,7 +187,7 @@ impl FromChat {
             out.member("created", &self.created);
             quote(&self.state.model, out.name("model"));
             out.member("choices", "[]");
-            out.member("usage", made.as_deref().unwrap_or_else(|| raw.get()));
+            out.member("usage", written);
         }
         self.usage_chunk = Some(out.done());
         alone.then_some(UsageOnly)
