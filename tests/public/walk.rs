@@ -13,6 +13,8 @@ const VIDEOS: &str = "/v1/videos/generations";
 const PICTURE: &str = "https://example.com/a.png";
 const FILM: &str = "https://example.com/a.mp4";
 const SOUND: &str = "https://example.com/a.mp3";
+/// A PNG of one pixel.
+const TINY: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
 
 /// Fields over a good request, and the words of the refusal; none: it is accepted.
 type Row = (Value, &'static [&'static str]);
@@ -63,8 +65,8 @@ fn images() {
         rows.extend(refuses("size", vec![json!("4:3"), json!(""), json!(1)]));
         rows.extend(accepts("n", vec![json!(1), json!(10), json!(2.0), json!(null)]));
         rows.extend(refuses("n", vec![json!(0), json!(11), json!("2"), json!(1.5)]));
-        rows.extend(accepts("image_urls", vec![json!([]), json!([PICTURE])]));
-        rows.extend(refuses("image_urls", vec![json!([PICTURE, PICTURE]), json!(PICTURE), json!([5])]));
+        rows.extend(accepts("image_urls", vec![json!([]), json!([TINY])]));
+        rows.extend(refuses("image_urls", vec![json!([TINY, TINY]), json!(TINY), json!([5])]));
         rows.extend(refuses("prompt", vec![json!(""), json!(5), json!(null)]));
         rows.extend(accepts("model", vec![json!("imagine-1.5-ext"), json!(null)]));
         none(walk(&scene, IMAGES, good, rows).await);
