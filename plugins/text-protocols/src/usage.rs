@@ -29,8 +29,8 @@ impl TokenCounts {
 
     /// Reads a chat provider's completion, or a chunk of one; whether it has a count.
     pub fn read_completion(&mut self, completion: &Object<'_>) -> bool {
-        let reports = chat_reports(completion).into_iter();
-        reports.fold(false, |counted, raw| self.read_chat(raw) != Report::Nothing || counted)
+        let reports = chat_reports(completion).into_iter().map(|raw| self.read_chat(raw));
+        reports.filter(|report| *report != Report::Nothing).count() > 0
     }
 
     /// Reads `usage` of a Messages provider, whole or in part.

@@ -160,7 +160,7 @@ impl FromChat {
             out.member("created", &self.created);
             quote(&self.state.model, out.name("model"));
             out.member("choices", "[]");
-            out.member("usage", made.as_deref().unwrap_or(raw.get()));
+            out.member("usage", made.as_deref().unwrap_or_else(|| raw.get()));
         }
         self.usage_chunk = Some(out.done());
         alone.then_some(UsageOnly)
