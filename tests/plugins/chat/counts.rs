@@ -49,8 +49,8 @@ fn a_stream_is_counted_wherever_its_provider_counts() {
             chunk(none.clone(), json!(null), json!({"choices": [], "usage": counts(0, 0, 0)})),
         ],
         vec![
-            chunk(none.clone(), stop.clone(), json!({"usage": whole})),
-            chunk(none.clone(), json!(null), json!({"choices": [], "usage": counts(7, 50, 0)})),
+            chunk(none.clone(), stop, json!({"usage": whole})),
+            chunk(none, json!(null), json!({"choices": [], "usage": counts(7, 50, 0)})),
         ],
     ] {
         let begins = chunk(json!({"role": "assistant", "content": "hi"}), json!(null), json!({}));

@@ -28,7 +28,7 @@ fn a_chat_provider_is_counted_wherever_it_counts() {
         vec![begins.clone(), ends(in_choice)],
         vec![begins.clone(), ends(json!({"x_groq": {"id": "r", "usage": whole}}))],
         vec![begins.clone(), ends(json!({})), json!({"choices": [], "usage": whole})],
-        vec![begins.clone(), ends(json!({"usage": whole})), json!({"choices": [], "usage": counts(0, 3, 0)})],
+        vec![begins, ends(json!({"usage": whole})), json!({"choices": [], "usage": counts(0, 3, 0)})],
     ] {
         let mut frames = frames(&events);
         frames.push(done());

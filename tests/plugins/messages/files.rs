@@ -62,7 +62,7 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
         (document(by_id.clone()), "source.file_id", "file_id"),
         (picture.clone(), "source.file_id", "file_id"),
         (document(by_link.clone()), "source.url", "file_url"),
-        (result(json!([document(by_id.clone())])), "content.0.source.file_id", "file_id"),
+        (result(json!([document(by_id)])), "content.0.source.file_id", "file_id"),
         (result(json!([document(by_link.clone())])), "content.0.source.url", "file_url"),
         (nested(picture), "source.content.0.source.file_id", "file_id"),
         (json!({"type": "container_upload", "file_id": "file_1"}), "file_id", "file_id"),
