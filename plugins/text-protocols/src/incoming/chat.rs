@@ -24,7 +24,7 @@ struct Said {
 }
 
 /// A message, or a delta of one: which choice it is of, and how that ended.
-struct Place<'p> {
+struct Position<'p> {
     index: u64,
     is_whole: bool,
     finish: Option<&'p str>,
@@ -87,7 +87,7 @@ impl Chat {
             let index = choice.unsigned("index").unwrap_or(at);
             let name = if choice.get("delta").is_some() { "delta" } else { "message" };
             if let Some((raw, message)) = choice.get(name).zip(choice.object(name)) {
-                let place = Place { index, is_whole: name == "message", finish: finish.as_deref() };
+                let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
                 if let Some(new) = self.message(&message, &place) {
                     edits.replace(raw, new);
                     has_changed = true;
@@ -104,7 +104,7 @@ impl Chat {
     }
 
     /// The message in its standard form, if it changes.
-    fn message(&mut self, message: &Object<'_>, place: &Place<'_>) -> Option<String> {
+    fn message(&mut self, message: &Object<'_>, place: &Position<'_>) -> Option<String> {
         let mut out = Writer::new(256);
         let (mut has_changed, mut thought) = (false, String::new());
         for (name, raw) in message.iter() {
@@ -139,7 +139,7 @@ impl Chat {
         has_changed.then(|| out.done())
     }
 
-    fn content(&mut self, text: JsonString<'_>, place: &Place<'_>) -> Option<String> {
+    fn content(&mut self, text: JsonString<'_>, place: &Position<'_>) -> Option<String> {
         let joined = self.joined(text, "content", place);
         if place.index != 0 || self.lead.is_over() {
             return joined;
@@ -152,7 +152,7 @@ impl Chat {
         if left == decoded { joined } else { Some(quoted(&left)) }
     }
 
-    fn without_lead(&mut self, text: &str, place: &Place<'_>) -> String {
+    fn without_lead(&mut self, text: &str, place: &Position<'_>) -> String {
         if place.index != 0 {
             return text.to_owned();
         }
@@ -164,7 +164,7 @@ impl Chat {
     }
 
     /// A text with the half that waits for it, if that changes it.
-    fn joined(&mut self, text: JsonString<'_>, name: &str, place: &Place<'_>) -> Option<String> {
+    fn joined(&mut self, text: JsonString<'_>, name: &str, place: &Position<'_>) -> Option<String> {
         if place.is_whole || (self.halves.is_empty() && !halves::may_have(text.inner())) {
             return None;
         }
@@ -172,7 +172,7 @@ impl Chat {
         (joined != text.inner()).then(|| format!("\"{joined}\""))
     }
 
-    fn calls(&mut self, raw: Raw<'_>, place: &Place<'_>) -> Option<String> {
+    fn calls(&mut self, raw: Raw<'_>, place: &Position<'_>) -> Option<String> {
         let mut edits = Edits::default();
         let mut has_changed = false;
         for (at, raw) in items(raw)?.into_iter().enumerate() {
@@ -192,7 +192,7 @@ impl Chat {
     }
 
     /// A function whose arguments are a text.
-    fn function(&mut self, raw: Raw<'_>, call: &str, place: &Place<'_>) -> Option<String> {
+    fn function(&mut self, raw: Raw<'_>, call: &str, place: &Position<'_>) -> Option<String> {
         let function = Object::parse(raw.get())?;
         let nothing = if place.is_whole { "\"{}\"" } else { "\"\"" };
         let is_named = function.get("name").is_some();
