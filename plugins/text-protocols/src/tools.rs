@@ -57,7 +57,7 @@ impl ToolCalls {
             call.id = id.map(str::to_owned);
         }
         if is_new || call.name.is_none() {
-            call.name = name.map(str::to_owned).or(call.name.take());
+            call.name = name.map(str::to_owned).or_else(|| call.name.take());
         }
         call.json.read(piece.arguments);
         position

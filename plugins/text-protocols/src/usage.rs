@@ -109,9 +109,9 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
         return None;
     }
     let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
-    let prompt = prompt.or(rest(completion)).unwrap_or(0);
-    let completion = completion.or(rest(Some(prompt))).unwrap_or(0);
-    let total = total.unwrap_or(prompt.saturating_add(completion));
+    let prompt = prompt.or_else(|| rest(completion)).unwrap_or(0);
+    let completion = completion.or_else(|| rest(Some(prompt))).unwrap_or(0);
+    let total = total.unwrap_or_else(|| prompt.saturating_add(completion));
     let mut out = Writer::new(192);
     for (name, count) in NAMES.into_iter().zip([prompt, completion, total]) {
         out.member(name, &count.to_string());

@@ -166,7 +166,7 @@ impl FromChat {
         let usage = Object::parse(raw.get())?;
         let counted = usage::of_chat(&usage)?;
         let completed = usage::completed(&usage);
-        let written = completed.as_deref().unwrap_or(raw.get());
+        let written = completed.as_deref().unwrap_or_else(|| raw.get());
         self.usage = Some(counted);
         let mut out = Writer::new(256);
         if alone {

@@ -93,7 +93,7 @@ impl Chat {
                     has_changed = true;
                 }
             }
-            reason = reason.or(finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
+            reason = reason.or_else(|| finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
         }
         let changed = has_changed.then(|| {
             let mut out = String::with_capacity(data.len() + 64);
@@ -130,10 +130,10 @@ impl Chat {
                 _ => None,
             };
             has_changed |= json.is_some();
-            out.member(name, json.as_deref().unwrap_or(raw.get()));
+            out.member(name, json.as_deref().unwrap_or_else(|| raw.get()));
         }
-        let says = |name: &&str| message.string(name).is_some_and(|text| !text.is_empty());
-        if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(&name)) {
+        let says = |name: &str| message.string(name).is_some_and(|text| !text.is_empty());
+        if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(name)) {
             out.string(TEXTS[0], &thought);
         }
         has_changed.then(|| out.done())
@@ -242,7 +242,7 @@ impl Said {
 /// The text, its single halves marked as lost.
 fn decoded(text: JsonString<'_>) -> String {
     let mended = halves::without_halves(text.quoted());
-    serde_json::from_str(mended.as_deref().unwrap_or(text.quoted())).unwrap_or_default()
+    serde_json::from_str(mended.as_deref().unwrap_or_else(|| text.quoted())).unwrap_or_default()
 }
 
 /// Whether the answer was cut by its cap.
