@@ -225,7 +225,7 @@ impl<'a> Request<'a> {
                 Ok(text)
             }
             Prefill::Native => {
-                let Some(last) = texts().filter(|text| !text.is_blank()).last() else {
+                let Some(last) = texts().rfind(|text| !text.is_blank()) else {
                     return Ok(String::new());
                 };
                 let text = last.decoded();

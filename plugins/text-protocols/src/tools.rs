@@ -33,7 +33,7 @@ struct Call {
 }
 
 /// Where a piece belongs.
-enum Place {
+enum Match {
     Known(usize),
     /// A call under that position's number, whose name it shares where it has none of its own.
     Behind(usize),
@@ -46,10 +46,10 @@ impl ToolCalls {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
         let before = self.0.len();
-        let position = match self.place(piece.number, id, name, piece.arguments) {
-            Place::Known(position) => position,
-            Place::Behind(position) => self.begin(piece.number, self.0[position].name.clone()),
-            Place::New => self.begin(piece.number, None),
+        let position = match self.matching(piece.number, id, name, piece.arguments) {
+            Match::Known(position) => position,
+            Match::Behind(position) => self.begin(piece.number, self.0[position].name.clone()),
+            Match::New => self.begin(piece.number, None),
         };
         let is_new = before < self.0.len();
         let call = &mut self.0[position];
@@ -57,7 +57,7 @@ impl ToolCalls {
             call.id = id.map(str::to_owned);
         }
         if is_new || call.name.is_none() {
-            call.name = name.map(str::to_owned).or(call.name.take());
+            call.name = name.map(str::to_owned).or_else(|| call.name.take());
         }
         call.json.read(piece.arguments);
         position
@@ -92,24 +92,24 @@ impl ToolCalls {
         self.0.get(position)?.name.as_deref()
     }
 
-    fn place(&self, number: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: &str) -> Place {
+    fn matching(&self, number: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: &str) -> Match {
         let by_id = || self.0.iter().rposition(|call| id.is_some() && call.id.as_deref() == id);
         let found = match number {
             Some(_) => self.0.iter().rposition(|call| call.number == number),
             None => by_id().or_else(|| self.0.len().checked_sub(1)),
         };
-        let Some(found) = found else { return Place::New };
+        let Some(found) = found else { return Match::New };
         let call = &self.0[found];
         if id.is_some() && call.id.as_deref() == id {
-            return Place::Known(found);
+            return Match::Known(found);
         }
         let other_id = name.is_some() && id.is_some() && call.id.is_some();
         let other_name = name.zip(call.name.as_deref()).is_some_and(|(name, known)| name != known);
         let begins_again = call.json.is_complete() && arguments.trim_start().starts_with('{');
         match by_id() {
-            _ if !(other_id || other_name || begins_again) => Place::Known(found),
-            Some(known) => Place::Known(known),
-            None => Place::Behind(found),
+            _ if !(other_id || other_name || begins_again) => Match::Known(found),
+            Some(known) => Match::Known(known),
+            None => Match::Behind(found),
         }
     }
 }

@@ -159,7 +159,7 @@ impl ChatCounts {
         }
         let total = usage.unsigned("total_tokens");
         let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
-        let (prompt, completion) = (prompt.or(rest(completion)), completion.or(rest(prompt)));
+        let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
         let of_messages = most(usage, &["cache_read_input_tokens"]);
         let cached = most(&read, &["cached_tokens"])
@@ -238,7 +238,7 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
         return None;
     }
     let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage)?;
-    let total = usage.unsigned("total_tokens").unwrap_or(prompt.saturating_add(completion));
+    let total = usage.unsigned("total_tokens").unwrap_or_else(|| prompt.saturating_add(completion));
     let mut out = Writer::new(192);
     for (name, count) in CHAT_COUNTS.into_iter().zip([prompt, completion, total]) {
         out.member(name, &count.to_string());

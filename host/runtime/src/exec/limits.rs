@@ -171,7 +171,10 @@ mod tests {
         let limits = Limits::default();
         assert_eq!(limits.for_input((1 << 20) - 1), limits);
         let large = limits.for_input(5 << 20);
-        assert_eq!((large.memory_mib.get(), large.call_ms.get(), large.crossing_mib.get()), (92, 600, 13));
+        assert_eq!((large.memory_mib.get(), large.call_ms.get(), large.crossing_mib.get()), (152, 600, 13));
+        // Without it a response with long instructions would be a task's error.
+        assert_eq!(limits.text_state(0), 64 << 10);
+        assert!(limits.text_state(1 << 20) > 1 << 20);
         assert_eq!(limits.for_input(usize::MAX).memory(), 4096 << 20);
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Message {
     pub(super) text: String,
     pub(super) images: Vec<String>,
     pub(super) tokens: u64,
+    /// Names of the tools it calls.
+    pub(super) called: Vec<String>,
     /// Ids of the calls it makes.
     calls: Vec<String>,
     /// The call it answers.
@@ -47,6 +49,7 @@ fn message(at: usize, value: &Value) -> Result<Message, Refusal> {
     for call in items(value, "tool_calls") {
         message.tokens += 1 + words::count(text(&call["function"], "arguments"));
         message.calls.push(text(call, "id").to_owned());
+        message.called.push(text(&call["function"], "name").to_owned());
     }
     for (at, part) in items(value, "content").iter().enumerate() {
         message.tokens += match text(part, "type") {

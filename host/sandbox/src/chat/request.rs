@@ -9,7 +9,7 @@ use super::message::{self, Message};
 use super::models::{MODELS, Model};
 use super::schema;
 use crate::common::schema::{check as check_schema, items, text};
-use crate::text::answer::answer_text::{AnswerInput, own_words};
+use crate::text::answer::answer_text::{AnswerInput, own_words, told_beginning};
 use crate::text::answer::generate::{Format, Question, TextWithCalls, Tool, ToolChoice};
 use crate::text::answer::words;
 use crate::text::endpoint::Checked;
@@ -207,12 +207,16 @@ fn input(messages: &[Message]) -> AnswerInput {
     });
     let since = messages.iter().rposition(|message| message.role == "assistant").map_or(0, |at| at + 1);
     let last = &messages[since..];
+    let asked = messages.iter().rposition(|it| it.role == "user" && !own_words(&it.text).trim().is_empty());
+    let called = messages[asked.unwrap_or(0)..].iter().flat_map(|message| message.called.clone());
     let of = |role: &'static str| last.iter().filter(move |message| message.role == role);
     AnswerInput {
         text: last_input.filter(|it| it.role == "user").map_or_else(String::new, |it| own_words(&it.text)),
         results: of("tool").map(|message| message.text.clone()).collect(),
         images: of("user").flat_map(|message| message.images.clone()).collect(),
         continues: last.is_empty(),
+        called: called.collect(),
+        begins_with: messages.last().map(|message| told_beginning(&message.text)).unwrap_or_default(),
         turns: messages.iter().filter(|message| message.role == "user").count(),
         words: None,
     }

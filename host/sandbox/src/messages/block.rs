@@ -41,7 +41,7 @@ pub(super) enum Content {
     Text(String),
     Thinking { text: String, signature: String },
     ToolResult { id: String, text: String, images: Vec<String> },
-    ToolUse { id: String },
+    ToolUse { id: String, name: String },
 }
 
 impl Block {
@@ -85,7 +85,10 @@ pub(super) fn check(path: &str, value: &Value, role: Role, newer: bool) -> Resul
             (content, words::count(text(value, "thinking")))
         }
         "redacted_thinking" => (Content::Redacted(own("data")), 1),
-        "tool_use" => (Content::ToolUse { id: own("id") }, 1 + words::count(&value["input"].to_string())),
+        "tool_use" => (
+            Content::ToolUse { id: own("id"), name: own("name") },
+            1 + words::count(&value["input"].to_string()),
+        ),
         "server_tool_use" => (Content::Other, 1 + words::count(&value["input"].to_string())),
         "tool_result" => tool_result(&path, value, newer)?,
         _ => (Content::Other, words::count(&value.to_string())),

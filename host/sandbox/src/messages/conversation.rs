@@ -10,7 +10,7 @@ use super::errors::{invalid, unknown_word, wrong};
 use super::models::Model;
 use super::thinking::{self, Thinking};
 use crate::common::schema::items;
-use crate::text::answer::answer_text::{AnswerInput, own_words};
+use crate::text::answer::answer_text::{AnswerInput, own_words, told_beginning};
 use crate::text::refusal::Refusal;
 
 /// A message that passed.
@@ -33,7 +33,7 @@ impl Message {
 
     fn calls(&self) -> Vec<&str> {
         let ids = self.blocks.iter().filter_map(|block| match &block.content {
-            Content::ToolUse { id } => Some(id.as_str()),
+            Content::ToolUse { id, .. } => Some(id.as_str()),
             _ => None,
         });
         ids.collect()
@@ -112,7 +112,7 @@ fn check_tools(messages: &[Message]) -> Result<(), Refusal> {
         check_answered(at, &calls, &results)?;
         for (index, block) in message.blocks.iter().enumerate() {
             let path = format!("messages.{at}.content.{index}");
-            if let Content::ToolUse { id } = &block.content
+            if let Content::ToolUse { id, .. } = &block.content
                 && !known.insert(id.as_str())
             {
                 return Err(wrong(&path, "`tool_use` ids must be unique"));
@@ -219,9 +219,21 @@ pub(super) fn input(messages: &[Message]) -> AnswerInput {
     let is_models = |message: &&Message| message.role == Role::Assistant;
     let since = messages.iter().rev().skip_while(is_models).take_while(|message| !is_models(message));
     let words = since.filter(|message| message.role == Role::User).map(|message| own_words(&message.text()));
+    let asks =
+        |message: &Message| message.role == Role::User && !own_words(&message.text()).trim().is_empty();
+    let asked = messages.iter().rposition(asks).unwrap_or(0);
+    let called =
+        messages[asked..].iter().flat_map(|message| &message.blocks).filter_map(|block| {
+            match &block.content {
+                Content::ToolUse { name, .. } => Some(name.clone()),
+                _ => None,
+            }
+        });
     let mut input = AnswerInput {
+        called: called.collect(),
         text: words.into_iter().find(|words| !words.trim().is_empty()).unwrap_or_default(),
         continues: messages.last().is_some_and(|message| message.role == Role::Assistant),
+        begins_with: messages.last().map(|message| told_beginning(&message.text())).unwrap_or_default(),
         turns: messages.iter().filter(|message| message.role == Role::User).count(),
         ..AnswerInput::default()
     };

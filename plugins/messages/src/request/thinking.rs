@@ -118,7 +118,7 @@ pub(crate) fn plan<'a>(
         }
         Some(ThinkingField::Adaptive { raw, .. }) if rules.knows(ThinkingKind::Adaptive) => {
             // Without `effort` the upstream thinks at its highest ordinary depth.
-            Ok(ThinkingPlan { thinking: Some(known_form(*raw)), reasoning: Some("high"), shown: true, ..off })
+            Ok(ThinkingPlan { thinking: Some(known_form(raw)), reasoning: Some("high"), shown: true, ..off })
         }
         Some(ThinkingField::Adaptive { display, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(by_budget(*display, off, situation))
@@ -126,7 +126,7 @@ pub(crate) fn plan<'a>(
         Some(ThinkingField::Adaptive { .. }) => Err(unknown("adaptive")),
         Some(ThinkingField::Enabled { budget, raw, .. }) if rules.knows(ThinkingKind::Enabled) => {
             Ok(ThinkingPlan {
-                thinking: Some(known_form(*raw)),
+                thinking: Some(known_form(raw)),
                 reasoning: Some(depth(*budget)),
                 shown: true,
                 ..off

@@ -47,7 +47,7 @@ impl Choice<'_> {
     /// The client's stop sequence at which the model stopped, where the provider says so.
     pub(crate) fn stopped_at<'s>(&self, stops: &'s [String]) -> Option<&'s str> {
         let named = [self.stop_reason, self.matched_stop].into_iter().flatten();
-        let mut named = named.filter_map(|raw| JsonString::of(raw)).map(JsonString::decoded);
+        let mut named = named.filter_map(JsonString::of).map(JsonString::decoded);
         named.find_map(|named| stops.iter().find(|stop| **stop == named)).map(String::as_str)
     }
 }

@@ -142,8 +142,10 @@ impl FromChat {
     fn start(&mut self, id: &str, chunk: &mut Chunk) {
         let id = ids::message(id, &self.cx);
         // Clients that read no later count would show that nothing was read.
-        let counted =
-            self.counts.reported().unwrap_or(Usage { input: self.state.input_estimate, ..Usage::default() });
+        let counted = self
+            .counts
+            .reported()
+            .unwrap_or_else(|| Usage { input: self.state.input_estimate, ..Usage::default() });
         let usage = UsageForm::Short(counted.into());
         chunk.send.push(Event::MessageStart { message: Message::new(&id, &self.state.model, usage) }.sse());
         self.blocks = Some(BlockAssembler::new(id));

@@ -24,7 +24,7 @@ struct Said {
 }
 
 /// A message, or a delta of one: which choice it is of, and how that ended.
-struct Place<'p> {
+struct Position<'p> {
     index: u64,
     is_whole: bool,
     finish: Option<&'p str>,
@@ -87,13 +87,13 @@ impl Chat {
             let index = choice.unsigned("index").unwrap_or(at);
             let name = if choice.get("delta").is_some() { "delta" } else { "message" };
             if let Some((raw, message)) = choice.get(name).zip(choice.object(name)) {
-                let place = Place { index, is_whole: name == "message", finish: finish.as_deref() };
+                let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
                 if let Some(new) = self.message(&message, &place) {
                     edits.replace(raw, new);
                     has_changed = true;
                 }
             }
-            reason = reason.or(finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
+            reason = reason.or_else(|| finish.filter(|_| index == 0).map(std::borrow::Cow::into_owned));
         }
         let changed = has_changed.then(|| {
             let mut out = String::with_capacity(data.len() + 64);
@@ -104,7 +104,7 @@ impl Chat {
     }
 
     /// The message in its standard form, if it changes.
-    fn message(&mut self, message: &Object<'_>, place: &Place<'_>) -> Option<String> {
+    fn message(&mut self, message: &Object<'_>, place: &Position<'_>) -> Option<String> {
         let mut out = Writer::new(256);
         let (mut has_changed, mut thought) = (false, String::new());
         for (name, raw) in message.iter() {
@@ -130,16 +130,16 @@ impl Chat {
                 _ => None,
             };
             has_changed |= json.is_some();
-            out.member(name, json.as_deref().unwrap_or(raw.get()));
+            out.member(name, json.as_deref().unwrap_or_else(|| raw.get()));
         }
-        let says = |name: &&str| message.string(name).is_some_and(|text| !text.is_empty());
-        if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(&name)) {
+        let says = |name: &str| message.string(name).is_some_and(|text| !text.is_empty());
+        if !thought.is_empty() && !TEXTS[..2].iter().any(|name| says(name)) {
             out.string(TEXTS[0], &thought);
         }
         has_changed.then(|| out.done())
     }
 
-    fn content(&mut self, text: JsonString<'_>, place: &Place<'_>) -> Option<String> {
+    fn content(&mut self, text: JsonString<'_>, place: &Position<'_>) -> Option<String> {
         let joined = self.joined(text, "content", place);
         if place.index != 0 || self.lead.is_over() {
             return joined;
@@ -152,7 +152,7 @@ impl Chat {
         if left == decoded { joined } else { Some(quoted(&left)) }
     }
 
-    fn without_lead(&mut self, text: &str, place: &Place<'_>) -> String {
+    fn without_lead(&mut self, text: &str, place: &Position<'_>) -> String {
         if place.index != 0 {
             return text.to_owned();
         }
@@ -164,7 +164,7 @@ impl Chat {
     }
 
     /// A text with the half that waits for it, if that changes it.
-    fn joined(&mut self, text: JsonString<'_>, name: &str, place: &Place<'_>) -> Option<String> {
+    fn joined(&mut self, text: JsonString<'_>, name: &str, place: &Position<'_>) -> Option<String> {
         if place.is_whole || (self.halves.is_empty() && !halves::may_have(text.inner())) {
             return None;
         }
@@ -172,7 +172,7 @@ impl Chat {
         (joined != text.inner()).then(|| format!("\"{joined}\""))
     }
 
-    fn calls(&mut self, raw: Raw<'_>, place: &Place<'_>) -> Option<String> {
+    fn calls(&mut self, raw: Raw<'_>, place: &Position<'_>) -> Option<String> {
         let mut edits = Edits::default();
         let mut has_changed = false;
         for (at, raw) in items(raw)?.into_iter().enumerate() {
@@ -192,7 +192,7 @@ impl Chat {
     }
 
     /// A function whose arguments are a text.
-    fn function(&mut self, raw: Raw<'_>, call: &str, place: &Place<'_>) -> Option<String> {
+    fn function(&mut self, raw: Raw<'_>, call: &str, place: &Position<'_>) -> Option<String> {
         let function = Object::parse(raw.get())?;
         let nothing = if place.is_whole { "\"{}\"" } else { "\"\"" };
         let is_named = function.get("name").is_some();
@@ -242,7 +242,7 @@ impl Said {
 /// The text, its single halves marked as lost.
 fn decoded(text: JsonString<'_>) -> String {
     let mended = halves::without_halves(text.quoted());
-    serde_json::from_str(mended.as_deref().unwrap_or(text.quoted())).unwrap_or_default()
+    serde_json::from_str(mended.as_deref().unwrap_or_else(|| text.quoted())).unwrap_or_default()
 }
 
 /// Whether the answer was cut by its cap.

@@ -34,9 +34,14 @@ impl Edits {
         let base = text.as_ptr() as usize;
         let mut inside: Vec<_> =
             self.0.iter().filter(|(from, to, _)| *from >= base && *to <= base + text.len()).collect();
-        inside.sort_unstable_by_key(|(from, ..)| *from);
+        // What is around another comes first.
+        inside.sort_unstable_by_key(|(from, to, _)| (*from, std::cmp::Reverse(*to)));
         let mut done = 0;
         for (from, to, new) in inside {
+            // Within something that was replaced or left out as a whole.
+            if *from - base < done {
+                continue;
+            }
             out.push_str(&text[done..from - base]);
             out.push_str(new);
             done = to - base;
@@ -49,6 +54,18 @@ impl Edits {
 mod tests {
     use super::*;
     use crate::json::items;
+
+    #[test]
+    fn what_is_left_out_is_not_edited_too() {
+        let raw: Raw<'_> = serde_json::from_str("[\" \", 2]").expect("JSON");
+        let all = items(raw).expect("an array");
+        let mut edits = Edits::default();
+        edits.replace(all[0], "1".to_owned());
+        edits.remove(&all, |at| at == 0);
+        let mut out = String::new();
+        edits.write(raw, &mut out);
+        assert_eq!(out, "[2]");
+    }
 
     #[test]
     fn items_go_with_their_commas() {

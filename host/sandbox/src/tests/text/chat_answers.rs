@@ -148,12 +148,13 @@ async fn tools_are_called() {
         { "role": "assistant", "content": null, "tool_calls": [call] },
         { "role": "tool", "tool_call_id": "a", "content": "noon" },
     ]);
-    // After a result comes an answer, also where a call is asked for each time.
-    for choice in ["auto", "required"] {
-        let asked = json!({ "messages": messages, "tools": tools(), "tool_choice": choice });
-        let reply = test.ask(WIRE, &with(ask(""), &asked)).await;
-        assert!(answer_text(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
-    }
+    // After a result comes an answer; where a call is asked for each time, one of what has not been called.
+    let asked = json!({ "messages": messages, "tools": tools() });
+    let reply = test.ask(WIRE, &with(ask(""), &asked)).await;
+    assert!(answer_text(WIRE, &reply).starts_with("the tool said: noon "), "{}", reply.text());
+    let forced = with(with(ask(""), &asked), &json!({ "tool_choice": "required" }));
+    let answer = test.ask(WIRE, &forced).await.json();
+    assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "get_weather");
     let reminded = "<system-reminder>now</system-reminder>what is the weather?";
     let answer = test.ask(WIRE, &with(ask(reminded), &json!({ "tools": tools() }))).await.json();
     assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "get_weather");

@@ -251,12 +251,13 @@ async fn an_agents_loop_ends() {
     let result = json!([{ "type": "tool_result", "tool_use_id": call["id"], "content": "rain" }]);
     let loop_of =
         [("user", question), ("assistant", answer["content"].clone()), ("user", result), ("user", reminder)];
-    for choice in ["auto", "any"] {
-        let body = with(with(ask(""), &turns(&loop_of)), &asked);
-        let reply = test.ask(WIRE, &with(body, &json!({ "tool_choice": { "type": choice } }))).await;
-        assert_eq!(reply.json()["stop_reason"], "end_turn", "{choice}");
-        assert!(answer_text(WIRE, &reply).starts_with("the tool said: rain"), "{}", reply.text());
-    }
+    let body = with(with(ask(""), &turns(&loop_of)), &asked);
+    let reply = test.ask(WIRE, &body).await;
+    assert_eq!(reply.json()["stop_reason"], "end_turn");
+    assert!(answer_text(WIRE, &reply).starts_with("the tool said: rain"), "{}", reply.text());
+    // Who is forced each time calls what it has not called yet: frameworks end with a tool of their own.
+    let forced = test.ask(WIRE, &with(body, &json!({ "tool_choice": { "type": "any" } }))).await.json();
+    assert_eq!((&forced["stop_reason"], &forced["content"][0]["name"]), (&json!("tool_use"), &json!("now")));
 }
 
 #[tokio::test]

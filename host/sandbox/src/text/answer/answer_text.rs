@@ -14,6 +14,10 @@ pub(crate) struct AnswerInput {
     pub(crate) images: Vec<String>,
     /// The answer continues a text of the request.
     pub(crate) continues: bool,
+    /// The text that the request says the answer is to begin with.
+    pub(crate) begins_with: String,
+    /// Names of the tools that were called since the user's last words.
+    pub(crate) called: Vec<String>,
     /// Messages of the user, the last one included.
     pub(crate) turns: usize,
     /// The exact number of words, where a marker asks for it.
@@ -22,6 +26,17 @@ pub(crate) struct AnswerInput {
 
 /// What begins and ends a text that a client's program put among the user's.
 const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
+
+/// Before the text that an answer is to begin with, up to the end of a line.
+const BEGIN: &str = "Begin your reply with exactly this text";
+
+/// The text that a reminder says the answer is to begin with; empty without one.
+pub(crate) fn told_beginning(text: &str) -> String {
+    let after = text.rsplit_once(BEGIN).and_then(|(_, after)| after.split_once('\n'));
+    after
+        .map_or("", |(_, told)| told.split(REMINDER.1).next().unwrap_or_default().trim_end_matches('\n'))
+        .to_owned()
+}
 
 /// The user's own words in a text.
 pub(crate) fn own_words(text: &str) -> String {
@@ -36,8 +51,8 @@ pub(crate) fn own_words(text: &str) -> String {
 /// Writes the text.
 pub(crate) fn write(input: &AnswerInput, seed: &mut Seed) -> String {
     let mut parts = Vec::new();
-    if input.continues {
-        parts.push(" and so it goes on:".to_owned());
+    if input.continues || !input.begins_with.is_empty() {
+        parts.push(format!("{} and so it goes on:", input.begins_with));
     }
     for image in &input.images {
         parts.push(format!("saw {image}"));
@@ -73,6 +88,14 @@ pub(crate) fn stopped<'a>(text: &str, stops: &'a [String]) -> Option<(usize, &'a
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_begins_as_it_is_told() {
+        let told = "<system-reminder>\nBegin your reply with exactly this text, please:\n{\"a\":\n</system-reminder>";
+        assert_eq!((told_beginning(told).as_str(), told_beginning("a kite").as_str()), ("{\"a\":", ""));
+        let input = AnswerInput { begins_with: told_beginning(told), ..AnswerInput::default() };
+        assert!(write(&input, &mut Seed::of(b"one")).starts_with("{\"a\": and so it goes on:"));
+    }
 
     #[test]
     fn reminders_are_not_the_users_words() {

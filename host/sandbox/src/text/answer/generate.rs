@@ -254,13 +254,16 @@ impl<'a> Generator<'a> {
         let forcing =
             [Marker::Tool, Marker::Tools, Marker::BadArguments, Marker::CutTool, Marker::Interleaved];
         let mentioned = tools.iter().position(|tool| is_mentioned(&tool.name, &question.input.text));
+        let is_called = |at: usize| question.input.called.contains(&tools[at].name);
         let first = match &question.choice {
             _ if tools.is_empty() => None,
             ToolChoice::Never => None,
-            // An agent that always asks for a call would never end; no real model calls forever either.
-            ToolChoice::Named(_) | ToolChoice::Required if !question.input.results.is_empty() => None,
             ToolChoice::Named(name) => tools.iter().position(|tool| tool.name == *name),
-            ToolChoice::Required => mentioned.or(Some(0)),
+            // A forced model calls something every time; what it has not called yet, as one that gets on would.
+            ToolChoice::Required => mentioned
+                .filter(|at| !is_called(*at))
+                .or_else(|| (0..tools.len()).find(|at| !is_called(*at)))
+                .or(Some(0)),
             ToolChoice::Auto if forcing.iter().any(|marker| faults.has(*marker)) => Some(0),
             ToolChoice::Auto if question.calls_after_results || question.input.results.is_empty() => {
                 mentioned
