@@ -160,10 +160,11 @@ impl DriverState {
             }
             Ok(Ok(_)) => return Attempt::TryNext(TextError::upstream("the provider did not answer")),
             Ok(Err(failure)) => failure,
-            Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+            Err(fault) => return Attempt::Failed(fault_of_answer(&run.version, &fault)),
         };
         let obstacle = failure.obstacle;
-        if obstacle == Obstacle::Account {
+        // A status that says so was reported with the reply.
+        if obstacle == Obstacle::Account && !matches!(status, 401..=403) {
             run.tables.upstream.report_failure(&permit);
         }
         let error = TextError::Rejected { obstacle, message: failure.message, retry_after };
@@ -208,6 +209,16 @@ const fn is_rate_limit(error: &TextError) -> bool {
 pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
     SubmitError::Internal(format!("the plugin {version:?} failed"))
+}
+
+/// The same, of a call that was handed what the provider has answered: where that is more than any plugin could work
+/// through, the provider is to blame.
+pub(super) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
+    if fault.is_of_input() {
+        tracing::warn!(?version, %fault, "the provider's answer is more than its plugin can work through");
+        return TextError::upstream("the provider's answer is too large to be translated");
+    }
+    plugin_fault(version, fault).into()
 }
 
 /// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does

@@ -47,6 +47,20 @@ pub(crate) struct AccountState {
     token_bucket: Option<TokenBucket>,
 }
 
+/// Every outcome of a call, as metrics name it.
+pub(crate) const OUTCOMES: [&str; 10] = [
+    "ok",
+    "redirect",
+    "client_error",
+    "rate_limited",
+    "server_error",
+    "unreachable",
+    "timeout",
+    "broken",
+    "too_large",
+    "refused",
+];
+
 /// What an answer, or its lack, says about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HealthSignal {
@@ -56,6 +70,8 @@ pub(crate) enum HealthSignal {
     RateLimited(Option<Duration>),
     /// Its credentials or credit were refused.
     AccountRefused,
+    /// Its token was refused. The token's owner has counted that.
+    TokenRefused,
     /// No answer, or a server error.
     Failing,
 }
