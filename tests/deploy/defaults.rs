@@ -103,13 +103,26 @@ fn a_new_family_is_installed_with_what_it_needs() {
         let text = refused(&[&good, "--defaults", &leaky, "--yes"], 2).await;
         assert!(text.contains("leaky.toml:10:") && text.contains("remedy: remove them here"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
+        // Nor another family's provider, whose accounts would send their secret there, nor its prices.
+        for theirs in [
+            "[providers.xai]\nbase_url = \"http://127.0.0.1:9\"\n",
+            "[providers.surf]\nbase_url = \"http://127.0.0.1:9\"\naccounts_of = \"bfl\"\n",
+        ] {
+            let foreign = author.file("foreign.toml", format!("{defaults}{theirs}"));
+            let text = refused(&[&good, "--defaults", &foreign, "--yes"], 2).await;
+            assert!(text.contains("foreign.toml:1") && text.contains("in gatehouse.toml"), "{text}");
+        }
+        let foreign =
+            author.file("foreign.toml", defaults.replace("[prices]", "[prices]\n\"ctx-pro@hd\" = \"0\""));
+        let text = refused(&[&good, "--defaults", &foreign, "--yes"], 2).await;
+        assert!(text.contains("foreign.toml:2:1: prices.ctx-pro@hd: it belongs to family"), "{text}");
         let unknown = caller.post(IMAGES, &json!({"model": "surf-1", "prompt": "x"})).await;
         assert!(unknown.status >= 400, "{}", unknown.json());
 
         let installed =
             gateway.command(&["plugin", "install", &good, "--defaults", &family, "--yes", "--json"]).await;
         let installed: Value = serde_json::from_str(&installed).expect("a result as JSON");
-        let compile = &installed["stages"].as_array().expect("stages")[1];
+        let compile = &installed["stages"].as_array().expect("stages")[2];
         assert_eq!((&compile["stage"], &compile["note"]), (&json!("compile"), &json!("compiled before")));
         let effects: Vec<_> = installed["defaults"].as_array().expect("defaults").iter().collect();
         assert_eq!(effects.len(), 4, "{installed}");

@@ -69,3 +69,34 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(!models().await.contains(&"guest".to_owned()));
     });
 }
+
+/// Without a process and limits of its own the compiler would take the gateway's memory for any component.
+#[test]
+fn a_component_that_is_too_much_for_the_compiler_is_refused_and_the_gateway_serves() {
+    run(async {
+        let (gateway, _sandbox, caller) = start(NO_CANARY).await;
+        let config = gateway.folder().join("gatehouse.toml");
+        let text = std::fs::read_to_string(&config).expect("a configuration");
+        std::fs::write(&config, format!("{text}\n[plugins.compiler]\nmemory_mib = 48\n")).expect("a file");
+        let reloaded = gateway.command(&["reload"]).await;
+        assert!(reloaded.contains("plugins.compiler.memory_mib"), "{reloaded}");
+        let builds = Builds::new();
+        let component = builds.build(77);
+        let output = gateway.try_command(&["plugin", "check", &component.display().to_string()]).await;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains("compile: ") && error.contains("`plugins.compiler.memory_mib`"), "{error}");
+        assert!(caller.send("GET", "/v1/models", &[], "").await.status == 200);
+        // A component that imports what no plugin may is refused before anything is compiled.
+        let wrong = {
+            let name = b"acme:secrets/vault@1.0.0";
+            let length = u8::try_from(name.len()).expect("a short name");
+            let head = [b"\0asm\x0d\0\x01\0\x07\x03\x01\x42\0\x0a".as_slice(), &[length + 5, 1, 0, length]];
+            [head.concat().as_slice(), name, &[5, 0]].concat()
+        };
+        let file = builds.write("wrong.wasm", &wrong).display().to_string();
+        let output = gateway.try_command(&["plugin", "check", &file]).await;
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("inspect: it imports acme:secrets/vault@1.0.0"), "{error}");
+    });
+}

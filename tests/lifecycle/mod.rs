@@ -8,6 +8,8 @@ mod disk;
 mod full;
 mod kill;
 mod kill_joins;
+mod limits;
+mod metrics;
 mod privacy;
 mod reload;
 mod restarts;

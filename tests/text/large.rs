@@ -1,7 +1,8 @@
 //! Texts of some megabytes, as models read a million tokens; and bodies no plugin can hold, which are a failure of the
 //! request and never a fault of the plugin.
 
-use gatehouse_harness::run;
+use gatehouse_harness::{Gateway, Provider, Setup, reply, run};
+use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
 use crate::text::scene::{CROSSINGS, Scene, Wire, request};
@@ -45,8 +46,36 @@ fn a_body_no_plugin_can_hold_is_a_client_error() {
         }
         let metrics = gatehouse_harness::send(scene.gateway.admin(), "GET", "/metrics", &[], "").await;
         let page = String::from_utf8_lossy(&metrics.body).into_owned();
-        assert!(!page.contains("outcome=\"memory\"") && !page.contains("outcome=\"deadline\""), "{page}");
+        let faults = ["outcome=\"memory\"", "outcome=\"deadline\""];
+        let mut counted = page.lines().filter(|line| faults.iter().any(|fault| line.contains(fault)));
+        assert!(counted.all(|line| line.ends_with(" 0")), "{page}");
         assert_eq!(scene.spent().await, 0);
         scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// A line of seven megabytes is more than the plugin's memory; the client must not be told that the gateway has failed.
+#[test]
+fn an_event_no_plugin_can_hold_is_the_providers_failure() {
+    run(async {
+        let part = json!({"choices": [{"index": 0, "delta": {"content": "\u{e9}\n".repeat(1_800_000)}}]});
+        let event = format!("data: {part}\n\n");
+        let provider =
+            Provider::start(move |_| reply(200, &[("content-type", "text/event-stream")], event.clone()))
+                .await;
+        let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
+        let context = serde_json::to_value(sandbox.context()).expect("addresses");
+        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)
+            .with_provider("big", &provider.url(), "\"bearer\"", 8, &["only"])
+            .with_model("over-big", "big", "chat", "big", "");
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("main", "1000").await;
+        let messages = json!([{"role": "user", "content": "hello"}]);
+        let body = json!({"model": "over-big", "max_tokens": 9, "stream": true, "messages": messages});
+        let answer = caller.post("/v1/chat/completions", &body).await;
+        assert!(answer.status == 502 && answer.text().contains("too large"), "{}", answer.text());
+        let log = gateway.log_text();
+        assert!(!log.contains("plugin fault in a text request"), "{log}");
+        gateway.expect_sound_ledger().await;
     });
 }

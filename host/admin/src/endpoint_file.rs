@@ -92,6 +92,14 @@ impl AdminEndpoint {
         })
     }
 
+    /// Whether the file of a role says where this listener is.
+    #[must_use]
+    pub fn is_written_as(&self, data: &Path, role: Role) -> bool {
+        Self::read_as(data, role).ok().flatten().is_some_and(|found| {
+            (found.address, found.token.reveal(), found.tls) == (self.address, self.token.reveal(), self.tls)
+        })
+    }
+
     /// Removes the operator's file if it still holds this endpoint; the file of another process stays.
     ///
     /// # Errors

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Boxed, Clock, Pepper, Seed};
+use gatehouse_model::{Boxed, Clock, Pepper, Seed, metric};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
+use gatehouse_tasks::AfterCrash;
 use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
@@ -50,6 +51,16 @@ pub struct Driver {
     pub(crate) state: Arc<DriverState>,
 }
 
+/// Counts what has not happened yet: an alert on a counter's growth does not see the value it is born with.
+fn begin_counting() {
+    for policy in [AfterCrash::Ask, AfterCrash::Refund, AfterCrash::Resend] {
+        metrics::counter!(metric::AMBIGUOUS, "policy" => policy.as_str()).increment(0);
+    }
+    for ruling in ["adopt", "fail", "resend"] {
+        metrics::counter!(metric::RULINGS, "ruling" => ruling).increment(0);
+    }
+}
+
 impl Driver {
     /// Joins the parts, recovers every live task, and starts the scheduler loop.
     ///
@@ -79,6 +90,7 @@ impl Driver {
                 call_groups: CallGroups::default(),
                 background: Mutex::default(),
             });
+            begin_counting();
             state.recover().await?;
             state.count_customers();
             state.look_at_disks().await;

@@ -17,6 +17,7 @@ pub struct RequestReport(Arc<Reported>);
 #[derive(Debug, Default)]
 struct Reported {
     rates: OnceLock<Arc<RateUse>>,
+    model: OnceLock<Arc<str>>,
     held: Amount,
     charged: Amount,
     work: Mutex<Work>,
@@ -81,6 +82,17 @@ impl RequestReport {
     #[must_use]
     pub fn status(&self, now: UnixMs) -> RateStatus {
         self.0.rates.get().map(|used| used.status(now)).unwrap_or_default()
+    }
+
+    /// The canonical id of its model, once that is known.
+    #[must_use]
+    pub fn model(&self) -> Option<Arc<str>> {
+        self.0.model.get().cloned()
+    }
+
+    /// The first one that is found counts.
+    pub(crate) fn of_model(&self, model: &str) {
+        let _ = self.0.model.get_or_init(|| model.into());
     }
 
     /// What was held for it: the most that a text may cost, or the price of a task.

@@ -29,6 +29,9 @@ pub struct Config {
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
     /// response ends its connection, requests are still served.
     pub lame_duck_ms: u32,
+    /// Seconds for which browsers are told to use TLS only (`Strict-Transport-Security`), on answers over TLS; 0: they are
+    /// told nothing.
+    pub hsts_seconds: u32,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
     /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
@@ -126,6 +129,7 @@ impl Default for Config {
             tls: None,
             cleartext_http2: false,
             lame_duck_ms: 1000,
+            hsts_seconds: 0,
             trusted_proxies: Vec::new(),
             threads: 0,
             limits: Limits::default(),

@@ -1,6 +1,6 @@
 //! The data folder: its path, its parts, their modes, and the pepper.
 //!
-//! Never opens the store. The folder belongs to one gateway; a backup is a copy of the folder of a stopped gateway.
+//! Never opens the store, but says whether the folder has lost it, and whether it and the pepper belong together. The folder belongs to one gateway; a backup is a copy of the folder of a stopped gateway.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -9,12 +9,18 @@ use std::path::{Path, PathBuf};
 
 use gatehouse_files::{close_to_others, private_folder, write_atomic};
 use gatehouse_model::{Pepper, Seed};
+use gatehouse_store::{PepperFit, Store};
 
 const STORE: &str = "core.redb";
 const PEPPER: &str = "pepper";
 /// What an earlier version, or a copy from a backup, may have left open to others. The media folder is the media
 /// store's.
 const PARTS: [&str; 6] = [STORE, PEPPER, "admin.json", "admin-viewer.json", "sandbox-keys.json", "defaults"];
+
+/// What is made after the store, or holds what its rows refer to. Compiled code of plugins is neither.
+const LATER: [&str; 4] = [PEPPER, "plugins/active.json", "media", "defaults"];
+/// The bytes at which a store that was ever used begins.
+const HEAD: usize = 9;
 
 /// An existing data folder.
 #[derive(Clone, Debug)]
@@ -79,26 +85,79 @@ impl DataFolder {
     }
 
     /// The pepper: 32 random bytes, created once, readable by the owner only. No stored key and no link works without
-    /// it, so it is durable before its first use.
+    /// it, so it is durable before its first use, and another one than that of `store` is refused.
     ///
     /// # Errors
-    /// The file system's, and a file that is not 32 bytes long.
-    pub(crate) fn pepper(&self, seed: &dyn Seed) -> Result<Pepper, DataError> {
+    /// The file system's, a file that is not 32 bytes long, and one that is not the pepper of the store.
+    pub(crate) fn pepper(&self, seed: &dyn Seed, store: &Store) -> Result<Pepper, DataError> {
         let path = self.root.join(PEPPER);
-        match read_pepper(&path) {
-            Ok(bytes) => Ok(Pepper::new(bytes)),
+        let wrong = |what, source| DataError { path: path.clone(), what, source };
+        let unreadable = |error| wrong("cannot be compared with the store", io::Error::other(error));
+        let pepper = match read_pepper(&path) {
+            Ok(bytes) => Pepper::new(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if store.needs_its_pepper().map_err(unreadable)? {
+                    return Err(wrong("is missing", io::Error::new(io::ErrorKind::NotFound, RESTORE_PEPPER)));
+                }
                 let mut bytes = [0; 32];
                 seed.fill(&mut bytes);
-                write_atomic(&path, &bytes).map_err(|source| DataError {
-                    path,
-                    what: "cannot be written",
-                    source,
-                })?;
-                Ok(Pepper::new(bytes))
+                write_atomic(&path, &bytes).map_err(|source| wrong("cannot be written", source))?;
+                Pepper::new(bytes)
             }
-            Err(source) => Err(DataError { path, what: "cannot be read", source }),
+            Err(source) => return Err(wrong("cannot be read", source)),
+        };
+        match store.fit_pepper(check_value(&pepper)).map_err(unreadable)? {
+            PepperFit::Fits => Ok(pepper),
+            PepperFit::Foreign => Err(wrong(
+                "is not the one of this store",
+                io::Error::new(io::ErrorKind::InvalidData, RESTORE_PEPPER),
+            )),
         }
+    }
+
+    /// Whether the folder `root` has lost its store: what is made later is there, and the store is not, or begins with
+    /// zeros. A new one in its place would refuse every key and know of no balance.
+    ///
+    /// # Errors
+    /// It has, with the remedy; the file system's.
+    pub(crate) fn check_store(root: &Path) -> Result<(), DataError> {
+        let path = Self::store(root);
+        let failed = |source| DataError { path: path.clone(), what: "cannot be read", source };
+        let what = match fs::File::open(&path) {
+            Ok(file) if begins_with_zeros(&file).map_err(failed)? => "is empty or was overwritten with zeros",
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "is missing",
+            Err(error) => return Err(failed(error)),
+        };
+        let Some(later) = LATER.iter().find(|name| is_there(&root.join(name))) else { return Ok(()) };
+        let text = format!(
+            "there is `{later}`, so this folder had a store with keys and balances; restore the folder from a backup, or, to \
+             begin with nothing, name a new folder with data.folder or move this one away"
+        );
+        Err(DataError { path, what, source: io::Error::new(io::ErrorKind::NotFound, text) })
+    }
+}
+
+const RESTORE_PEPPER: &str = "without the pepper that its rows were made with no key, no link and no webhook of this store works; \
+                              restore it from the backup that the store is from";
+
+/// A value that tells two peppers apart and nothing of either.
+fn check_value(pepper: &Pepper) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = pepper.sign(&[b"store check"]);
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+fn begins_with_zeros(file: &fs::File) -> io::Result<bool> {
+    let mut head = Vec::with_capacity(HEAD);
+    file.take(u64::try_from(HEAD).unwrap_or_default()).read_to_end(&mut head)?;
+    Ok(head.iter().all(|byte| *byte == 0))
+}
+
+/// A file, or a folder that is not empty.
+fn is_there(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.is_file(),
     }
 }
 
@@ -122,6 +181,10 @@ mod tests {
     use super::*;
     use crate::system::SystemSeed;
 
+    fn store_in(root: &Path) -> Store {
+        Store::open(&DataFolder::store(root), &gatehouse_store::Config::default()).unwrap()
+    }
+
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
@@ -131,7 +194,7 @@ mod tests {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("a/b");
         let folder = DataFolder::open(&root, &|report| panic!("{report}")).unwrap();
-        folder.pepper(&SystemSeed).unwrap();
+        folder.pepper(&SystemSeed, &store_in(&root)).unwrap();
         assert_eq!((mode(&root), mode(&folder.plugins()), mode(&root.join("pepper"))), (0o700, 0o700, 0o600));
     }
 
@@ -175,8 +238,60 @@ mod tests {
     fn the_pepper_is_created_once() {
         let outer = tempfile::tempdir().unwrap();
         let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
-        let first = folder.pepper(&SystemSeed).unwrap().sign(&[b"x"]);
-        assert_eq!(folder.pepper(&SystemSeed).unwrap().sign(&[b"x"]), first);
+        let store = store_in(outer.path());
+        let first = folder.pepper(&SystemSeed, &store).unwrap().sign(&[b"x"]);
+        assert_eq!(folder.pepper(&SystemSeed, &store).unwrap().sign(&[b"x"]), first);
+    }
+
+    /// A start with another pepper, or with a new one, would refuse every key with 401.
+    #[test]
+    fn another_pepper_than_that_of_the_store_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
+        let (store, path) = (store_in(outer.path()), outer.path().join("pepper"));
+        folder.pepper(&SystemSeed, &store).unwrap();
+        let own = fs::read(&path).unwrap();
+        fs::write(&path, [7; 32]).unwrap();
+        let error = folder.pepper(&SystemSeed, &store).unwrap_err().to_string();
+        assert!(error.contains("is not the one of this store") && error.contains("restore it"), "{error}");
+        fs::remove_file(&path).unwrap();
+        let error = folder.pepper(&SystemSeed, &store).unwrap_err().to_string();
+        assert!(error.contains("is missing") && !path.exists(), "{error}");
+        fs::write(&path, own).unwrap();
+        folder.pepper(&SystemSeed, &store).unwrap();
+    }
+
+    /// An empty store in a used folder would start as if there had never been a customer.
+    #[test]
+    fn a_folder_that_has_lost_its_store_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path();
+        let folder = DataFolder::open(root, &|_| ()).unwrap();
+        DataFolder::check_store(root).unwrap();
+        let store = store_in(root);
+        DataFolder::check_store(root).unwrap();
+        folder.pepper(&SystemSeed, &store).unwrap();
+        store.close();
+        DataFolder::check_store(root).unwrap();
+        let file = DataFolder::store(root);
+        let length = fs::metadata(&file).unwrap().len();
+        for bytes in [vec![], vec![0; usize::try_from(length).unwrap()]] {
+            fs::write(&file, bytes).unwrap();
+            let error = DataFolder::check_store(root).unwrap_err().to_string();
+            assert!(
+                error.contains("core.redb") && error.contains("restore the folder from a backup"),
+                "{error}"
+            );
+        }
+        fs::remove_file(&file).unwrap();
+        for later in ["pepper", "plugins/active.json", "media/x/y"] {
+            let path = root.join(later);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, b"x").unwrap();
+            let error = DataFolder::check_store(root).unwrap_err().to_string();
+            assert!(error.contains("is missing"), "{later}: {error}");
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]
@@ -185,7 +300,7 @@ mod tests {
             let outer = tempfile::tempdir().unwrap();
             let folder = DataFolder::open(outer.path(), &|_| ()).unwrap();
             fs::write(outer.path().join("pepper"), vec![7; length]).unwrap();
-            let error = folder.pepper(&SystemSeed).unwrap_err().to_string();
+            let error = folder.pepper(&SystemSeed, &store_in(outer.path())).unwrap_err().to_string();
             assert!(error.contains("expected 32 bytes"), "{error}");
         }
     }

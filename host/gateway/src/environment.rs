@@ -11,6 +11,12 @@ pub(crate) fn overrides() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(text).filter(|(name, _)| name.starts_with(OVERRIDE)).collect()
 }
 
+/// Whether standard output is the journal of the service manager, by its device and inode as systemd tells them.
+pub(crate) fn is_journal() -> bool {
+    let Some(journal) = variable("JOURNAL_STREAM") else { return false };
+    rustix::fs::fstat(std::io::stdout()).is_ok_and(|out| journal == format!("{}:{}", out.st_dev, out.st_ino))
+}
+
 /// One variable; `None` when it is not set or not text.
 #[expect(clippy::disallowed_methods, reason = "the one reader of the environment")]
 pub(crate) fn variable(name: &str) -> Option<String> {

@@ -12,6 +12,7 @@
 mod commands;
 mod config;
 mod data_folder;
+mod descriptors;
 mod environment;
 mod exit;
 mod plugins;

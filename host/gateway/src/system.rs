@@ -38,6 +38,28 @@ impl ForwardTime {
     }
 }
 
+/// The first moment of 2020: a machine whose clock shows an earlier one has none that was ever set.
+const FIRST: Duration = Duration::from_secs(1_577_836_800);
+
+/// Whether the clock of this machine can be right: links, tokens and time limits would all be wrong otherwise.
+///
+/// # Errors
+/// A sentence for the operator.
+#[expect(clippy::disallowed_methods, reason = "the one real clock")]
+pub(crate) fn check_clock() -> Result<(), String> {
+    check_time(SystemTime::now())
+}
+
+fn check_time(now: SystemTime) -> Result<(), String> {
+    let shown =
+        now.duration_since(UNIX_EPOCH).map(|since| humantime::format_rfc3339_seconds(UNIX_EPOCH + since));
+    match shown {
+        Ok(_) if now >= UNIX_EPOCH + FIRST => Ok(()),
+        Ok(shown) => Err(format!("the clock of this machine shows {shown}; set it (timedatectl, chronyd) and start again")),
+        Err(_) => Err("the clock of this machine shows a time before 1970; set it (timedatectl, chronyd) and start again".to_owned()),
+    }
+}
+
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one real clock")]
     fn now(&self) -> UnixMs {
@@ -100,6 +122,21 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    /// Moments before 1970 have no number here, and the first ones would make every link and token invalid.
+    #[test]
+    fn a_clock_that_was_never_set_is_named() {
+        for (time, fits) in [
+            (UNIX_EPOCH - Duration::from_secs(86_400), false),
+            (UNIX_EPOCH, false),
+            (UNIX_EPOCH + FIRST, true),
+            (UNIX_EPOCH + FIRST * 2, true),
+        ] {
+            let checked = check_time(time);
+            assert_eq!(checked.is_ok(), fits, "{checked:?}");
+            assert!(checked.err().is_none_or(|error| error.contains("set it")));
+        }
+    }
 
     #[test]
     fn no_random_bytes_are_given_out_twice() {

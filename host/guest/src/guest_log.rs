@@ -18,6 +18,8 @@ pub struct LogSource {
     pub version: Arc<str>,
     /// The task that the call is about, if it is about one.
     pub task: Option<TaskId>,
+    /// Whether the call's answer is dropped, as in a rehearsal: every line is one for the plugin's author then.
+    pub is_trial: bool,
 }
 
 /// The level of a line.
@@ -138,15 +140,20 @@ impl GuestLog {
         self.last_error.drain(..self.last_error.ceil_char_boundary(surplus));
     }
 
+    /// The level of a line in the gateway's log.
+    fn shown(&self, level: Level) -> Level {
+        if self.source.is_trial { Level::Debug } else { level }
+    }
+
     fn emit(&self, level: Level, message: &str, fields: &str) {
-        let LogSource { family, version, task } = &self.source;
+        let LogSource { family, version, task, .. } = &self.source;
         let task = task.map(|task| task.to_string());
         macro_rules! event {
             ($name:ident) => {
                 tracing::$name!(target: "plugin", %family, %version, task, fields, "{message}")
             };
         }
-        match level {
+        match self.shown(level) {
             Level::Error => event!(error),
             Level::Warn => event!(warn),
             Level::Info => event!(info),
@@ -185,8 +192,19 @@ mod tests {
         GuestLimits { memory: 0, table_elements: 0, handles: 0, log_lines: 64, log_line: 4096 };
 
     fn log() -> GuestLog {
-        let source = LogSource { family: "f".into(), version: "1.0.0".into(), task: None };
+        let source = LogSource { family: "f".into(), version: "1.0.0".into(), task: None, is_trial: false };
         GuestLog::new(source, &LIMITS)
+    }
+
+    /// A rehearsal with the states of live tasks would fill the log with errors of tasks that go on as ever.
+    #[test]
+    fn lines_of_a_trial_are_for_the_plugins_author() {
+        let mut log = log();
+        assert_eq!(log.shown(Level::Error), Level::Error);
+        log.source.is_trial = true;
+        assert_eq!(log.shown(Level::Error), Level::Debug);
+        log.line(Level::Error, "no such model", &[]);
+        assert_eq!(log.close().as_deref(), Some("no such model"), "the fault names it all the same");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The last lines of a log, in memory: bounded in number and in bytes, the oldest go first. A push is one short lock.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Credits, KeyId, RequestId, UnixMs};
+use crate::{Credits, CustomerId, KeyId, RequestId, UnixMs};
 
 /// Lines that are kept, newest last; each has a number that never repeats within the process.
 #[derive(Debug)]
@@ -43,8 +44,14 @@ pub struct RequestLine {
     pub status: u16,
     /// Milliseconds until its answer had left.
     pub ms: u32,
-    /// The key that it came with.
+    /// The key that it came with, also where it was refused: what its secret says of its id.
     pub key: Option<KeyId>,
+    /// The customer of that key; absent for a key that does not exist.
+    pub customer: Option<CustomerId>,
+    /// The canonical id of the model it is for, once that is known.
+    pub model: Option<Arc<str>>,
+    /// The client's address; absent for a request of the console's playground.
+    pub client: Option<IpAddr>,
     /// Bytes of its body.
     pub received: u64,
     /// Bytes of its answer.

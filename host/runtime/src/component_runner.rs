@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::deploy::error::{StageError, causes};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::admit::admit;
+use crate::deploy::stages::inspect::inspect;
 use crate::deploy::verifier::{Candidate, Verifier};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
@@ -27,7 +28,7 @@ pub struct ComponentRunner {
 }
 
 impl ComponentRunner {
-    /// Takes `wasm` through the stages admit, compile (in memory), inspect, link, describe and self-test.
+    /// Takes `wasm` through the stages admit, inspect, compile (in memory), link, describe and self-test.
     ///
     /// # Errors
     /// The stage that refused it, and why.
@@ -42,6 +43,7 @@ impl ComponentRunner {
     /// The stage that refused it, and why.
     pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
         let digest = admit(wasm, config.largest_limits().component())?;
+        inspect(wasm)?;
         let verifier = Verifier::open(0, 0, config.largest_memory())
             .map_err(|error| StageError::Host(error.to_string()))?;
         let component =

@@ -10,6 +10,7 @@ use gatehouse_model::{Digest, UnixMs};
 use serde::Deserialize;
 
 use crate::deploy::signatures::Trust;
+use crate::deploy::stages::compile_process::{CompilerLimits, CompilerProcess};
 use crate::deploy::stages::fit::Inventory;
 use crate::exec::limits::Limits;
 
@@ -43,6 +44,10 @@ pub struct Config {
     pub inventory: Option<Inventory>,
     /// When a fresh version is rolled back.
     pub canary: CanaryConfig,
+    /// What one compilation may use.
+    pub compiler: CompilerLimits,
+    /// The program that compiles. Without one this process does, without limits: for tests and tools.
+    pub compiler_process: Option<CompilerProcess>,
 }
 
 /// What the operator set for one family.
@@ -68,6 +73,8 @@ impl Config {
             built_in: BTreeSet::new(),
             inventory: None,
             canary: CanaryConfig::default(),
+            compiler: CompilerLimits::default(),
+            compiler_process: None,
         }
     }
 

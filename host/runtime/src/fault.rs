@@ -97,6 +97,22 @@ pub enum Fault {
     RolledBack,
 }
 
+/// Every outcome of a call, as metrics name it.
+pub(crate) const OUTCOMES: [&str; 12] = [
+    "ok",
+    "bad_output",
+    "busy",
+    "deadline",
+    "host",
+    "input_too_complex",
+    "input_too_large",
+    "memory",
+    "request_too_long",
+    "too_large",
+    "trap",
+    "withdrawn",
+];
+
 impl Fault {
     /// Whether the plugin caused it, rather than the host or the input.
     #[must_use]
@@ -144,11 +160,19 @@ impl Fault {
     /// back.
     pub(crate) fn for_input(self, what: &'static str, bytes: usize) -> Self {
         match self {
-            Self::Deadline { .. } | Self::Memory { .. } if bytes > LARGE_INPUT_BYTES => {
+            Self::Deadline { .. } | Self::Memory { .. } | Self::TooLarge { .. }
+                if bytes > LARGE_INPUT_BYTES =>
+            {
                 Self::InputTooComplex { what, bytes, limit: Box::new(self) }
             }
             other => other,
         }
+    }
+
+    /// Whether the input alone is to blame: of an answer, its provider.
+    #[must_use]
+    pub fn is_of_input(&self) -> bool {
+        matches!(self, Self::InputTooComplex { .. } | Self::InputTooLarge { .. })
     }
 
     /// A state over its limit is the request's fault if the request is long itself, and the plugin's otherwise.

@@ -40,6 +40,7 @@ pub use deploy::plugin_store::active_versions;
 pub use deploy::report::{DeployError, DeployReport, StageReport, StageVerdict};
 pub use deploy::signatures::{NotAKey, PublicKey, Signature, SignatureError, SigningKey, Trust};
 pub use deploy::stages::admit::AdmitError;
+pub use deploy::stages::compile_process::{CompilerLimits, CompilerProcess, precompile};
 pub use deploy::stages::describe::DescribeError;
 pub use deploy::stages::fit::{FitError, Inventory};
 pub use deploy::stages::inspect::{InspectError, WASI_PACKAGES};

@@ -136,6 +136,7 @@ impl ServiceState {
             .check_signature(&entry.digest)
             .and_then(|()| self.load(&entry.digest).map_err(|unavailable| unavailable.to_string()));
         let next = loaded.and_then(|version| {
+            version.begin_counting();
             self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())
         });
         match next {

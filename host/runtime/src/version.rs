@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use gatehouse_model::{
-    About, Accepted, Body, Call, Context, Digest, Event, Json, Reading, Refusal, Replay, Reply, Step,
+    About, Accepted, Body, Call, Context, Digest, Event, Json, Reading, Refusal, Replay, Reply, Status, Step,
     Submission, SurfaceInfo, TaskId, TaskView, metric,
 };
 use wasmtime::Store;
@@ -18,7 +18,7 @@ use crate::config::{Config, FamilyConfig};
 use crate::exec::answer_rules;
 use crate::exec::instance::{CallSetup, call};
 use crate::exec::limits::Limits;
-use crate::fault::Fault;
+use crate::fault::{Fault, OUTCOMES};
 
 /// The name of a request in faults.
 pub(crate) const REQUEST: &str = "the request's JSON";
@@ -111,6 +111,34 @@ impl Version {
             .increment(1);
     }
 
+    /// Counts what has not happened yet, for what this version serves: an alert on a counter's growth does not see the value
+    /// it is born with.
+    pub(crate) fn begin_counting(&self) {
+        let family = || self.family().to_owned();
+        let mut functions = Vec::new();
+        functions.extend(self.about.offers.jobs.then_some(["submit", "advance"]).into_iter().flatten());
+        functions.extend(self.about.offers.text.then_some(["prepare", "answer"]).into_iter().flatten());
+        for function in functions {
+            for outcome in OUTCOMES {
+                metrics::counter!(metric::PLUGIN_CALLS, "family" => family(), "function" => function, "outcome" => outcome)
+                    .increment(0);
+            }
+            metrics::counter!(metric::PLUGIN_FALLBACKS, "family" => family(), "function" => function)
+                .increment(0);
+        }
+        metrics::counter!(metric::PLUGIN_QUEUE_FULL, "family" => family()).increment(0);
+        metrics::counter!(metric::PLUGIN_ROLLED_BACK, "family" => family()).increment(0);
+        let models = self.about.models.iter().filter(|_| self.about.offers.jobs);
+        for model in models.map(|model| model.id.clone()) {
+            for name in [metric::TASKS_ACCEPTED, metric::TASKS_TOO_LATE, metric::TASKS_JOINED] {
+                metrics::counter!(name, "model" => model.clone()).increment(0);
+            }
+            for outcome in [Status::Completed, Status::Failed] {
+                metrics::counter!(metric::TASKS_ENDED, "model" => model.clone(), "outcome" => outcome.as_str()).increment(0);
+            }
+        }
+    }
+
     /// Whether both write the same state version.
     pub(crate) fn shares_state_with(&self, other: &Self) -> bool {
         self.about.state_version == other.about.state_version
@@ -132,6 +160,12 @@ impl Version {
     pub(crate) fn call_setup(&self, task: Option<TaskId>, budget_ms: u32) -> CallSetup {
         let source = LogSource { task, ..self.log_source.clone() };
         CallSetup { limits: self.limits(), source, budget_ms }
+    }
+
+    /// For a call whose answer is dropped, with the time of a deployment: no operator must take its lines for events.
+    fn trial_setup(&self, task: Option<TaskId>) -> CallSetup {
+        let setup = self.call_setup(task, self.limits().load_ms.get());
+        CallSetup { source: LogSource { is_trial: true, ..setup.source }, ..setup }
     }
 
     /// One call on a fresh instance.
@@ -161,19 +195,27 @@ impl Version {
         cx: &Context,
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
-        self.submit_within(self.limits().call_ms.get(), cx, submission)
+        self.submit_with(self.call_setup(cx.task, self.limits().call_ms.get()), cx, submission)
     }
 
-    pub(crate) fn submit_within(
+    /// The same as a trial.
+    pub(crate) fn try_submit(
         &self,
-        budget_ms: u32,
+        cx: &Context,
+        submission: Submission,
+    ) -> Result<Result<Accepted, Refusal>, Fault> {
+        self.submit_with(self.trial_setup(cx.task), cx, submission)
+    }
+
+    fn submit_with(
+        &self,
+        setup: CallSetup,
         cx: &Context,
         submission: Submission,
     ) -> Result<Result<Accepted, Refusal>, Fault> {
         let bytes = submission.body.len();
         let record = self.check_submission(&submission)?;
-        let answer =
-            self.call(cx.task, budget_ms, |family, store| jobs::submit(family, store, cx, submission));
+        let answer = call(&self.pre, setup, |family, store| jobs::submit(family, store, cx, submission));
         self.judge_submitted(answer, bytes, record)
     }
 
@@ -206,12 +248,17 @@ impl Version {
     }
 
     pub(crate) fn advance(&self, cx: &Context, state: &[u8], event: Event) -> Result<Step, Fault> {
-        self.advance_within(self.limits().call_ms.get(), cx, state, event)
+        self.advance_with(self.call_setup(cx.task, self.limits().call_ms.get()), cx, state, event)
     }
 
-    pub(crate) fn advance_within(
+    /// The same as a trial.
+    pub(crate) fn try_advance(&self, cx: &Context, state: &[u8], event: Event) -> Result<Step, Fault> {
+        self.advance_with(self.trial_setup(cx.task), cx, state, event)
+    }
+
+    fn advance_with(
         &self,
-        budget_ms: u32,
+        setup: CallSetup,
         cx: &Context,
         state: &[u8],
         event: Event,
@@ -222,8 +269,7 @@ impl Version {
         {
             self.check_input(REPLY, bytes.len(), self.limits().crossing())?;
         }
-        let step =
-            self.call(cx.task, budget_ms, |family, store| jobs::advance(family, store, cx, state, event))?;
+        let step = call(&self.pre, setup, |family, store| jobs::advance(family, store, cx, state, event))?;
         answer_rules::step(step, cx.now, &self.about, &self.limits())
     }
 
@@ -288,13 +334,25 @@ impl Version {
     }
 
     pub(crate) fn migrate(&self, from: u32, state: &[u8]) -> Result<Result<Vec<u8>, String>, Fault> {
+        self.migrate_with(self.call_setup(None, self.limits().load_ms.get()), from, state)
+    }
+
+    /// The same as a trial.
+    pub(crate) fn try_migrate(&self, from: u32, state: &[u8]) -> Result<Result<Vec<u8>, String>, Fault> {
+        self.migrate_with(self.trial_setup(None), from, state)
+    }
+
+    fn migrate_with(
+        &self,
+        setup: CallSetup,
+        from: u32,
+        state: &[u8],
+    ) -> Result<Result<Vec<u8>, String>, Fault> {
         if !self.about.reads_state.contains(&from) {
             let why = format!("state version {from} is not among those it reads");
             return Err(Fault::Host(format!("{self:?}: {why}")));
         }
-        let migrated = self.call(None, self.limits().load_ms.get(), |family, store| {
-            jobs::migrate(family, store, from, state)
-        })?;
+        let migrated = call(&self.pre, setup, |family, store| jobs::migrate(family, store, from, state))?;
         if let Ok(state) = &migrated {
             answer_rules::state(state, &self.limits())?;
         }

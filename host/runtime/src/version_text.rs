@@ -120,10 +120,10 @@ impl Version {
         self.check_input(REPLY, bytes, self.limits().crossing())?;
         let whole = |family: &Family, store: &mut Store<Guest>| text::whole(family, store, cx, state, reply);
         let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
-            Some(mut instance) => instance.call(whole)?,
-            None => self.call_for_input(bytes, self.limits().call_ms.get(), whole)?,
+            Some(mut instance) => instance.call(whole),
+            None => self.call_for_input(bytes, self.limits().call_ms.get(), whole),
         };
-        match answer {
+        match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
             Ok(answered) => {
                 answer_rules::json("answer", &answered.body)?;
                 Ok(Ok(answered))
@@ -143,7 +143,7 @@ impl Version {
             None => Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?,
         };
         let relay = instance.call(|family, store| text::relay(family, store, cx, state))?;
-        Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now })
+        Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now, bytes: 0 })
     }
 }
 
@@ -198,6 +198,8 @@ pub(crate) struct Stream {
     relay: ResourceAny,
     version: Arc<Version>,
     begun: UnixMs,
+    /// Of the provider's events so far: its memory is that of all of them.
+    bytes: usize,
 }
 
 impl std::fmt::Debug for Stream {
@@ -220,13 +222,15 @@ impl Stream {
 
     pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
         let relay = self.relay;
-        let pushed = self.instance.call(|family, store| text::push(family, store, relay, events))?;
-        chunk(pushed)
+        self.bytes = events.iter().fold(self.bytes, |bytes, event| bytes.saturating_add(event.data.len()));
+        let pushed = self.instance.call(|family, store| text::push(family, store, relay, events));
+        chunk(pushed.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
     }
 
     pub(crate) fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
         let relay = self.relay;
-        chunk(self.instance.call(|family, store| text::end(family, store, relay))?)
+        let ended = self.instance.call(|family, store| text::end(family, store, relay));
+        chunk(ended.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
     }
 }
 

@@ -108,7 +108,7 @@ impl ServiceState {
             None => {
                 let wasm = self.store.component(&digest).map_err(unreadable)?;
                 let wasm = wasm.ok_or(VersionUnavailable::Unknown(digest))?;
-                self.compiler.compile(&digest, &wasm).map_err(broken)?
+                self.compiler.compile(&digest, &wasm, &self.config.load()).map_err(broken)?
             }
         };
         let candidate = Candidate { component, digest, bytes: None };

@@ -14,6 +14,17 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// Pages of the file are not what was written.
+    #[error(
+        "{path}: the file is damaged: {reason}; it was not changed. Restore the data folder from a backup, and look at the \
+         disk that it is on"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// For the operator.
+        reason: String,
+    },
     /// A later release wrote the file.
     #[error("the store has schema {found}, this release reads up to {supported}; use the newer release")]
     Newer {

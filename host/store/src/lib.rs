@@ -35,6 +35,7 @@ pub use durability::Durability;
 pub use error::{OpenError, StoreError};
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
+pub use open::pepper::PepperFit;
 pub use read::{LiveTasks, LongRead};
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};

@@ -70,6 +70,12 @@ impl Store {
         Self::start(database, path, config, disk_wait)
     }
 
+    /// Whether another process has the file open.
+    #[must_use]
+    pub fn is_in_use(path: &Path) -> bool {
+        creation::is_in_use(path)
+    }
+
     /// Opens the store on any backend: in memory, or one that replays power cuts.
     ///
     /// # Errors

@@ -218,7 +218,7 @@ impl From<RequestError> for CallFailure {
 /// Nothing was sent to the provider. A refusal is the account's, like one by the provider itself.
 impl From<TokenError> for CallFailure {
     fn from(error: TokenError) -> Self {
-        let signal = if error.refused { HealthSignal::AccountRefused } else { HealthSignal::Failing };
+        let signal = if error.refused { HealthSignal::TokenRefused } else { HealthSignal::Failing };
         Self { outage: Outage::Unreachable, detail: error.to_string(), signal: Some(signal) }
     }
 }
@@ -293,5 +293,24 @@ const fn status_label(status: u16) -> &'static str {
         300..=399 => "redirect",
         400..=499 => "client_error",
         _ => "server_error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::account::OUTCOMES;
+
+    /// A label that is not among them would be born with its first call, which an alert does not see.
+    #[test]
+    fn every_label_is_counted_from_the_start() {
+        for outage in
+            [Outage::Unreachable, Outage::Timeout, Outage::Broken, Outage::TooLarge, Outage::Refused]
+        {
+            assert!(OUTCOMES.contains(&outage_label(outage)), "{outage:?}");
+        }
+        for status in [200, 204, 301, 400, 404, 429, 500, 503] {
+            assert!(OUTCOMES.contains(&status_label(status)), "{status}");
+        }
     }
 }

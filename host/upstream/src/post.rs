@@ -4,7 +4,7 @@
 //! the host out. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
 //! the address.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -72,7 +72,9 @@ impl Upstream {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
-            _ => return Ok(()),
+            Some(Host::Domain(name)) if !is_of_this_machine(name) => return Ok(()),
+            Some(Host::Domain(_)) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            None => return Ok(()),
         };
         let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
         let (host, port) = (origin.bare_host(), origin.port());
@@ -101,6 +103,12 @@ impl Upstream {
             body: beginning(response.into_body(), post.max_answer, deadline).await,
         })
     }
+}
+
+/// Names that are never anything but this machine (RFC 6761).
+fn is_of_this_machine(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 fn parse(url: &str, over_http: bool) -> Result<Url, FetchError> {

@@ -41,6 +41,16 @@ fn requests_are_kept_with_what_is_no_secret() {
         assert_eq!((&line["method"], &line["route"]), (&json!("POST"), &json!("/v1/images/generations")));
         assert_eq!((&line["status"], &line["key"]), (&json!(400), &json!(gateway.caller.id())), "{line}");
         assert_eq!(line["id"], json!(bad.header("x-request-id")));
+        let whose = (&line["customer"], &line["model"], &line["client"]);
+        assert_eq!(whose, (&json!("acme"), &json!("ctx-pro"), &json!("127.0.0.1")), "{line}");
+        // Who still sends a key that is refused is found by its id.
+        let old = gateway.process.make_key("acme", &["--unlimited"]).await;
+        gateway.process.command(&["key", "revoke", old.id()]).await;
+        assert_eq!(old.send("GET", "/v1/models", &[], "").await.status, 401);
+        until("the refusal is logged", async || of_status("401").await.len() == 1).await;
+        let revoked = of_status("401").await.remove(0);
+        let revoked = &revoked["request"];
+        assert_eq!((&revoked["key"], &revoked["customer"]), (&json!(old.id()), &json!("acme")), "{revoked}");
         assert!(line["received"].as_u64() > Some(10) && line["sent"].as_u64() > Some(10), "{line}");
         // What it costs stands in its line: nothing for a refusal and for a poll, the price of a task.
         assert_eq!((&line["held_micro"], &line["charged_micro"]), (&Value::Null, &Value::Null), "{line}");

@@ -146,8 +146,10 @@ pub(crate) fn png(length: usize) -> Bytes {
     let mut file = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x04\0\0\0\x04\0\x08\x02\0\0\0\0\0\0\0".to_vec();
     // Bytes that differ, so that nothing along the way has an easy time with them.
     let filler = (0_u32..).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3]);
-    let missing = length.saturating_sub(file.len());
+    let end = b"IEND\xae\x42\x60\x82";
+    let missing = length.saturating_sub(file.len() + end.len());
     file.extend(filler.take(missing));
+    file.extend(end);
     file.into()
 }
 

@@ -91,7 +91,9 @@ impl Shared {
         }
         if target.contains("/picture-echo") {
             // A picture by its first bytes, and the request by the rest.
-            let body = [b"\xff\xd8\xff\xe0\x00\x10JFIF".as_slice(), &[0; 64], &self.echo(request)].concat();
+            let body =
+                [b"\xff\xd8\xff\xe0\x00\x10JFIF".as_slice(), &[0; 64], &self.echo(request), b"\xff\xd9"]
+                    .concat();
             return reply("200 OK", "content-type: image/jpeg\r\n", &body);
         }
         let json = |body: String| reply("200 OK", "content-type: application/json\r\n", body.as_bytes());
@@ -167,7 +169,14 @@ impl Shared {
 /// A picture by its first bytes, long enough to be cut out of JSON, in base64.
 pub(crate) fn large_picture() -> String {
     let noise = (0..6_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8);
-    STANDARD.encode([STANDARD.decode(PICTURE).expect("a picture"), noise.collect()].concat())
+    STANDARD.encode(
+        [
+            STANDARD.decode(PICTURE).expect("a picture"),
+            noise.collect(),
+            b"IEND\xae\x42\x60\x82\xff\xd9".to_vec(),
+        ]
+        .concat(),
+    )
 }
 
 fn reply(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {

@@ -127,6 +127,7 @@ async fn deliver(simulation: &Simulation, path: &str) -> Result<Page, HungUp> {
     }
     let mut picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0".to_vec();
     picture.extend(job.to_string().bytes());
+    picture.extend(b"IEND\xae\x42\x60\x82");
     Ok(Response::builder()
         .header("content-type", "image/png")
         .body(Full::new(picture.into()))

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue, Method, Response};
 use hyper::body::Incoming;
 
 use super::access::attempts::FailedAttempts;
-use super::access::caller::{Authenticator, Caller, Claimed};
+use super::access::caller::{Authenticator, Caller, Claimed, Role};
 use super::audit::{AuditTrail, line};
 use super::call::{Call, Outcome};
 use super::error::{ApiError, Kind};
@@ -51,6 +51,13 @@ pub(crate) struct Accepted {
     path: Vec<(&'static str, String)>,
     query: Query,
     trail: Arc<AuditTrail>,
+}
+
+impl Accepted {
+    /// What its caller may do.
+    pub(crate) fn role(&self) -> Role {
+        self.caller.role
+    }
 }
 
 /// Why a request was refused before its body, and by whom it was sent.

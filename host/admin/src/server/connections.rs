@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
+use crate::http::access::caller::Role;
+
 /// Every open connection, in the order of their age.
 #[derive(Debug)]
 pub(super) struct Connections {
@@ -24,8 +26,8 @@ struct State {
 struct Open {
     /// Operations under way, of a caller that has shown the token.
     operations: usize,
-    /// Carries a stream of events, which counts among the streams and not among the connections.
-    streams: bool,
+    /// Who reads a stream of events on it, which counts among the streams and not among the connections.
+    streams: Option<Role>,
     /// Dropped to end the connection.
     _end: oneshot::Sender<()>,
 }
@@ -54,15 +56,15 @@ impl Connections {
     /// without an operation gives way; `None` where all of them carry one.
     pub(super) fn enter(self: &Arc<Self>) -> Option<(Entry, oneshot::Receiver<()>)> {
         let mut state = self.state();
-        if state.open.values().filter(|open| !open.streams).count() >= self.most {
-            let gives_way = |open: &Open| open.operations == 0 && !open.streams;
+        if state.open.values().filter(|open| open.streams.is_none()).count() >= self.most {
+            let gives_way = |open: &Open| open.operations == 0 && open.streams.is_none();
             let oldest = state.open.iter().find(|(_, open)| gives_way(open)).map(|(id, _)| *id)?;
             state.open.remove(&oldest);
         }
         let (end, ended) = oneshot::channel();
         let id = state.next;
         state.next += 1;
-        state.open.insert(id, Open { operations: 0, streams: false, _end: end });
+        state.open.insert(id, Open { operations: 0, streams: None, _end: end });
         Some((Entry { id, connections: Arc::clone(self) }, ended))
     }
 
@@ -79,13 +81,16 @@ impl Entry {
     }
 
     /// Counts a stream of events: the connection gives way to no other before it ends. `None` where there are as many
-    /// as there may be.
-    pub(super) fn begin_stream(self: &Arc<Self>) -> Option<StreamOn> {
+    /// as there may be; those who only read have at most half of them, so that operators see what happens.
+    pub(super) fn begin_stream(self: &Arc<Self>, role: Role) -> Option<StreamOn> {
         let mut state = self.connections.state();
-        if state.open.values().filter(|open| open.streams).count() >= self.connections.most_streams {
+        let most = self.connections.most_streams;
+        let open = || state.open.values().filter_map(|open| open.streams);
+        let of_viewers = open().filter(|role| *role == Role::Viewer).count();
+        if open().count() >= most || (role == Role::Viewer && of_viewers >= most.div_ceil(2)) {
             return None;
         }
-        state.open.get_mut(&self.id)?.streams = true;
+        state.open.get_mut(&self.id)?.streams = Some(role);
         Some(StreamOn(Arc::clone(self)))
     }
 
@@ -99,7 +104,7 @@ impl Entry {
 
 impl Drop for StreamOn {
     fn drop(&mut self) {
-        self.0.change(|open| open.streams = false);
+        self.0.change(|open| open.streams = None);
     }
 }
 
@@ -142,16 +147,29 @@ mod tests {
         let connections = Connections::new(1, 1);
         let (first, mut first_end) = connections.enter().unwrap();
         let first = Arc::new(first);
-        let stream = first.begin_stream().unwrap();
+        let stream = first.begin_stream(Role::Operator).unwrap();
         let (second, mut second_end) = connections.enter().unwrap();
         let second = Arc::new(second);
-        assert!(second.begin_stream().is_none(), "one stream at a time");
+        assert!(second.begin_stream(Role::Operator).is_none(), "one stream at a time");
         assert_eq!(first_end.try_recv(), Err(TryRecvError::Empty));
         assert_eq!(second_end.try_recv(), Err(TryRecvError::Empty));
         drop(stream);
         let (_third, _end) = connections.enter().unwrap();
         assert_eq!(first_end.try_recv(), Err(TryRecvError::Closed), "without its stream it gives way");
-        assert!(second.begin_stream().is_some());
+        assert!(second.begin_stream(Role::Operator).is_some());
+    }
+
+    /// Those who may only read could keep every operator from seeing what happens.
+    #[test]
+    fn viewers_have_half_of_the_streams() {
+        let connections = Connections::new(9, 4);
+        let entries: Vec<_> = (0..5).map(|_| connections.enter().unwrap()).collect();
+        let entries: Vec<_> = entries.into_iter().map(|(entry, end)| (Arc::new(entry), end)).collect();
+        let begin = |at: usize, role| entries[at].0.begin_stream(role);
+        let _viewers = [begin(0, Role::Viewer).unwrap(), begin(1, Role::Viewer).unwrap()];
+        assert!(begin(2, Role::Viewer).is_none());
+        let _operators = [begin(2, Role::Operator).unwrap(), begin(3, Role::Operator).unwrap()];
+        assert!(begin(4, Role::Operator).is_none());
     }
 
     #[test]

@@ -129,7 +129,9 @@ impl Handler {
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
         let end = self.shutdown.clone();
-        let counted = if is_stream { entry.begin_stream() } else { None };
+        // What says nothing of its reader is counted like a viewer's.
+        let role = response.extensions().get::<Role>().copied().unwrap_or(Role::Viewer);
+        let counted = if is_stream { entry.begin_stream(role) } else { None };
         let stream = counted.map(|counted| Stream {
             _counted: counted,
             end: Box::pin(reached(end, ShutdownPhase::LameDuck)),
@@ -175,17 +177,19 @@ impl Handler {
             Ok(accepted) => accepted,
             Err(refused) => return refused,
         };
-        let _under_way = entry.begin_operation();
+        let (_under_way, role) = (entry.begin_operation(), accepted.role());
         let work = self.router.prepare(&parts, body, accepted).await;
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let done = tokio::spawn(async move {
             let _permit = permit;
             work.await
         });
-        done.await.unwrap_or_else(|error| {
+        let mut response = done.await.unwrap_or_else(|error| {
             tracing::error!(%error, "an admin request was cut short");
             self.router.refuse(Kind::Internal, "the request was cut short")
-        })
+        });
+        response.extensions_mut().insert(role);
+        response
     }
 
     async fn route(

@@ -122,7 +122,11 @@ impl PageServer {
         let changes = origin::is_unsafe(&parts.method);
         let request = ConsoleRequest { parts: parts.clone(), body, session: session.clone(), address, end };
         if !changes {
-            return console.respond(request).await;
+            let mut response = console.respond(request).await;
+            if let Some(session) = &session {
+                response.extensions_mut().insert(session.role);
+            }
+            return response;
         }
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let responding = Arc::clone(console);

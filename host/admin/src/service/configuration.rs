@@ -1,5 +1,6 @@
 //! The operator's configuration, as operations need it. The gateway that reads the files implements this.
 
+use gatehouse_model::About;
 use gatehouse_runtime::Companion;
 
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
@@ -31,14 +32,14 @@ pub trait Configuration: Send + Sync {
     /// As [`Configuration::reload`].
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError>;
 
-    /// The configuration with the defaults of `family`, ready to be switched to. No other change is possible before it is
+    /// The configuration with the defaults of the family that `about` is of, ready to be switched to. No other change is possible before it is
     /// dropped.
     ///
     /// # Errors
-    /// As [`Configuration::reload`], and another family's defaults that say something else.
+    /// As [`Configuration::reload`], and defaults of what is not this family's own.
     fn stage<'a>(
         &'a self,
-        family: &str,
+        about: &About,
         defaults: &FamilyDefaultsFile,
         cause: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError>;

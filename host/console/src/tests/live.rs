@@ -72,17 +72,20 @@ async fn a_logout_ends_the_stream_and_following_does_not_prolong_a_session() {
 }
 
 #[tokio::test]
-async fn thirty_two_pages_may_follow_and_others_still_load() {
+async fn thirty_two_pages_may_follow_half_of_them_viewers_and_others_still_load() {
     let scene = start().await;
-    let mut browser = scene.logged_in(Role::Viewer).await;
     let mut open = Vec::new();
-    for _ in 0..32 {
-        let (mut connection, status) = follow(&browser).await;
-        assert_eq!(status, 200);
-        connection.read_until("\n\n").await;
-        open.push(connection);
+    for role in [Role::Viewer, Role::Operator] {
+        let browser = scene.logged_in(role).await;
+        for _ in 0..16 {
+            let (mut connection, status) = follow(&browser).await;
+            assert_eq!(status, 200);
+            connection.read_until("\n\n").await;
+            open.push(connection);
+        }
+        assert_eq!(follow(&browser).await.1, 503);
     }
-    assert_eq!(follow(&browser).await.1, 503);
+    let mut browser = scene.logged_in(Role::Viewer).await;
     assert_eq!(browser.get("/").await.status, 200);
     drop(open.pop());
 }

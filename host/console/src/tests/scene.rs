@@ -129,10 +129,10 @@ impl Configuration for Fixed {
 
     fn stage<'a>(
         &'a self,
-        family: &str,
+        about: &gatehouse_model::About,
         _: &FamilyDefaultsFile,
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
-        Err(OperationError::Refused(format!("{family} brings nothing")))
+        Err(OperationError::Refused(format!("{} brings nothing", about.family)))
     }
 }

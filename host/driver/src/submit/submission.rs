@@ -60,6 +60,7 @@ impl DriverState {
         }
         self.check_disks()?;
         let found = self.resolve(&request)?;
+        request.report.of_model(&found.model);
         let cut = self.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
             let refers = self.references(&request, &found, &cut.json).await?;

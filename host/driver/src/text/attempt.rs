@@ -142,7 +142,7 @@ impl DriverState {
             }
             Ok(Ok(_)) => return Attempt::TryNext(TextError::upstream("the provider did not answer")),
             Ok(Err(failure)) => failure,
-            Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+            Err(fault) => return Attempt::Failed(fault_of_answer(&run.version, &fault)),
         };
         failed_attempt(run, &permit, failure, retry_after, is_success)
     }
@@ -169,7 +169,7 @@ impl DriverState {
                 failed_attempt(run, &stream.account_permit, failure, retry_after, true)
             }
             Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
-            Err(NoStream::Fault(fault)) => Attempt::Failed(plugin_fault(&run.version, &fault).into()),
+            Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(&run.version, &fault)),
             Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
             Err(NoStream::Abandoned) => {
                 Attempt::Failed(TextError::upstream("nobody reads the answer any more"))
@@ -226,6 +226,16 @@ const fn is_rate_limit(error: &TextError) -> bool {
 pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
     SubmitError::Internal(format!("the plugin {version:?} failed"))
+}
+
+/// The same, of a call that was handed what the provider has answered: where that is more than any plugin could work
+/// through, the provider is to blame.
+pub(super) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
+    if fault.is_of_input() {
+        tracing::warn!(?version, %fault, "the provider's answer is more than its plugin can work through");
+        return TextError::upstream("the provider's answer is too large to be translated");
+    }
+    plugin_fault(version, fault).into()
 }
 
 /// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does

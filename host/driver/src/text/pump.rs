@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
-use crate::text::attempt::plugin_fault;
+use crate::text::attempt::fault_of_answer;
 use crate::text::history::{Kept, stamp_last};
 use crate::text::hold::TextHold;
 use crate::text::opening::{Batch, Batches, OpenStream};
@@ -107,7 +107,9 @@ impl Pump {
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {
-                return Some(StreamEnd::Fault(plugin_fault(self.batches.relay.version(), &fault).into()));
+                let error = fault_of_answer(self.batches.relay.version(), &fault);
+                let is_cut = fault.is_of_input();
+                return Some(if is_cut { StreamEnd::Cut(error) } else { StreamEnd::Fault(error) });
             }
         };
         let Chunk { send, usage, output_bytes, last } = chunk;

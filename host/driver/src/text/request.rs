@@ -241,6 +241,7 @@ impl DriverState {
         if !self.may_use(&request.key, &requested, &model.route.model) {
             return Err(SubmitError::ModelForbidden(requested));
         }
+        request.report.of_model(&model.route.model);
         check_kind(model, request.surface, &requested)?;
         Ok((Arc::clone(model), version))
     }

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::mem;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -18,6 +19,7 @@ use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::response::ResponseBody;
+use crate::http::routes::{KeyUse, TABLE};
 use crate::http::unread::UnreadAnswer;
 use crate::net::concurrency_limit::Permit;
 use crate::net::open_connections::InUse;
@@ -26,7 +28,7 @@ use crate::net::open_connections::InUse;
 const CLIENT_GONE: u16 = 499;
 
 /// What a line in memory takes, about.
-const LINE_BYTES: usize = 192;
+const LINE_BYTES: usize = 288;
 
 fn name(method: &Method) -> &'static str {
     match *method {
@@ -48,6 +50,9 @@ pub(crate) struct AccessRecord {
     pub(crate) surface: &'static str,
     pub(crate) status: u16,
     pub(crate) key: Option<KeyId>,
+    pub(crate) customer: Option<CustomerId>,
+    /// Its address, as far as proxies are trusted.
+    pub(crate) client: Option<IpAddr>,
     pub(crate) received: u64,
     pub(crate) permit: Option<(Permit<KeyId>, Permit<CustomerId>)>,
     /// Its connection is in use as long.
@@ -78,6 +83,8 @@ impl AccessRecord {
             surface: "none",
             status: CLIENT_GONE,
             key: None,
+            customer: None,
+            client: None,
             received: 0,
             permit: None,
             in_use: None,
@@ -87,6 +94,18 @@ impl AccessRecord {
             whole: false,
             activity: connection.begin_request(),
             log: Arc::clone(log),
+        }
+    }
+}
+
+/// Statuses that alerts look at, of everything that a client can ask for.
+const ALERTS: [&str; 5] = ["429", "500", "502", "503", "504"];
+
+/// Counts what has not happened yet: an alert on a counter's growth does not see the value it is born with.
+pub(crate) fn begin_counting() {
+    for route in TABLE.iter().filter(|route| route.endpoint.key_use() == KeyUse::Needed) {
+        for status in ALERTS {
+            metrics::counter!(metric::REQUESTS, "surface" => route.surface, "status" => status).increment(0);
         }
     }
 }
@@ -105,15 +124,18 @@ impl Drop for AccessRecord {
             status: self.status,
             ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
             key: self.key.take(),
+            customer: self.customer.take(),
+            model: None,
+            client: self.client,
             received: self.received,
             sent: self.sent,
             held: None,
             charged: None,
         };
         let (method, whole) = (mem::take(&mut self.method), self.whole);
-        let log = Arc::clone(&self.log);
+        let (log, report) = (Arc::clone(&self.log), self.report.clone());
         self.report.when_known(move |held, charged| {
-            write(RequestLine { held, charged, ..line }, &method, whole, &log);
+            write(RequestLine { held, charged, model: report.model(), ..line }, &method, whole, &log);
         });
     }
 }
@@ -126,6 +148,9 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         status = line.status,
         ms = line.ms,
         key = line.key.as_ref().map(|key| key.0.as_str()),
+        customer = line.customer.as_ref().map(|customer| customer.0.as_str()),
+        model = line.model.as_deref(),
+        client = line.client.map(tracing::field::display),
         received = line.received,
         sent = line.sent,
         whole,

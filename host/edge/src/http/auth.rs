@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gatehouse_model::{ApiKey, Key, KeyDigest, Pepper, UnixMs};
+use gatehouse_model::{ApiKey, CustomerId, Key, KeyDigest, KeyId, Pepper, UnixMs};
 use http::{HeaderMap, header};
 use moka::sync::Cache;
 
@@ -28,12 +28,16 @@ pub(crate) struct Auth {
     unknown: Cache<KeyDigest, u64>,
 }
 
+/// Id and customer of a key that was refused, as far as there are any.
+pub(crate) type Refused = (Option<KeyId>, Option<CustomerId>);
+
 impl Auth {
     pub(crate) fn new(pepper: Pepper) -> Self {
         Self { pepper, known: Cache::new(MAX_KNOWN), unknown: Cache::new(MAX_UNKNOWN) }
     }
 
-    /// The caller's key record, or the refusal. `x_api_key`: that header may carry the key too.
+    /// The caller's key record, or the refusal, with the key that was refused. `x_api_key`: that header may carry the key
+    /// too.
     pub(crate) fn authenticate(
         &self,
         backend: &Backend,
@@ -41,19 +45,26 @@ impl Auth {
         x_api_key: bool,
         client: IpAddr,
         now: UnixMs,
-    ) -> Result<Arc<Key>, Refusal> {
+    ) -> Result<Arc<Key>, (Refusal, Refused)> {
         let mut last = None;
         for presented in presented(headers, x_api_key) {
-            match self
-                .look_up(backend, presented?)?
-                .ok_or_else(unknown)
-                .and_then(|key| check(key, client, now))
-            {
+            let presented = presented.map_err(|refusal| (refusal, Refused::default()))?;
+            // The beginning of a key is its id, which is no secret.
+            let id = ApiKey::parse(presented).ok().map(|key| key.id());
+            let found = self.look_up(backend, presented).map_err(|refusal| (refusal, (id.clone(), None)))?;
+            let checked = match found {
+                None => Err((unknown(), (id, None))),
+                Some(key) => {
+                    let refused = (Some(key.id.clone()), Some(key.customer.clone()));
+                    check(key, client, now).map_err(|refusal| (refusal, refused))
+                }
+            };
+            match checked {
                 Ok(key) => return Ok(key),
-                Err(refusal) => last = Some(refusal),
+                Err(refused) => last = Some(refused),
             }
         }
-        Err(last.unwrap_or_else(|| missing(x_api_key)))
+        Err(last.unwrap_or_else(|| (missing(x_api_key), Refused::default())))
     }
 
     fn look_up(&self, backend: &Backend, presented: &str) -> Result<Option<Arc<Key>>, Refusal> {

@@ -20,7 +20,7 @@ use crate::config::{Config, count};
 use crate::documentation::Documents;
 use crate::endpoints;
 use crate::errors::{Form, Kind, Refusal};
-use crate::http::access_log::{AccessRecord, LoggedBody};
+use crate::http::access_log::{AccessRecord, LoggedBody, begin_counting};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::client_address;
@@ -46,6 +46,8 @@ pub(crate) struct Pipeline {
     per_key: ConcurrencyLimit<KeyId>,
     per_customer: ConcurrencyLimit<CustomerId>,
     unread: UnreadAnswers,
+    /// The header that has browsers use TLS only, where it is configured.
+    hsts: Option<HeaderValue>,
 }
 
 /// The connection a request came on.
@@ -74,8 +76,12 @@ impl Pipeline {
         let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
         let context =
             EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown, log };
+        begin_counting();
         let per_customer = ConcurrencyLimit::new(context.config.limits.requests_of_customer());
-        Self { context, auth, per_key, per_customer, unread: UnreadAnswers::default() }
+        let hsts = context.config.hsts_seconds;
+        let hsts =
+            (hsts > 0).then(|| HeaderValue::from_str(&format!("max-age={hsts}")).expect("digits are ASCII"));
+        Self { context, auth, per_key, per_customer, unread: UnreadAnswers::default(), hsts }
     }
 
     /// Responds to one request. Never fails: an error is a response too.
@@ -86,7 +92,10 @@ impl Pipeline {
         let mut record =
             AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
-        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let trusted = &self.context.config.trusted_proxies;
+        let client = client_address::client(peer.address, &parts.headers, trusted);
+        record.client = Some(client);
+        let result = self.route(&parts, &mut body, peer, client, &mut record).await;
         record.received = body.received();
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
@@ -125,6 +134,7 @@ impl Pipeline {
         parts: &Parts,
         body: &mut RequestBody,
         peer: &Peer,
+        client: IpAddr,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
@@ -141,9 +151,9 @@ impl Pipeline {
         record.pattern = route.pattern;
         record.surface = route.surface;
         let key = match route.endpoint.key_use() {
-            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, peer, record)?),
+            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, client, record)?),
             KeyUse::Allowed if parts.headers.contains_key(header::AUTHORIZATION) => {
-                Some(self.authenticate(route.endpoint, parts, peer, record)?)
+                Some(self.authenticate(route.endpoint, parts, client, record)?)
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
@@ -159,14 +169,18 @@ impl Pipeline {
         &self,
         endpoint: Endpoint,
         parts: &Parts,
-        peer: &Peer,
+        client: IpAddr,
         record: &mut AccessRecord,
     ) -> Result<Arc<Key>, Refusal> {
         let context = &self.context;
-        let client = client_address::client(peer.address, &parts.headers, &context.config.trusted_proxies);
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
-        let key = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now)?;
+        let outcome = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now);
+        let key = outcome.map_err(|(refusal, refused)| {
+            // An operator finds out whose client still sends it.
+            (record.key, record.customer) = refused;
+            refusal
+        })?;
         record.in_use = Some(peer.open.begin_use());
         self.admit(&key, record)?;
         Ok(key)
@@ -174,7 +188,7 @@ impl Pipeline {
 
     /// Counts a request of that key and of its customer, until its response has left.
     pub(super) fn admit(&self, key: &Key, record: &mut AccessRecord) -> Result<(), Refusal> {
-        record.key = Some(key.id.clone());
+        (record.key, record.customer) = (Some(key.id.clone()), Some(key.customer.clone()));
         let limits = &self.context.config.limits;
         let too_many = |whose: &str, max: usize| {
             let message = format!("{whose} {max} requests under way, the most there may be at once");
@@ -225,6 +239,14 @@ impl Pipeline {
         let headers = response.headers_mut();
         if !reusable {
             peer.observed.flags.linger();
+        }
+        if let Some(value) = &self.hsts
+            && forwarded::origin(peer.address, &parts.headers, &self.context.config.trusted_proxies)
+                .scheme
+                .unwrap_or(peer.scheme)
+                == "https"
+        {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
         }
         let sized = parts.headers.contains_key(header::CONTENT_LENGTH);
         let framed = sized || parts.headers.contains_key(header::TRANSFER_ENCODING);

@@ -15,6 +15,7 @@ use super::args::provider::ProviderCommand;
 use super::args::task::{AuditArgs, CANCEL_HELP, CancelArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
 use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
+use crate::plugins::compiler::CompilerArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -103,6 +104,9 @@ pub(crate) enum Command {
     Plugin(PluginCommand),
     /// Run the simulated providers alone and print their addresses as JSON
     Sandbox(SandboxArgs),
+    /// Compile the component on standard input; the gateway starts this by itself
+    #[command(hide = true)]
+    CompileComponent(CompilerArgs),
 }
 
 /// Options of `serve`.

@@ -81,6 +81,10 @@ impl From<&ExecuteError> for Exit {
 /// Who changes a store that no gateway has open, as the audit record names it.
 const OFFLINE: &str = "command line, without a gateway";
 
+/// A running gateway, and no file that says where.
+const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, or the file was removed; kill -HUP to its process \
+                             has it write the file again";
+
 /// Performs `operation`. A running gateway does it under its own configuration; without one, the configuration is
 /// read here.
 ///
@@ -100,7 +104,7 @@ pub(crate) async fn execute(
     };
     let root = data.folder.clone();
     let file = DataFolder::store(&root);
-    if !file.exists() || AdminEndpoint::read(&root).ok().flatten().is_none() {
+    if !Store::is_in_use(&file) {
         match operation {
             Operation::Reload => return Err(ExecuteError::NotRunning(root.display().to_string())),
             Operation::ConsoleLink { .. } => return Err(ExecuteError::NoConsole(root.display().to_string())),
@@ -113,6 +117,7 @@ pub(crate) async fn execute(
             _ => {}
         }
     }
+    DataFolder::check_store(&root)?;
     if !file.exists() && !operation.writes() {
         return match operation {
             // A component can be checked without a gateway.
@@ -125,6 +130,13 @@ pub(crate) async fn execute(
         };
     }
     let folder = DataFolder::open(&root, &print_error)?;
+    if matches!(operation, Operation::Doctor) {
+        match Store::check_pages(&file) {
+            // A running gateway examines its rows only.
+            Ok(()) | Err(OpenError::Locked { .. }) => {}
+            Err(damaged) => return Err(damaged.into()),
+        }
+    }
     match Store::open(&file, &data.store) {
         Ok(store) => {
             // This process may change which versions are active, and so which defaults count.
@@ -173,11 +185,12 @@ fn service(
         Some(defaults) => configuration.draft(defaults)?,
         None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
     };
+    let pepper = folder.pepper(&SystemSeed, &store)?;
     Ok(AdminService {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(configuration),
-        pepper: folder.pepper(&SystemSeed)?,
+        pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
         public: std::sync::OnceLock::new(),
@@ -192,7 +205,7 @@ async fn through_admin_api(
     let unreachable = |text: String| ExecuteError::Unreachable(text);
     let endpoint = AdminEndpoint::read(root)
         .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
-        .ok_or_else(|| unreachable("it has no admin.json (is it starting or stopping?)".to_owned()))?;
+        .ok_or_else(|| unreachable(NO_ADMIN_FILE.to_owned()))?;
     // As for the data folder, a file with an error elsewhere does no harm to a command that needs nothing of it.
     let client = match load_admin_client(location.file.as_deref(), &environment::overrides()) {
         Ok(configured) => location.client.clone().or(configured),

@@ -35,7 +35,10 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(command) => Ok(provider::operation(command)),
         Command::Plugin(command) => plugin(command),
-        Command::Serve(_) | Command::CheckConfig { .. } | Command::Sandbox(_) => Err(NO_OPERATION.to_owned()),
+        Command::Serve(_)
+        | Command::CheckConfig { .. }
+        | Command::Sandbox(_)
+        | Command::CompileComponent(_) => Err(NO_OPERATION.to_owned()),
     }
 }
 

@@ -20,10 +20,11 @@ use super::print;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
+use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
 use crate::terminal::{print as print_text, print_error};
-use crate::{environment, privacy, sandbox_mode};
+use crate::{environment, privacy, sandbox_mode, system};
 
 /// Runs the program; the whole of `main`.
 #[must_use]
@@ -38,6 +39,7 @@ pub(crate) fn run() -> ExitCode {
             check_config(&Location { file: file.or(location.file), ..location })
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
+        Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
@@ -64,6 +66,10 @@ fn author(command: AuthorCommand, location: &Location) -> Exit {
 }
 
 fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
+    if let Err(wrong) = system::check_clock() {
+        print_error(&wrong);
+        return Exit::Broken;
+    }
     let loaded = match configuration(&location) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -97,6 +103,9 @@ fn check_config(location: &Location) -> Exit {
                 let at = loaded.error_at(&warning.key, &warning.problem);
                 print_error(&format!("warning: {at}"));
             }
+            for warning in loaded.warnings() {
+                print_error(&format!("warning: {warning}"));
+            }
             print_text(&loaded.effective())
         }
         Err(error) => print_serve_error(&loaded, &error),
@@ -114,6 +123,11 @@ fn print_serve_error(loaded: &Loaded, error: &ServeError) -> Exit {
             let problem = wrong.to_string();
             let problem = problem.strip_prefix("plugins.streams: ").unwrap_or(&problem);
             loaded.error_at("plugins.streams", problem).to_string()
+        }
+        ServeError::Plugins(wrong @ gatehouse_runtime::OpenError::AddressSpace { .. }) => {
+            let problem = wrong.to_string();
+            let problem = problem.strip_prefix("plugins.limits.memory_mib: ").unwrap_or(&problem);
+            loaded.error_at("plugins.limits.memory_mib", problem).to_string()
         }
         ServeError::Certificates(wrong) | ServeError::Edge(gatehouse_edge::Error::Tls(wrong)) => {
             loaded.error_at(&wrong.key, &wrong.problem).to_string()
@@ -160,6 +174,10 @@ fn operate(command: Command, location: &Location) -> Exit {
         }
     };
     privacy::close_process(&print_error);
+    if let Err(wrong) = system::check_clock() {
+        print_error(&wrong);
+        return Exit::Broken;
+    }
     let Some(runtime) = runtime(1) else { return Exit::Broken };
     let perform = |operation| perform(&runtime, location, operation, output);
     if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {

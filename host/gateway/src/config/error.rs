@@ -120,6 +120,17 @@ impl ConfigError {
         Self { origin: Box::new(origin.hidden(path)), key: path.to_owned(), problem, remedy }
     }
 
+    /// On one line, for the log.
+    #[must_use]
+    pub(crate) fn short(&self) -> String {
+        let at = match self.origin.as_ref() {
+            Origin::Text { name, line, .. } => format!("{name}:{line}"),
+            Origin::Variable(variable) => format!("environment variable {variable}"),
+            Origin::Absent(name) => name.clone(),
+        };
+        format!("{at}: {}: {}; {}", self.key, self.problem, self.remedy)
+    }
+
     fn line(&self) -> usize {
         match *self.origin {
             Origin::Text { line, .. } => line,

@@ -3,7 +3,10 @@
 //! Merged below the operator's document and above the defaults of the built-in families. Never holds an account or a
 //! secret, and never weakens what the operator set.
 
+use std::collections::BTreeSet;
+
 use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
 
 use super::document::Document;
 use super::error::ConfigErrors;
@@ -22,7 +25,50 @@ pub(crate) struct FamilyDefaults {
     pub(crate) text: String,
 }
 
+/// A value by the path of its table and key. An operator replaces each of them whole.
+pub(crate) type Unit = Vec<String>;
+
+/// Every value of a family's defaults.
+#[must_use]
+pub(crate) fn units(defaults: &Table) -> BTreeSet<Unit> {
+    let mut units = BTreeSet::new();
+    for (section, value) in defaults {
+        let depth = if matches!(section.as_str(), "providers" | "plugins") { 2 } else { 1 };
+        collect(&mut units, &mut vec![section.clone()], value, depth);
+    }
+    units
+}
+
+fn collect(units: &mut BTreeSet<Unit>, path: &mut Unit, value: &Value, depth: u8) {
+    match value {
+        Value::Table(table) if depth > 0 => {
+            for (key, value) in table {
+                path.push(key.clone());
+                collect(units, path, value, depth - 1);
+                path.pop();
+            }
+        }
+        _ => {
+            units.insert(path.clone());
+        }
+    }
+}
+
+/// The value at a path.
+#[must_use]
+pub(crate) fn find<'a>(table: &'a Table, path: &[impl AsRef<str>]) -> Option<&'a Value> {
+    let (last, outer) = path.split_last()?;
+    let inner = outer.iter().try_fold(table, |table, key| table.get(key.as_ref())?.as_table())?;
+    inner.get(last.as_ref())
+}
+
 impl FamilyDefaults {
+    /// The values of a document that was read before.
+    #[must_use]
+    pub(crate) fn table(&self) -> Table {
+        self.text.parse().unwrap_or_default()
+    }
+
     /// The document, once it holds nothing but what a family may bring.
     pub(super) fn document(&self) -> Result<Document<'_>, ConfigErrors> {
         let document = Document::parse(&self.name, &self.text)?;

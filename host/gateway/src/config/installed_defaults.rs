@@ -67,7 +67,8 @@ pub(crate) fn settle(data: &Path) -> io::Result<()> {
 /// The defaults of every installed family, in the order of their names.
 pub(super) fn installed(data: &Path) -> Result<Vec<FamilyDefaults>, ConfigErrors> {
     let failed = |path: &Path, error: io::Error| {
-        let remedy = "make it readable for the gateway, or remove it to do without these defaults";
+        let remedy = "make it readable for the user that the gateway runs as (chown, chmod 0600); removing it would take the family\'s \
+                      prices and provider away";
         ConfigErrors::from(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
     };
     let mut files = files(data).map_err(|error| failed(&folder(data), error))?;

@@ -14,6 +14,8 @@ use super::effective;
 use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
 use super::installed_defaults::installed;
+use super::ownership::foreign;
+use super::plausible::{Finding, Known, impossible};
 use super::sections::{Config, DataConfig};
 use crate::plugins::built_in::BuiltInPlugin;
 
@@ -40,6 +42,8 @@ pub(crate) struct Loaded {
     pub(crate) table: Table,
     /// Whether there is a file at all.
     pub(crate) from_file: bool,
+    /// What has no effect and was meant to.
+    warnings: Vec<ConfigError>,
     source: Source,
 }
 
@@ -78,6 +82,12 @@ impl Loaded {
     #[must_use]
     pub(crate) fn effective_values(&self) -> Table {
         effective::values(self.table.clone())
+    }
+
+    /// What has no effect and was meant to, each with its line.
+    #[must_use]
+    pub(crate) fn warnings(&self) -> &[ConfigError] {
+        &self.warnings
     }
 
     /// The defaults that came with installed families.
@@ -135,8 +145,8 @@ pub(crate) fn load_with(
         installed.insert(0, brought);
     }
     let source = Source { name, text, installed, environment };
-    let (config, table) = read(&source, families)?;
-    Ok(Loaded { config, table, from_file, source })
+    let Read { config, table, warnings } = read(&source, families, Some(&data))?;
+    Ok(Loaded { config, table, from_file, warnings, source })
 }
 
 /// The `[data]` table alone, for a command that needs no more.
@@ -198,10 +208,18 @@ pub(super) fn read_text(
 ) -> Result<(Config, String), ConfigErrors> {
     let (name, text) = (name.to_owned(), text.to_owned());
     let source = Source { name, text, installed: Vec::new(), environment: environment.to_vec() };
-    read(&source, families).map(|(config, table)| (config, effective::render(table)))
+    read(&source, families, None).map(|read| (read.config, effective::render(read.table)))
 }
 
-fn read(source: &Source, families: &[BuiltInPlugin]) -> Result<(Config, Table), ConfigErrors> {
+/// A document in its forms.
+struct Read {
+    config: Config,
+    table: Table,
+    warnings: Vec<ConfigError>,
+}
+
+/// Reads everything; `data` is the data folder, if one is known.
+fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Result<Read, ConfigErrors> {
     let mut document = Document::parse(&source.name, &source.text)?;
     let installed = source.installed.iter().map(FamilyDefaults::document).collect::<Result<Vec<_>, _>>()?;
     installed.iter().for_each(|defaults| document.add_installed(defaults));
@@ -212,11 +230,19 @@ fn read(source: &Source, families: &[BuiltInPlugin]) -> Result<(Config, Table), 
         document.add_defaults(defaults.get_ref());
     }
     document.override_from(&source.environment);
+    let foreign = foreign(&source.installed, families, &|key| document.mentions(key));
+    let mut foreign: Vec<_> = foreign.iter().map(|(key, why)| document.error_at(key, why)).collect();
     document.give_accounts();
     let (config, mut errors) = document.read_parts::<Config>();
+    errors.append(&mut foreign);
     errors.extend(check(&document, &config));
+    let (table, is_set) = (effective::table(&document), |key: &str| document.mentions(key));
+    let at = |(key, why): &Finding| document.error_at(key, why);
+    errors.extend(impossible(&table, &is_set).iter().map(at));
     ConfigErrors::check(errors)?;
-    Ok((config, effective::table(&document)))
+    let known = Known::new(families, &source.installed, data);
+    let warnings = known.unknown_names(&table, &is_set).iter().map(at).collect();
+    Ok(Read { config, table, warnings })
 }
 
 /// Name, text, and whether there is a file.
@@ -242,8 +268,7 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
         wrong(&format!("admin.{key}"), &message);
     }
     if let Err(error) = config.log.filter() {
-        let message = format!("expected info, debug or a filter such as info,gatehouse_edge=debug: {error}");
-        wrong("log.level", &message);
+        wrong("log.level", &error);
     }
     for (key, price) in &config.prices {
         if let Err(error) = PriceTable::new([(key.clone(), *price)].into()) {

@@ -10,6 +10,8 @@ mod error;
 mod family_defaults;
 mod installed_defaults;
 mod load;
+mod ownership;
+mod plausible;
 mod remedy;
 mod renamed_keys;
 mod runtime;
@@ -19,9 +21,10 @@ mod tests;
 
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
-pub(crate) use family_defaults::FamilyDefaults;
+pub(crate) use family_defaults::{FamilyDefaults, find, units};
 pub(crate) use installed_defaults::{
     settle as settle_defaults, stage as stage_defaults, unstage as unstage_defaults,
 };
 pub(crate) use load::{Loaded, Location, load, load_admin_client, load_data, load_with};
+pub(crate) use ownership::check_own;
 pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

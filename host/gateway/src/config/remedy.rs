@@ -39,14 +39,19 @@ pub(super) fn advise(path: &str, message: &str) -> (String, String) {
     (message.to_owned(), format!("correct the value; {GUIDE}"))
 }
 
+/// The known word that `word` may have been meant to be.
+pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, near) = known.map(|known| (strsim::levenshtein(word, known), known)).min()?;
+    (distance <= 1 + word.len() / 4).then_some(near)
+}
+
 fn unknown(message: &str, word: &str) -> (String, String) {
     let kind = if message.starts_with("unknown field") { "key" } else { "value" };
     let problem = format!("unknown {kind} `{word}`");
     let known: Vec<&str> = message.split_once(", expected").map_or(vec![], |(_, rest)| backticked(rest));
-    let near = known.iter().map(|known| (strsim::levenshtein(word, known), *known)).min();
-    let remedy = match near {
-        Some((distance, near)) if distance <= 1 + word.len() / 4 => format!("did you mean `{near}`?"),
-        Some(_) => format!("known here: {}", known.join(", ")),
+    let remedy = match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if !known.is_empty() => format!("known here: {}", known.join(", ")),
         None => "remove it".to_owned(),
     };
     (problem, remedy)

@@ -7,6 +7,7 @@ use gatehouse_runtime::{Inventory, Trust};
 
 use super::sections::Config;
 use crate::plugins::built_in::PLUGINS;
+use crate::plugins::compiler;
 
 impl Config {
     /// Configures the plugin runtime for the data folder `data`.
@@ -33,6 +34,8 @@ impl Config {
                 prices: self.prices.keys().cloned().collect(),
             }),
             canary: plugins.canary,
+            compiler: plugins.compiler,
+            compiler_process: Some(compiler::process()),
         }
     }
 }

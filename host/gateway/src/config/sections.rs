@@ -83,6 +83,8 @@ pub(crate) struct PluginsConfig {
     pub(crate) trusted_keys: BTreeMap<String, gatehouse_runtime::PublicKey>,
     /// When a fresh version, a canary, is rolled back.
     pub(crate) canary: gatehouse_runtime::CanaryConfig,
+    /// What one compilation may use.
+    pub(crate) compiler: gatehouse_runtime::CompilerLimits,
     /// A folder; a component copied into it is installed.
     pub(crate) watch_folder: Option<PathBuf>,
     /// Settings for the plugin of each family, part of every call.
@@ -97,6 +99,7 @@ impl Default for PluginsConfig {
             require_signature: false,
             trusted_keys: Default::default(),
             canary: Default::default(),
+            compiler: Default::default(),
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use gatehouse_admin::{
     Configuration, EffectiveView, FamilyDefaultsFile, OperationError, PriceCause, ReloadView, StagedDefaults,
 };
+use gatehouse_model::About;
 
-use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
+use super::effects::{defaults_of, effective_view, effects, misconfigured};
 use super::staged::Staged;
-use crate::config::{Loaded, Location, load, load_with};
+use crate::config::{Loaded, Location, check_own, load, load_with};
 use crate::environment;
 use crate::plugins::built_in::PLUGINS;
 
@@ -47,15 +48,15 @@ impl Configuration for OfflineConfiguration {
 
     fn stage<'a>(
         &'a self,
-        family: &str,
+        about: &About,
         defaults: &FamilyDefaultsFile,
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
-        let after = self.load_with(Some(family), defaults)?;
-        check_other_families(&after, family).map_err(misconfigured)?;
+        let after = self.load_with(Some(&about.family), defaults)?;
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
         let before = load(&self.location, PLUGINS, environment::overrides());
-        let effects = effects(before.as_ref().ok(), &after, family);
+        check_own(before.as_ref().ok(), &after, about).map_err(misconfigured)?;
+        let effects = effects(before.as_ref().ok(), &after, &about.family);
         let config = after.config.runtime(self.root.clone());
         // The gateway reads them when it starts.
         Ok(Staged::new(&self.root, defaults, config, effects, || ()))

@@ -8,17 +8,17 @@ use gatehouse_admin::{
     StagedDefaults,
 };
 use gatehouse_driver::{Driver, PreparedTables, StartError};
-use gatehouse_model::Clock;
+use gatehouse_model::{About, Clock};
 use gatehouse_runtime::PluginService;
 use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use tokio::sync::Notify;
 use toml::Table;
 
-use super::effects::{check_other_families, defaults_of, effective_view, effects, misconfigured};
+use super::effects::{defaults_of, effective_view, effects, misconfigured};
 use super::staged::Staged;
 use crate::config::{
-    ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, differences, is_limit, is_reloaded,
-    load_with,
+    ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
+    is_limit, is_reloaded, load_with,
 };
 use crate::plugins::built_in::PLUGINS;
 use crate::sandbox_mode::Simulated;
@@ -129,6 +129,7 @@ impl RunningConfiguration {
         let (mut view, applied) = self.compare(current, &loaded.table, keeps_limits, &plugins, &providers);
         let weak = Upstream::warnings(&config.providers, &secrets::resolve);
         view.warnings.extend(weak.iter().map(ToString::to_string));
+        view.warnings.extend(loaded.warnings().iter().map(ConfigError::short));
         Ok(Prepared { loaded, applied, limits: config.plugins, tables, providers, plugins, view })
     }
 
@@ -207,15 +208,15 @@ impl Configuration for RunningConfiguration {
 
     fn stage<'a>(
         &'a self,
-        family: &str,
+        about: &About,
         defaults: &FamilyDefaultsFile,
         cause: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         let current = self.lock();
-        let brought = defaults_of(defaults, Some(family));
+        let brought = defaults_of(defaults, Some(&about.family));
         let prepared = self.prepare(&current, Some(brought)).map_err(misconfigured)?;
-        check_other_families(&prepared.loaded, family).map_err(misconfigured)?;
-        let effects = effects(Some(&current.loaded), &prepared.loaded, family);
+        check_own(Some(&current.loaded), &prepared.loaded, about).map_err(misconfigured)?;
+        let effects = effects(Some(&current.loaded), &prepared.loaded, &about.family);
         let config = prepared.plugins.clone();
         // It holds the lock of the configuration.
         let cause = cause.clone();

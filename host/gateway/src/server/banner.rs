@@ -20,7 +20,8 @@ pub(crate) struct Banner<'a> {
     pub(crate) admin: SocketAddr,
     /// Whether it speaks TLS.
     pub(crate) admin_tls: bool,
-    /// The addresses of a link that logs one person in to the console, the best first.
+    /// The addresses of a link that logs one person in to the console, the best first; none where standard output is a
+    /// journal, which more people read than may log in.
     pub(crate) console: &'a [Secret<String>],
     /// The data folder.
     pub(crate) data: &'a Path,
@@ -47,6 +48,12 @@ impl Banner<'_> {
         for (at, url) in self.console.iter().enumerate() {
             let label = if at == 0 { "console, for ten minutes and one login:" } else { "  or" };
             line(&mut text, format_args!("{label} {}", url.expose()));
+        }
+        if self.console.is_empty() {
+            line(
+                &mut text,
+                format_args!("console: `gatehouse console link` prints a link that logs one person in"),
+            );
         }
         line(&mut text, format_args!("data in {}", self.data.display()));
         if let (Some(keys), Some(address)) = (self.keys, self.listen.first()) {
@@ -120,13 +127,17 @@ mod tests {
     use super::*;
 
     fn banner(keys: Option<&SandboxKeys>, tls: bool) -> String {
+        let console = ["http://gatehouse.localhost:9/login#t", "http://127.0.0.1:9/login#t"];
+        banner_with(&console.map(|url| Secret::new(url.to_owned())), keys, tls)
+    }
+
+    fn banner_with(console: &[Secret<String>], keys: Option<&SandboxKeys>, tls: bool) -> String {
         let banner = Banner {
             listen: &["0.0.0.0:8080".parse().unwrap()],
             tls,
             admin: "127.0.0.1:9".parse().unwrap(),
             admin_tls: tls,
-            console: &["http://gatehouse.localhost:9/login#t", "http://127.0.0.1:9/login#t"]
-                .map(|url| Secret::new(url.to_owned())),
+            console,
             data: Path::new("d"),
             ready: Duration::from_millis(12),
             keys,
@@ -142,6 +153,13 @@ mod tests {
                         console, for ten minutes and one login: http://gatehouse.localhost:9/login#t\n  \
                         or http://127.0.0.1:9/login#t\ndata in d\nready in 12 ms\n";
         assert_eq!(banner(None, false), expected);
+    }
+
+    /// A journal is read by more people than may log in.
+    #[test]
+    fn without_a_link_it_says_how_to_have_one() {
+        let text = banner_with(&[], None, false);
+        assert!(text.contains("`gatehouse console link`") && !text.contains("/login"), "{text}");
     }
 
     #[test]

@@ -65,7 +65,10 @@ impl ServeError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Config(_)
-            | Self::Plugins(gatehouse_runtime::OpenError::TooManyStreams { .. })
+            | Self::Plugins(
+                gatehouse_runtime::OpenError::TooManyStreams { .. }
+                | gatehouse_runtime::OpenError::AddressSpace { .. },
+            )
             | Self::Driver(StartError::Prices(_) | StartError::Models { .. })
             | Self::WatchFolder { .. }
             | Self::Certificates(_)

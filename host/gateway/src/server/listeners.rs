@@ -146,6 +146,10 @@ impl Endpoints {
         self.viewer.write_as(data, Role::Viewer)
     }
 
+    fn are_written(&self, data: &Path) -> bool {
+        self.operator.is_written_as(data, Role::Operator) && self.viewer.is_written_as(data, Role::Viewer)
+    }
+
     fn remove(&self, data: &Path) -> io::Result<()> {
         let operator = self.operator.remove(data);
         self.viewer.remove_as(data, Role::Viewer).and(operator)
@@ -161,6 +165,20 @@ pub(super) struct EndpointFile {
 }
 
 impl EndpointFile {
+    /// Writes the files again where they are gone or another's: a person has removed them, and no command finds this
+    /// gateway without them.
+    pub(super) async fn write_again(&self) {
+        if self.endpoint.are_written(&self.data) || self.late.as_ref().is_some_and(|late| !late.is_finished())
+        {
+            return;
+        }
+        match write(&self.endpoint, &self.data).await {
+            Ok(Ok(())) => tracing::warn!("admin.json was gone or changed; it is written again"),
+            Ok(Err(error)) => tracing::error!(%error, "admin.json could not be written again"),
+            Err(_) => {}
+        }
+    }
+
     /// Removes the file of this gateway.
     pub(super) fn remove(&self) {
         if let Some(late) = &self.late {
@@ -224,7 +242,12 @@ mod tests {
         let written = announce(endpoints(), data.clone(), &clock, &announced).await.unwrap();
         assert!((probes.is_ready)());
         assert!(AdminEndpoint::read(&data).unwrap().is_some());
-        assert!(AdminEndpoint::path_of(&data, Role::Viewer).exists());
+        let viewer = AdminEndpoint::path_of(&data, Role::Viewer);
+        assert!(viewer.exists());
+        // A person has removed one: a reload writes it again, without which no command would find this gateway.
+        std::fs::remove_file(&viewer).unwrap();
+        written.write_again().await;
+        assert!(viewer.exists());
         serves.store(false, Ordering::Relaxed);
         assert!(!(probes.is_ready)(), "it takes no new work");
         written.remove();

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
 use crate::sandbox_mode::{SandboxKeys, Simulated};
-use crate::{privacy, sandbox_mode, telemetry, terminal};
+use crate::{descriptors, environment, privacy, sandbox_mode, telemetry, terminal};
 
 /// Interval between checks of the certificate files.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ pub(crate) struct Options {
 
 /// Runs the gateway until a signal, or until the store fails.
 pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, ServeError> {
-    telemetry::start_logs(&loaded.config.log).map_err(|error| ServeError::Logs(error.to_string()))?;
+    telemetry::start_logs(&loaded.config.log).map_err(ServeError::Logs)?;
     privacy::close_process(&|problem| tracing::warn!("{problem}"));
     privacy::close_logs(&|report| tracing::warn!("{report}"));
     let mut signals = Signals::handle().map_err(ServeError::Signals)?;
@@ -94,7 +94,10 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
                 drop(Actor::local("signal SIGHUP").during(reload).await);
                 continue;
             }
-            () = gateway.configuration.reload_asked() => |certificates| certificates.reload().map(|()| true),
+            () = gateway.configuration.reload_asked() => {
+                gateway.endpoint.write_again().await;
+                |certificates| certificates.reload().map(|()| true)
+            }
             () = gateway.clock.pause(CERTIFICATE_CHECK_INTERVAL) => Certificates::reload_if_changed,
         };
         for (table, certificates) in listeners {
@@ -119,9 +122,11 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     if let Some(listen) = options.listen {
         config.server.listen = vec![listen];
     }
+    limit_connections(&mut config);
     // Before the store and the plugins are opened, which may take long: an error in the configuration comes first.
     let upstream = check(&config, options.self_signed)?;
     warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
+    loaded.warnings().iter().for_each(|warning| tracing::warn!("{}", warning.short()));
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
@@ -158,14 +163,15 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         admin.sessions().clone(),
         facts(public_url, keys.as_ref()),
     )));
-    let link = admin.sessions().new_link(Role::Operator);
+    // A link in a journal logs in everybody who reads it.
+    let link = (!environment::is_journal()).then(|| admin.sessions().new_link(Role::Operator));
     let banner = Banner {
         listen: edge.addresses(),
         tls: edge.certificates().is_some(),
         self_signed: options.self_signed,
         admin: admin.address(),
         admin_tls: admin.certificates().is_some(),
-        console: &link.urls,
+        console: link.as_ref().map_or(&[], |link| &link.urls),
         data: services.folder.root(),
         ready: options.started.elapsed(),
         keys: keys.as_ref(),
@@ -189,6 +195,16 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         store: services.store,
         sandbox,
     })
+}
+
+/// Accepts no more connections than have file descriptors.
+fn limit_connections(config: &mut Config) {
+    let (limit, wanted) = (descriptors::raise_limit(), config.server.limits.connections);
+    let admin = u64::from(config.admin.connections.get());
+    if let Some(fewer) = descriptors::fewer_connections(limit, wanted, admin) {
+        descriptors::warning(limit, wanted, admin).iter().for_each(|text| tracing::warn!("{text}"));
+        config.server.limits.connections = fewer;
+    }
 }
 
 /// A canary that is rolled back leaves a report.

@@ -38,9 +38,10 @@ impl Services {
     pub(super) async fn open(config: &Config, root: &Path) -> Result<(Self, Vec<Deployed>), ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
+        DataFolder::check_store(root)?;
         let store = open_store(&folder, config, clock.as_ref()).await?;
         // After the store: its lock allows one process to create a pepper and to switch plugins.
-        let pepper = folder.pepper(seed.as_ref())?;
+        let pepper = folder.pepper(seed.as_ref(), &store)?;
         settle_defaults(root).map_err(ServeError::Defaults)?;
         let (plugins, time) = (config.runtime(root.to_owned()), clock.clone());
         let (record, live) = (folder.plugins(), StoredStates(store.clone()));
@@ -126,7 +127,11 @@ async fn open_store(folder: &DataFolder, config: &Config, clock: &dyn Clock) -> 
     let mut logged = false;
     loop {
         let (path, settings) = (file.clone(), config.data.store.clone());
-        match tokio::task::spawn_blocking(move || Store::open(&path, &settings)).await? {
+        let open = move || {
+            Store::check_pages_after_crash(&path)?;
+            Store::open(&path, &settings)
+        };
+        match tokio::task::spawn_blocking(open).await? {
             Err(OpenError::Locked { path }) if clock.now() < end => {
                 if !logged {
                     tracing::warn!(file = %path.display(), "another gatehouse has the store; waiting for it to stop");

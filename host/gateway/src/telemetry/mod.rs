@@ -7,7 +7,7 @@ mod log_lines;
 
 use std::io;
 
-use gatehouse_model::metric;
+use gatehouse_model::metric::{self, Metric, MetricKind};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use serde::Deserialize;
 use tracing_subscriber::filter::{ParseError, Targets};
@@ -49,17 +49,39 @@ impl LogConfig {
     /// The filter that `level` spells.
     ///
     /// # Errors
-    /// A `level` that is not a filter.
-    pub(crate) fn filter(&self) -> Result<Targets, ParseError> {
-        self.level.parse()
+    /// A `level` that is not a filter, or would silence everything that it does not name; what was expected.
+    pub(crate) fn filter(&self) -> Result<Targets, String> {
+        let expected = |why: &str| {
+            format!(
+                "{why}; write one of {}, or a filter such as info,gatehouse_edge=debug",
+                LEVELS.join(", ")
+            )
+        };
+        let is_level = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
+        let (named, general): (Vec<&str>, Vec<&str>) =
+            self.level.split(',').map(str::trim).partition(|part| part.contains('='));
+        // The parser takes any word for the name of a part that is to be logged, and is silent about all others.
+        if let Some(word) = general.iter().find(|word| !is_level(word)) {
+            return Err(expected(&format!("expected a level, got {word:?}")));
+        }
+        if general.is_empty() {
+            let why = format!("expected a level for everything that {} does not name", named.join(","));
+            return Err(expected(&why));
+        }
+        self.level.parse().map_err(|error: ParseError| {
+            expected(&format!("expected a filter, got {:?}: {error}", self.level))
+        })
     }
 }
+
+/// The levels, and silence.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 
 /// Installs the subscriber; a process has one, so a second call changes nothing.
 ///
 /// # Errors
 /// A `level` that is not a filter.
-pub(crate) fn start_logs(config: &LogConfig) -> Result<(), ParseError> {
+pub(crate) fn start_logs(config: &LogConfig) -> Result<(), String> {
     let wanted = tracing_subscriber::registry().with(config.filter()?).with(KeepLines);
     let lines = fmt::layer().with_writer(io::stderr);
     let installed = match config.format {
@@ -82,7 +104,16 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     for (name, buckets) in HISTOGRAMS {
         builder = builder.set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)?;
     }
-    builder.install_recorder()
+    let metrics = builder.install_recorder()?;
+    for Metric { name, kind, help } in metric::ALL {
+        let help = help.trim();
+        match kind {
+            MetricKind::Counter => metrics::describe_counter!(*name, help),
+            MetricKind::Gauge => metrics::describe_gauge!(*name, help),
+            MetricKind::Histogram => metrics::describe_histogram!(*name, help),
+        }
+    }
+    Ok(metrics)
 }
 
 /// Upper bounds of every histogram, chosen around what each is expected to show.
@@ -105,11 +136,32 @@ mod tests {
 
     #[test]
     fn levels_are_filters() {
-        for (level, fits) in
-            [("info", true), ("info,gatehouse_edge=debug", true), ("a=b=c", false), ("x=loud", false)]
-        {
+        for (level, fits) in [
+            ("info", true),
+            ("OFF", true),
+            ("info, gatehouse_edge=debug", true),
+            ("warn,hyper=off", true),
+            ("info,a=b=c", false),
+            ("info,x=loud", false),
+            // Each of them would silence the log without a word.
+            ("verbose", false),
+            ("", false),
+            ("gatehouse_edge", false),
+            ("gatehouse_edge=debug", false),
+        ] {
             let config = LogConfig { level: level.to_owned(), ..LogConfig::default() };
             assert_eq!(config.filter().is_ok(), fits, "{level}");
+        }
+    }
+
+    /// A histogram without buckets of its own would be a summary, and a name without its kind no metric.
+    #[test]
+    fn kinds_fit_names_and_buckets() {
+        for Metric { name, kind, help } in metric::ALL {
+            assert_eq!(*kind == MetricKind::Counter, name.ends_with("_total"), "{name}");
+            let has_buckets = HISTOGRAMS.iter().any(|(histogram, _)| histogram == name);
+            assert_eq!(*kind == MetricKind::Histogram, has_buckets, "{name}");
+            assert!(help.trim().ends_with('.'), "{name}");
         }
     }
 

@@ -8,3 +8,4 @@ pub(crate) mod look;
 pub(crate) mod mp4;
 mod remote;
 pub(crate) mod wav;
+pub(crate) mod whole;

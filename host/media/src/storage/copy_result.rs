@@ -13,6 +13,7 @@ use crate::edit::apply::{EditError, Edited, Stored};
 use crate::ingest::data_url;
 use crate::links::signed_link;
 use crate::probe::facts::{self, SNIFFED, sniff};
+use crate::probe::whole::Whole;
 use crate::storage::media_store::{MediaStore, blob_path};
 use crate::storage::objects::Error;
 use crate::storage::source::{SaveError, copy, lost, own_blob, too_large};
@@ -47,8 +48,10 @@ impl MediaStore {
         let mut source = self.open_source(&product.source, provider, blobs, max).await?;
         let head = source.head().await?;
         let mime = settle_type(&head, product.mime.as_deref(), source.declared())?;
+        let mut whole = Whole::new(&mime);
         let (mut media, mut writer) = self.new_media(mime);
-        if let Err(error) = copy(&mut source, &head, &mut writer, max).await {
+        let copied = copy(&mut source, &head, &mut writer, max, &mut |piece| whole.take(piece)).await;
+        if let Err(error) = copied.and_then(|()| whole.check().map_err(lost)) {
             writer.abort().await;
             return Err(error);
         }
@@ -97,7 +100,7 @@ impl MediaStore {
         let head = source.head().await?;
         let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
         let mut writer = Writer::new(&self.0.objects, blob_path(id));
-        if let Err(error) = copy(&mut source, &head, &mut writer, max).await {
+        if let Err(error) = copy(&mut source, &head, &mut writer, max, &mut |_| ()).await {
             writer.abort().await;
             return Err(error);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed};
+use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, metric};
 use gatehouse_upstream::{OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -58,6 +58,7 @@ impl MediaStore {
         seed: Arc<dyn Seed>,
     ) -> Result<Self, Error> {
         let objects = Objects::open(config.url.as_deref(), data)?;
+        metrics::counter!(metric::MEDIA_BYTES).increment(0);
         Ok(Self::new(config, objects, pepper, upstream, clock, seed))
     }
 

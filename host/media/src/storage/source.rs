@@ -111,6 +111,7 @@ pub(crate) async fn copy(
     head: &Bytes,
     writer: &mut Writer,
     max: u64,
+    look: &mut (dyn FnMut(&[u8]) + Send),
 ) -> Result<(), SaveError> {
     let mut length = 0;
     let mut next = Some(head.clone());
@@ -119,6 +120,7 @@ pub(crate) async fn copy(
         if length > max {
             return Err(too_large(max));
         }
+        look(&piece);
         writer.write(&piece).await?;
         next = source.next().await?;
     }

@@ -120,7 +120,7 @@ pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Bytes of this length that begin like a picture.
+/// Bytes of this length that begin and end like a picture.
 pub(crate) fn picture(length: usize) -> Vec<u8> {
     let mut bytes = png(3, 2);
     let mut next = 1_u32;
@@ -128,6 +128,9 @@ pub(crate) fn picture(length: usize) -> Vec<u8> {
         next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         next.to_be_bytes()[0]
     });
+    if length > 100 {
+        bytes[length - 8..].copy_from_slice(b"IEND\xae\x42\x60\x82");
+    }
     bytes
 }
 

@@ -35,6 +35,21 @@ async fn a_result_is_copied_whole_whatever_its_size() {
     );
 }
 
+/// The customer would pay for a picture that no program opens.
+#[tokio::test]
+async fn a_file_that_is_not_whole_is_lost_and_nothing_is_kept() {
+    let test = TestMedia::new(&[]);
+    let cut = &picture(3_000)[..2_000];
+    let mut empty = png(9, 9);
+    empty[16..24].copy_from_slice(&[0x80, 0, 0, 0, 0x80, 0, 0, 0]);
+    for file in [cut, empty.as_slice()] {
+        let source = format!("data:image/png;base64,{}", STANDARD.encode(file));
+        let error = save(&test, &source, None).await.unwrap_err();
+        assert!(error.starts_with("the result is not whole"), "{error}");
+    }
+    assert!(test.files().is_empty());
+}
+
 #[tokio::test]
 async fn a_result_in_hand_is_copied_too() {
     let test = TestMedia::new(&[]);

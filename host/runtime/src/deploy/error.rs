@@ -85,6 +85,18 @@ pub enum OpenError {
         /// A number that fits.
         most: usize,
     },
+    /// Not even the memories of few calls fit into it.
+    #[error(
+        "plugins.limits.memory_mib: the plugin engine reserves address space for every call that may run at once, and this \
+         process may not have enough: {reason}; remove the limit of address space (ulimit -v, LimitAS in its unit), or \
+         lower plugins.limits.memory_mib, plugins.streams (now {streams}) and plugins.threads"
+    )]
+    AddressSpace {
+        /// The configured number of streams.
+        streams: usize,
+        /// What the engine said.
+        reason: String,
+    },
     /// A thread could not be started.
     #[error("plugin threads cannot start: {0}")]
     Threads(#[source] io::Error),

@@ -15,6 +15,7 @@ use crate::deploy::error::StageError;
 use crate::deploy::report::{DeployError, DeployReport, StageLog};
 use crate::deploy::stages::admit::{AdmitError, admit};
 use crate::deploy::stages::fit::{check_inventory, check_routes};
+use crate::deploy::stages::inspect::inspect;
 use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
 use crate::deploy::stages::removal::check_removal;
 use crate::deploy::verifier::Candidate;
@@ -170,14 +171,18 @@ impl ServiceState {
         let registry = self.registry.load_full();
         if let Some(version) = self.loaded(&digest) {
             log.describe(version.about());
-            ["compile", "inspect", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
+            ["inspect", "compile", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
             self.fit(config, &version, &registry, removal, log)?;
             log.skip("self-test", LOADED);
             self.rehearse(&version, &registry, log)?;
             return Ok(Passed { version, compiled: false, self_tests: 0 });
         }
+        log.stage("inspect", || {
+            inspect(wasm)?;
+            Ok(((), "its imports and exports are the contract's".to_owned()))
+        })?;
         let (component, compiled) = log.stage("compile", || {
-            let (component, compiled) = self.compiler.compile(&digest, wasm)?;
+            let (component, compiled) = self.compiler.compile(&digest, wasm, config)?;
             let note = if compiled { "compiled now" } else { "compiled before" };
             Ok(((component, compiled), note.to_owned()))
         })?;

@@ -1,4 +1,4 @@
-//! Checks a compiled component: inspect, link, describe, self-test.
+//! Checks a compiled component: its needs, link, describe, self-test.
 //!
 //! Has an engine, a linker and one thread of its own, so that a plugin under verification takes no thread from those
 //! that serve. Never switches anything.
@@ -19,7 +19,7 @@ use crate::deploy::error::{OpenError, StageError, causes};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::admit::AdmitError;
 use crate::deploy::stages::describe::{DescribeError, check_manifest};
-use crate::deploy::stages::inspect::inspect;
+use crate::deploy::stages::inspect::resources;
 use crate::deploy::stages::link::{link, linker};
 use crate::deploy::stages::self_test::{SelfTestError, run_self_tests};
 use crate::exec::engine;
@@ -31,6 +31,9 @@ use crate::version::Version;
 
 /// The one queue of the verifier's thread: versions are verified in order, whatever their family.
 const QUEUE: &str = "";
+
+/// What wasmtime says when address space is not to be had.
+const NO_ROOM: &str = "mmap failed";
 
 pub(crate) struct Verifier {
     pub(crate) engine: Engine,
@@ -57,6 +60,9 @@ impl Verifier {
             let most = engine::fitting(calls, memory).and_then(|fitting| fitting.checked_sub(others));
             match most.filter(|most| *most > 0) {
                 Some(most) => OpenError::TooManyStreams { streams, most },
+                None if causes(&error).contains(NO_ROOM) => {
+                    OpenError::AddressSpace { streams, reason: causes(&error) }
+                }
                 None => failed(error),
             }
         })?;
@@ -66,7 +72,7 @@ impl Verifier {
         Ok(Self { engine, linker, thread })
     }
 
-    /// Runs the stages inspect, link and describe.
+    /// Runs the stages link and describe.
     pub(crate) fn verify(
         &self,
         candidate: &Candidate,
@@ -74,11 +80,8 @@ impl Verifier {
         log: &mut StageLog,
     ) -> Result<Arc<Version>, StageError> {
         let limits = config.largest_limits();
-        log.stage("inspect", || {
-            inspect(&self.engine, &candidate.component, &limits)?;
-            Ok(((), "its imports and exports are the contract's".to_owned()))
-        })?;
         let pre = log.stage("link", || {
+            resources(&candidate.component, &limits)?;
             Ok((link(&self.linker, &candidate.component)?, "every import exists".to_owned()))
         })?;
         let about = log.stage("describe", || {
@@ -96,6 +99,7 @@ impl Verifier {
             family: about.family.as_str().into(),
             version: about.version.as_str().into(),
             task: None,
+            is_trial: false,
         };
         Ok(Arc::new(Version {
             about,
@@ -112,7 +116,8 @@ impl Verifier {
         let describe = || {
             let pre = pre.clone();
             let described = self.run(move || {
-                let source = LogSource { family: "(unnamed)".into(), version: "".into(), task: None };
+                let source =
+                    LogSource { family: "(unnamed)".into(), version: "".into(), task: None, is_trial: false };
                 let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
                 call(&pre, setup, |family, store| {
                     pre.check_types(family, store)?;

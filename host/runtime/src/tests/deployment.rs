@@ -87,7 +87,7 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
         assert!(why.contains(part), "{why}");
     }
     let names: Vec<&str> = refused.stages.iter().map(|stage| stage.name).collect();
-    assert_eq!(names, ["admit", "compile", "inspect", "link", "describe", "fit"]);
+    assert_eq!(names, ["admit", "inspect", "compile", "link", "describe", "fit"]);
     let verdicts: Vec<StageVerdict> = refused.stages.iter().map(|stage| stage.verdict).collect();
     assert!(verdicts[..5].iter().all(|verdict| *verdict == StageVerdict::Passed), "{verdicts:?}");
     assert_eq!(verdicts[5], StageVerdict::Refused);
@@ -98,7 +98,7 @@ fn a_missing_account_or_price_is_reported_with_the_lines_to_add() {
     config.inventory = Some(inventory());
     let report = common::open_with(config).install(unruly()).unwrap();
     let names: Vec<&str> = report.stages.iter().map(|stage| stage.name).collect();
-    let whole = ["admit", "compile", "inspect", "link", "describe", "fit", "self-test", "rehearse", "switch"];
+    let whole = ["admit", "inspect", "compile", "link", "describe", "fit", "self-test", "rehearse", "switch"];
     assert_eq!(names, whole);
 }
 

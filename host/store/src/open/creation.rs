@@ -36,6 +36,12 @@ pub(crate) fn undo_unfinished(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Whether another process has the file open; a file that is not there, nobody has.
+pub(crate) fn is_in_use(path: &Path) -> bool {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.is_ok_and(|file| file.try_lock().is_err())
+}
+
 /// Makes the name of the file durable: syncing the file alone does not promise that. At every opening, since
 /// the process that made the file may have been killed before it came to this.
 pub(crate) fn keep_name(path: &Path) -> io::Result<()> {

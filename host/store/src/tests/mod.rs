@@ -4,6 +4,7 @@
 mod administration;
 mod crash;
 mod creation;
+mod damage;
 mod deferred;
 mod disk;
 mod handle;

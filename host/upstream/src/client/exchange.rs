@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -10,9 +12,14 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::connect::{ConnectError, Connector};
+
+/// Interim responses to one request.
+const MAX_INTERIM: u32 = 64;
+const ENDLESS: &str = "the provider sends interim responses (1xx) and no answer";
 
 /// A request's body.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
@@ -62,13 +69,31 @@ pub(crate) async fn send(
 ) -> Result<Response<Incoming>, ExchangeError> {
     let connection = capture_connection(&mut request);
     let sent = || connection.connection_metadata().is_some();
-    match timeout_at(deadline, begin(http, request)).await {
+    let interim = count_interim(&mut request);
+    let answered = tokio::select! {
+        answered = timeout_at(deadline, begin(http, request)) => answered,
+        () = interim.notified() => return Err(ExchangeError::Broken(ENDLESS.to_owned())),
+    };
+    match answered {
         Ok(Ok(response)) => Ok(response),
         Err(_) if sent() => Err(ExchangeError::Timeout),
         Err(_) => Err(ExchangeError::NoConnection("time was over before there was one".to_owned())),
         Ok(Err(error)) if error.is_connect() || !sent() => Err(not_sent(error)),
         Ok(Err(error)) => Err(ExchangeError::Broken(chain(&error))),
     }
+}
+
+/// Notified once the provider has sent more responses with a status of 1xx than a server has reason to: each of them is
+/// read and dropped, so that one may go on until the time of the call is over.
+fn count_interim(request: &mut Request<Payload>) -> Arc<Notify> {
+    let (endless, seen) = (Arc::new(Notify::new()), AtomicU32::new(0));
+    let told = Arc::clone(&endless);
+    hyper::ext::on_informational(request, move |_| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= MAX_INTERIM {
+            told.notify_one();
+        }
+    });
+    endless
 }
 
 /// Apart from [`send`], so that the client is compiled in this crate and not in every one that awaits it.

@@ -67,6 +67,19 @@ impl Limited {
         (Self { told: known.told || tell, ..known }, tell)
     }
 }
+/// Every outcome of a call, as metrics name it.
+pub(crate) const OUTCOMES: [&str; 10] = [
+    "ok",
+    "redirect",
+    "client_error",
+    "rate_limited",
+    "server_error",
+    "unreachable",
+    "timeout",
+    "broken",
+    "too_large",
+    "refused",
+];
 
 /// What an answer, or its lack, says about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +90,8 @@ pub(crate) enum HealthSignal {
     RateLimited(Option<Duration>),
     /// Its credentials or credit were refused.
     AccountRefused,
+    /// Its token was refused. The token's owner has counted that.
+    TokenRefused,
     /// No answer, or a server error.
     Failing,
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, CustomerId, KeyId, Seed, UnixMs, metric};
 
 use crate::pool::abandoned::Abandoned;
-use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited};
+use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
 use crate::pool::breaker::{Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
@@ -129,7 +129,23 @@ impl Pool {
         };
         let positions = accounts.iter().map(&mut position).collect();
         drop(locked);
-        Arc::new(Self { provider, accounts, positions, state, rules, clock, seed })
+        let pool = Self { provider, accounts, positions, state, rules, clock, seed };
+        pool.begin_counting();
+        Arc::new(pool)
+    }
+
+    /// Counts what has not happened yet: an alert on a counter's growth does not see the value it is born with.
+    fn begin_counting(&self) {
+        let provider = || self.provider.name.clone();
+        for account in &self.accounts {
+            metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => provider(), "account" => account.name.clone())
+                .increment(0);
+            metrics::gauge!(metric::BREAKER_OPEN, "provider" => provider(), "account" => account.name.clone()).increment(0.0);
+        }
+        metrics::counter!(metric::RECLAIMED, "provider" => provider()).increment(0);
+        for outcome in OUTCOMES {
+            metrics::counter!(metric::CALLS, "provider" => provider(), "outcome" => outcome).increment(0);
+        }
     }
 
     /// Takes over from the configuration `before`: an account with other credentials gets another try.
@@ -295,6 +311,10 @@ impl Pool {
                 if tell {
                     self.publish_limited(account, true);
                 }
+            }
+            HealthSignal::TokenRefused => {
+                state.breaker.succeeded();
+                state.refused_until = now.plus(REFUSED_PAUSE);
             }
             HealthSignal::AccountRefused => {
                 state.breaker.succeeded();

@@ -56,6 +56,11 @@ fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
     assert!(upstream.resume("p", "a", &acme()).is_some(), "a job of an earlier process goes on");
     assert_eq!(upstream.drain("p", "a", false), Some(true));
     assert_eq!(name(&upstream).unwrap(), "a");
+    // What its provider refused is forgotten with it: the operator has seen to that.
+    upstream.report_failure(&upstream.acquire_account("p", &acme(), Some("a")).unwrap().0);
+    assert_eq!(name(&upstream).unwrap(), "b");
+    assert_eq!(upstream.drain("p", "a", false), Some(false));
+    assert_eq!((name(&upstream).unwrap().as_str(), one(&upstream, "a").refused_until), ("a", None));
     assert_eq!(upstream.drain("p", "none", true), None);
     assert_eq!(upstream.drain("none", "a", true), None);
 }

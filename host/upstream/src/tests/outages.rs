@@ -115,6 +115,19 @@ async fn a_connection_that_breaks_is_broken() {
     }
 }
 
+/// Each interim response is read and dropped, so that a provider could hold a request until the end of its time.
+#[tokio::test]
+async fn endless_interim_responses_are_no_answer() {
+    let address = serve_raw(|mut stream| async move {
+        while stream.write_all(b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n").await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let upstream = upstream(&provider(&format!("http://{address}"), ""));
+    assert_eq!(outcome(&upstream, &post("{}"), NEVER).await, Err(Outage::Broken));
+}
+
 #[tokio::test]
 async fn too_much_is_too_large_announced_or_not() {
     let chunked = serve_raw(|mut stream| async move {

@@ -73,7 +73,11 @@ async fn a_receiver_that_hangs_is_left_and_a_body_that_hangs_costs_nothing_of_it
 
 #[tokio::test]
 async fn an_address_is_refused_when_it_is_given_and_again_when_it_is_used() {
-    let names = HashMap::from([("private.test", vec!["10.0.0.7".parse().unwrap()])]);
+    let names = HashMap::from([
+        ("private.test", vec!["10.0.0.7".parse().unwrap()]),
+        ("localhost", vec!["127.0.0.1".parse().unwrap()]),
+        ("a.localhost", vec!["127.0.0.1".parse().unwrap()]),
+    ]);
     let resolver = Arc::new(Table { names, ..Table::default() });
     let upstream = upstream_with("", TestClock::skipping_pauses_at(0), resolver);
     let bad = FetchError::BadUrl;
@@ -86,6 +90,8 @@ async fn an_address_is_refused_when_it_is_given_and_again_when_it_is_used() {
         ("https://a:b@example.com/", false, bad("it must not hold a user name or password")),
         ("https://example.com:8443/", false, bad("only ports 80 and 443 are allowed")),
         ("https://127.0.0.1/", false, closed("127.0.0.1")),
+        ("https://localhost/", false, closed("localhost")),
+        ("https://a.LOCALHOST/hook", false, closed("a.localhost")),
         ("https://2130706433/", false, closed("127.0.0.1")),
         ("https://169.254.169.254/latest", false, closed("169.254.169.254")),
         ("https://[::1]/", false, closed("::1")),

@@ -94,6 +94,12 @@ struct LoggedRequest {
     ms: u32,
     /// The id of its key.
     key: Option<String>,
+    /// The customer of that key. Null for a key that does not exist.
+    customer: Option<String>,
+    /// The canonical id of the model it is for. Null where that was never known.
+    model: Option<String>,
+    /// The client's address. Null for a request of the console.
+    client: Option<String>,
     /// Bytes of its body.
     received: u64,
     /// Bytes of its answer.
@@ -115,6 +121,9 @@ impl From<(u64, LogLine)> for LogRow {
                     status: line.status,
                     ms: line.ms,
                     key: line.key.map(|key| key.0),
+                    customer: line.customer.map(|customer| customer.0),
+                    model: line.model.map(|model| model.as_ref().to_owned()),
+                    client: line.client.map(|client| client.to_string()),
                     received: line.received,
                     sent: line.sent,
                     held_micro: line.held.map(|amount| amount.0),

@@ -45,7 +45,7 @@ impl AdminService {
             };
             let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
             let report = report.map_err(refused)?;
-            let effects = configuration.stage(&report.about.family, &defaults, &cause)?.effects();
+            let effects = configuration.stage(&report.about, &defaults, &cause)?.effects();
             Ok::<_, OperationError>((report, effects))
         };
         let (report, defaults) = on_blocking_thread(offered).await??;
@@ -84,7 +84,7 @@ impl AdminService {
             let About { family, version, .. } = &report.about;
             let cause =
                 PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who };
-            let staged = configuration.stage(family, &defaults, &cause)?;
+            let staged = configuration.stage(&report.about, &defaults, &cause)?;
             Ok((plugins.install_with(component, removal, Some(&*staged)), staged.effects()))
         };
         let (outcome, effects) = on_blocking_thread(offered).await??;

@@ -9,6 +9,7 @@ use gatehouse_model::Customer;
 
 use super::table::{rfc3339, table};
 use super::{configuration, deployment, key, price, provider, steps as task_steps, task, webhook};
+use crate::terminal::PlainText;
 
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
@@ -18,6 +19,7 @@ pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<
 
 /// Writes an result for people.
 pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
+    let out = &mut PlainText(out);
     match result {
         OperationResult::Customer(customer) => customers(out, std::slice::from_ref(customer)),
         OperationResult::Customers { customers: all } => customers(out, all),
@@ -212,6 +214,14 @@ longer-name  0          0         0      0
              f       1.0.0    {digest}  a (a-1, a-2), b  serves since 1970-01-01T00:00:00Z\n"
         );
         assert_eq!(shown(&OperationResult::Plugins { plugins: vec![plugin] }), expected);
+    }
+
+    /// Names come from customers and plugins, and a terminal obeys what it is sent.
+    #[test]
+    fn no_name_reaches_the_terminal_as_it_is() {
+        let note = AuditNote { at: UnixMs(0), task: None, text: "key \u{1b}[2J\nforged line".to_owned() };
+        let shown = shown(&OperationResult::Audit { notes: vec![note], next: None });
+        assert!(shown.ends_with("key \\u{1b}[2J\\nforged line\n"), "{shown}");
     }
 
     #[test]

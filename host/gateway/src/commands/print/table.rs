@@ -5,6 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_model::UnixMs;
 
+use crate::terminal::without_control;
+
 /// Columns as wide as their widest cell.
 pub(super) fn table(
     out: &mut dyn Write,
@@ -12,7 +14,9 @@ pub(super) fn table(
     rows: impl Iterator<Item = Vec<String>>,
 ) -> io::Result<()> {
     let heads = heads.iter().map(|head| (*head).to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+    // A cell is one line.
+    let shown = |row: Vec<String>| row.iter().map(|cell| without_control(cell, false).into_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).map(shown).collect();
     let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();
     for row in &rows {

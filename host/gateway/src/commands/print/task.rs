@@ -15,7 +15,8 @@ pub(super) fn list(out: &mut dyn Write, tasks: &[TaskSummary]) -> io::Result<()>
             task.model.clone(),
             task.customer.to_string(),
             rfc3339(task.created),
-            task.held.to_string(),
+            // Nothing is held for a task that has ended.
+            if task.status.is_final() { "-".to_owned() } else { task.held.to_string() },
         ]
     };
     table(out, &["TASK", "STATUS", "MODEL", "ACCOUNT", "CREATED", "HELD"], tasks.iter().map(row))?;

@@ -59,7 +59,18 @@ fn errors_name_line_and_remedy() {
             "gatehouse.toml:2:1: admin.client.root",
             "known here: ca, certificate",
         ),
-        ("[log]\nlevel = \"x=loud\"", "gatehouse.toml:2:1: log.level", "correct the value"),
+        ("[log]\nlevel = \"info,x=loud\"", "gatehouse.toml:2:1: log.level", "write one of error, warn, info"),
+        ("[log]\nlevel = \"verbose\"", "gatehouse.toml:2:1: log.level", "write one of error, warn, info"),
+        (
+            "[tasks]\ntime_limit_s = 0",
+            "gatehouse.toml:2:1: tasks.time_limit_s: expected at least 1, got 0",
+            "remove the line to have the default",
+        ),
+        (
+            "[data]\nfolder = \"~/data\"",
+            "gatehouse.toml:2:1: data.folder",
+            "write the whole path, such as \"/home/me/data\"",
+        ),
         ("[data]\nfolder = \"a\"\nfolder = \"b\"", "gatehouse.toml:3:1: ", "keep one of the two"),
         ("[servr]\n", "gatehouse.toml:1:2: ", "did you mean `server`?"),
         (

@@ -1,7 +1,7 @@
 //! The defaults that installed families bring.
 
 use super::{FAMILY, expect};
-use crate::config::{FamilyDefaults, Loaded, Location, load_with};
+use crate::config::{FamilyDefaults, Loaded, Location, check_own, load_with};
 
 fn defaults(family: &str, text: &str) -> FamilyDefaults {
     FamilyDefaults { family: Some(family.to_owned()), name: "family.toml".to_owned(), text: text.to_owned() }
@@ -20,17 +20,17 @@ fn load_over(text: &str, brought: FamilyDefaults) -> Result<Loaded, String> {
 #[test]
 fn installed_defaults_are_below_the_operators_values_and_above_the_built_in_ones() {
     let brought = "[prices]\npaint = \"7\"\nbrush = \"1\"\nown = \"1\"\n[providers.easel]\nconcurrency = 3\n\
-                   [plugins.settings.f]\na = 1\n[plugins.limits_by_family.f]\nmemory_mib = 40\n";
+                   [plugins.settings.painter]\na = 1\n[plugins.limits_by_family.painter]\nmemory_mib = 40\n";
     let own = "[prices]\nown = \"2\"\n[plugins.settings.other]\nb = 2\n\
                [providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
-    let loaded = load_over(own, defaults("f", brought)).unwrap();
+    let loaded = load_over(own, defaults("painter", brought)).unwrap();
     let config = &loaded.config;
     let price = |key: &str| config.prices[key].to_string();
     assert_eq!((price("paint"), price("brush"), price("own")), ("7".into(), "1".into(), "2".into()));
     let easel = &config.providers["easel"];
     assert_eq!((easel.concurrency, easel.base_url.as_str()), (3, "https://easel.example"));
-    assert_eq!(config.plugins.settings.keys().collect::<Vec<_>>(), ["f", "other"]);
-    assert_eq!(config.plugins.limits_by_family["f"].memory_mib.get(), 40);
+    assert_eq!(config.plugins.settings.keys().collect::<Vec<_>>(), ["other", "painter"]);
+    assert_eq!(config.plugins.limits_by_family["painter"].memory_mib.get(), 40);
     assert!(loaded.setter("prices.own").unwrap().ends_with("gatehouse.toml:2"));
     assert_eq!(loaded.setter("prices.brush"), None);
 }
@@ -78,4 +78,87 @@ fn defaults_with_more_than_a_family_may_bring_are_refused_with_their_line() {
     }
     // A key that only contains such a word.
     assert!(load_over("", defaults("f", "[plugins.settings.f]\nmax_tokens = 7")).is_ok());
+}
+
+/// What belongs to another family, or borrows its accounts, is refused from anybody: a third party's defaults would take
+/// the operator's secret elsewhere otherwise.
+#[test]
+fn defaults_of_what_is_another_familys_are_refused() {
+    let easel = "[providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
+    for (text, position) in [
+        ("[providers.easel]\nbase_url = \"http://127.0.0.1:1\"", "family.toml:2:1: providers.easel.base_url"),
+        ("[providers.easel]\norigins = [\"https://x\"]", "family.toml:2:1: providers.easel.origins"),
+        ("[providers.easel]\nauth = \"none\"", "family.toml:2:1: providers.easel.auth"),
+        (
+            "[providers.easel]\nmedia_origins = [\"https://x\"]",
+            "family.toml:2:1: providers.easel.media_origins",
+        ),
+        ("[prices]\npaint = \"0\"", "family.toml:2:1: prices.paint"),
+        ("[prices]\n\"paint@large\" = \"0\"", "family.toml:2:1: prices.paint@large"),
+        (
+            "[providers.own]\nbase_url = \"https://own\"\naccounts_of = \"easel\"",
+            "family.toml:3:1: providers.own.accounts_of",
+        ),
+        (
+            "[models.own]\nprovider = \"easel\"\nprotocol = \"chat\"\nprices = { input = \"0\", output = \"0\" }",
+            "family.toml:1:9: models.own",
+        ),
+    ] {
+        let error = load_over(easel, defaults("f", text)).unwrap_err();
+        assert!(error.starts_with(position), "expected {position}\n{error}");
+    }
+    // Its own family may, and what the operator sets is the operator's.
+    load_over(easel, defaults("painter", "[prices]\npaint = \"7\"\n[providers.easel]\nconcurrency = 3"))
+        .unwrap();
+    let own = format!("[prices]\npaint = \"2\"\n{easel}");
+    let loaded = load_over(&own, defaults("f", "[prices]\npaint = \"0\"")).unwrap();
+    assert_eq!(loaded.config.prices["paint"].to_string(), "2");
+}
+
+/// A later version of a family, and a family that names a provider of the operator, cannot move an account's secret.
+#[test]
+fn where_the_secret_of_an_account_goes_is_not_taken_from_defaults() {
+    let own = "[providers.kite]\nbase_url = \"https://kite\"\n[providers.kite.accounts.main]\nsecret = { env = \"K\" }\n\
+               [providers.wave.accounts.main]\nsecret = { env = \"W\" }\n";
+    let wave = "[prices]\nsurf = \"1\"\n[providers.wave]\nbase_url = \"https://wave\"\nauth = \"bearer\"\n";
+    let before = load_over(own, defaults("surf", wave)).unwrap();
+    for (text, expected) in [
+        (wave.to_owned(), None),
+        (wave.replace("surf = \"1\"", "\"surf@large\" = \"2\""), None),
+        (wave.replace("https://wave", "https://evil"), Some("4:1: providers.wave.base_url")),
+        (format!("{wave}origins = [\"https://evil\"]"), Some("6:1: providers.wave.origins")),
+        (wave.replace("auth = \"bearer\"", ""), Some("providers.wave: `auth` is")),
+        (format!("{wave}accounts_of = \"kite\""), Some("6:1: providers.wave.accounts_of")),
+        (
+            format!("{wave}[providers.kite]\norigins = [\"https://evil\"]"),
+            Some("7:1: providers.kite.origins"),
+        ),
+        (wave.replace("surf =", "foil ="), Some("2:1: prices.foil")),
+    ] {
+        let about = gatehouse_model::About { price_keys: vec!["surf".to_owned()], ..about("surf") };
+        let checked = load_over(own, defaults("surf", &text))
+            .and_then(|after| check_own(Some(&before), &after, &about).map_err(|errors| errors.to_string()));
+        match expected {
+            None => checked.unwrap(),
+            Some(expected) => {
+                let error = checked.unwrap_err();
+                assert!(error.contains(expected), "expected {expected}\n{error}");
+            }
+        }
+    }
+}
+
+fn about(family: &str) -> gatehouse_model::About {
+    gatehouse_model::About {
+        family: family.to_owned(),
+        version: "1.0.0".to_owned(),
+        offers: gatehouse_model::Offers::default(),
+        models: vec![],
+        surfaces: vec![],
+        providers: vec![],
+        price_keys: vec![],
+        state_version: 1,
+        reads_state: vec![],
+        self_tests: vec![],
+    }
 }

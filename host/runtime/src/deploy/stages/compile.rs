@@ -1,6 +1,6 @@
-//! Stage two: machine code, compiled here, kept by content, never accepted from outside.
+//! Stage three: machine code, compiled here, kept by content, never accepted from outside.
 //!
-//! Compilations run one at a time, each on an engine of its own. The result is a file, named by the component's digest
+//! Compilations run one at a time, each on an engine of its own, in a gateway each in a process of its own (`compile_process`). The result is a file, named by the component's digest
 //! and by everything in the engine that the code depends on. The file is mapped, so it is never rewritten. Code is
 //! loaded only when its own digest, kept beside it, still fits.
 
@@ -13,6 +13,7 @@ use gatehouse_model::Digest;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::config::Config;
 use crate::deploy::error::{StageError, causes};
 use crate::deploy::plugin_store::PluginStore;
 use crate::exec::engine;
@@ -51,12 +52,20 @@ impl Compiler {
     }
 
     /// The component's code, kept or compiled now; `true` when it was compiled now.
-    pub(crate) fn compile(&self, digest: &Digest, wasm: &[u8]) -> Result<(Component, bool), StageError> {
+    pub(crate) fn compile(
+        &self,
+        digest: &Digest,
+        wasm: &[u8],
+        config: &Config,
+    ) -> Result<(Component, bool), StageError> {
         let _one_at_a_time = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(component) = self.find(digest) {
             return Ok((component, false));
         }
-        let code = precompile(wasm)?;
+        let code = match &config.compiler_process {
+            Some(process) => process.compile(wasm, config.compiler)?,
+            None => precompile(wasm)?,
+        };
         let path = self
             .store
             .keep_code(digest, &self.engine_hash, &code)
@@ -66,7 +75,7 @@ impl Compiler {
     }
 }
 
-fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
+pub(super) fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
     catch_compiler_panic(|| engine::compiling().and_then(|engine| engine.precompile_component(wasm)))
 }
 

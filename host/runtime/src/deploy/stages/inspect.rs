@@ -1,9 +1,10 @@
-//! Stage three: the imports, exports and resource needs of a component, read from its type.
+//! Stage two: the imports and exports of a component, read from its bytes, and later what it needs.
 //!
-//! Runs before linking, so that a refusal names interfaces and remedies instead of linker internals.
+//! Runs before anything is compiled, which may take long, and before linking, so that a refusal names interfaces and
+//! remedies instead of linker internals.
 
 use semver::Version;
-use wasmtime::Engine;
+use wasmparser::{Parser, Payload};
 use wasmtime::component::Component;
 
 use crate::abi_v1::contract::{MANIFEST, OPTIONAL, PACKAGE, supported_version};
@@ -57,12 +58,34 @@ const OTHER_WASI: &str = "only WASI 0.2 is linked, and of it only the interfaces
 const UNKNOWN: &str =
     "the host has nothing of that name; a plugin may import the contract's `log` and WASI 0.2";
 
-pub(crate) fn inspect(engine: &Engine, component: &Component, limits: &Limits) -> Result<(), InspectError> {
-    let ty = component.component_type();
-    ty.imports(engine).try_for_each(|(name, _)| import(name))?;
-    let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
-    interfaces(&exports)?;
-    resources(component, limits)
+/// Judges what a component imports and exports. Bytes that cannot be read are left to the compiler, which says why.
+pub(crate) fn inspect(wasm: &[u8]) -> Result<(), InspectError> {
+    let Ok((imports, exports)) = names(wasm) else { return Ok(()) };
+    imports.iter().try_for_each(|name| import(name))?;
+    interfaces(&exports)
+}
+
+/// The names of the imports and of the exports of the outermost component.
+fn names(wasm: &[u8]) -> wasmparser::Result<(Vec<&str>, Vec<&str>)> {
+    let (mut depth, mut imports, mut exports) = (0_u32, vec![], vec![]);
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for one in section {
+                    imports.push(one?.name.name);
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for one in section {
+                    exports.push(one?.name.name);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((imports, exports))
 }
 
 /// `package/interface@version` in parts.
@@ -120,7 +143,8 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
 
 const WASM_PAGE: u64 = 64 << 10;
 
-fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError> {
+/// Judges what an instance of a compiled component needs.
+pub(crate) fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError> {
     let fits = |what, needed: u64, limit: u64| {
         if needed > limit { Err(InspectError::TooMuch { what, needed, limit }) } else { Ok(()) }
     };
@@ -136,6 +160,19 @@ fn resources(component: &Component, limits: &Limits) -> Result<(), InspectError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Names are read before anything is compiled, of the outermost component alone.
+    #[test]
+    fn names_are_read_from_bytes() {
+        let wasm = crate::tests::stages::importing("acme:secrets/vault@1.0.0");
+        assert_eq!(names(&wasm).unwrap(), (vec!["acme:secrets/vault@1.0.0"], vec![]));
+        assert!(matches!(inspect(&wasm), Err(InspectError::Import { .. })));
+        let unruly = crate::tests::common::unruly();
+        assert!(inspect(unruly).is_ok());
+        assert!(names(unruly).unwrap().1.iter().any(|name| name.starts_with("gatehouse:family/manifest@")));
+        // The compiler says what is wrong with it.
+        assert_eq!(inspect(&unruly[..unruly.len() / 2]), Ok(()));
+    }
 
     #[test]
     fn each_wrong_import_has_its_reason() {

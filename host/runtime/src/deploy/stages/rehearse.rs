@@ -169,7 +169,7 @@ fn try_state(
         None
     } else {
         let from = live.state_version;
-        let answer = version.migrate(from, &live.state);
+        let answer = version.try_migrate(from, &live.state);
         Some(
             answer
                 .unwrap_or_else(|fault| Err(fault.to_string()))
@@ -206,7 +206,7 @@ fn ends_badly(
         customer: String::new(),
         settings: version.settings(),
     };
-    let step = version.advance_within(version.limits().load_ms.get(), &context, state, live.event.clone())?;
+    let step = version.try_advance(&context, state, live.event.clone())?;
     Ok(match step.next {
         Action::Fail(end) => Some(escape_control(&end.failure.message).into_owned()),
         _ => None,

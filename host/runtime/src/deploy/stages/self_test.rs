@@ -99,7 +99,7 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
             owned: vec![],
             blobs: vec![],
         };
-        version.submit_within(version.limits().load_ms.get(), &context(version, None), submission)
+        version.try_submit(&context(version, None), submission)
     })?;
     let actual = verdict(&answer);
     if actual != test.expect {
@@ -111,9 +111,7 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
         return Ok(());
     }
     let cx = context(version, Some(TaskId::new(NOW, &Constant)));
-    let budget = version.limits().load_ms.get();
-    twice("advance with Start", || version.advance_within(budget, &cx, &state, Event::Start(brief.clone())))
-        .map(drop)
+    twice("advance with Start", || version.try_advance(&cx, &state, Event::Start(brief.clone()))).map(drop)
 }
 
 fn twice<T: PartialEq>(what: &str, call: impl Fn() -> Result<T, Fault>) -> Result<T, String> {

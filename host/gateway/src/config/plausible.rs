@@ -1,0 +1,335 @@
+//! Values that fit their type and cannot be meant: what no gateway works with is an error, a name that nothing here has is
+//! a warning. Only what the operator set is judged.
+//!
+//! A name may belong to a plugin that this configuration does not know, so a misspelt one is never refused.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use gatehouse_runtime::active_versions;
+use toml::{Table, Value};
+
+use super::family_defaults::{FamilyDefaults, find};
+use super::remedy::nearest;
+use crate::plugins::built_in::BuiltInPlugin;
+
+/// Keys with a number that says nothing is ever done, kept or waited for when it is 0; `*` is any name.
+const AT_LEAST_ONE: [&str; 26] = [
+    "data.store.batch",
+    "data.store.queue",
+    "fairness.weights.*",
+    "fetch.connect_timeout_ms",
+    "media.link_hours",
+    "media.max_blob_mib",
+    "media.max_probe_mib",
+    "media.max_result_mib",
+    "media.probe_timeout_seconds",
+    "media.result_timeout_seconds",
+    "plugins.compiler.memory_mib",
+    "plugins.compiler.seconds",
+    "plugins.streams",
+    "providers.*.concurrency",
+    "providers.*.connect_timeout_ms",
+    "providers.*.max_reply_mib",
+    "providers.*.submit_timeout_ms",
+    "providers.*.total_timeout_ms",
+    "tasks.concurrency",
+    "tasks.history_days",
+    "tasks.steps",
+    "tasks.time_limit_s",
+    "tasks.time_limit_s_by_model.*",
+    "text.idle_s",
+    "text.stream_s",
+    "text.time_limit_s",
+];
+
+/// The `rules` of text models, as `plugins/text-protocols/src/rules.rs` has them.
+const RULES: [&str; 16] = [
+    "betas",
+    "continues",
+    "default_output",
+    "encoding_format",
+    "include_usage",
+    "max_output",
+    "max_tokens_field",
+    "pass",
+    "prefill",
+    "reasoning_history",
+    "sampling",
+    "strict",
+    "system_messages",
+    "thinking",
+    "tools",
+    "version",
+];
+
+/// The settings that built-in plugins read.
+const SETTINGS: [(&str, &[&str]); 8] = [
+    ("chat", &[]),
+    ("clip", &["models", "projects"]),
+    ("context-image", &[]),
+    ("imagine", &["upstream_model"]),
+    ("journey", &["speed_prefix"]),
+    ("messages", &[]),
+    ("motion", &["upstream_models"]),
+    ("scene", &["dialect", "storage_uri", "storage_url", "upstream_models"]),
+];
+
+/// A key, what is wrong with it, and after a semicolon the remedy.
+pub(super) type Finding = (String, String);
+
+/// Values that no gateway works with.
+pub(super) fn impossible(table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    each(table, &mut Vec::new(), &mut |path, value| {
+        let key = path.join(".");
+        let why = match value {
+            Value::Integer(0) if needs_one(path) => {
+                "expected at least 1, got 0; remove the line to have the default, or set how much is meant"
+                    .to_owned()
+            }
+            Value::String(text) if text.starts_with('~') && is_path(path) => format!(
+                "expected a path, got {text:?}, and `~` is only known to shells; write the whole path, such as \"/home/me{}\"",
+                text.trim_start_matches('~')
+            ),
+            _ => return,
+        };
+        if is_set(&key) {
+            found.push((key, why));
+        }
+    });
+    found
+}
+
+fn needs_one(path: &[String]) -> bool {
+    let is = |pattern: &str| {
+        let parts: Vec<&str> = pattern.split('.').collect();
+        parts.len() == path.len() && parts.iter().zip(path).all(|(part, key)| *part == "*" || part == key)
+    };
+    AT_LEAST_ONE.iter().any(|pattern| is(pattern))
+}
+
+/// Whether text there is no plugin's own.
+fn is_path(path: &[String]) -> bool {
+    let text: Vec<&str> = path.iter().map(String::as_str).collect();
+    !matches!(text[..], ["plugins", "settings", ..] | ["models", _, "rules", ..])
+}
+
+fn each<'a>(table: &'a Table, path: &mut Vec<String>, visit: &mut impl FnMut(&[String], &'a Value)) {
+    for (key, value) in table {
+        path.push(key.clone());
+        match value {
+            Value::Table(inner) => each(inner, path, visit),
+            Value::Array(all) => all.iter().for_each(|one| visit(path, one)),
+            one => visit(path, one),
+        }
+        path.pop();
+    }
+}
+
+/// What the families of this gateway have names for.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    families: BTreeSet<String>,
+    /// What prices are of: the parts before `@` of their keys.
+    priced: BTreeSet<String>,
+    /// Whether a plugin is active whose names are not known here.
+    has_others: bool,
+}
+
+impl Known {
+    /// By the defaults of built-in and of installed families, and the list of active versions in the data folder.
+    pub(super) fn new(built_in: &[BuiltInPlugin], installed: &[FamilyDefaults], data: Option<&Path>) -> Self {
+        let mut known = Self::default();
+        let own = built_in.iter().map(|one| (Some(one.name), one.family_toml.parse().unwrap_or_default()));
+        let theirs = installed.iter().map(|one| (one.family.as_deref(), one.table()));
+        for (family, table) in own.chain(theirs) {
+            known.families.extend(family.map(str::to_owned));
+            known.has_others |= family.is_none();
+            let prices = table.get("prices").and_then(Value::as_table).into_iter().flatten();
+            known.priced.extend(prices.map(|(key, _)| base(key).to_owned()));
+        }
+        // A list that cannot be read is found by the start.
+        let active = data.and_then(|data| active_versions(data).ok()).unwrap_or_default();
+        for family in active.into_keys() {
+            known.has_others |= known.families.insert(family);
+        }
+        known
+    }
+
+    /// Names that nothing here has.
+    pub(super) fn unknown_names(&self, table: &Table, is_set: &dyn Fn(&str) -> bool) -> Vec<Finding> {
+        let entries = |path: &[&str]| {
+            let section = find(table, path).and_then(Value::as_table).into_iter().flatten();
+            let outer = path.join(".");
+            let set = section.map(move |(key, value)| (format!("{outer}.{key}"), key.as_str(), value));
+            set.filter(|(path, _, _)| is_set(path)).collect::<Vec<_>>()
+        };
+        let mut found = Vec::new();
+        let families: Vec<&str> = self.families.iter().map(String::as_str).collect();
+        for section in ["settings", "limits_by_family"] {
+            for (path, family, _) in entries(&["plugins", section]) {
+                found.extend(unknown(path, family, "family", &families, !self.has_others));
+            }
+        }
+        for (family, keys) in SETTINGS {
+            for (path, key, _) in entries(&["plugins", "settings", family]) {
+                found.extend(unknown(path, key, "setting", keys, true));
+            }
+        }
+        let models = entries_of(table, "models");
+        for (model, _) in &models {
+            for (path, rule, _) in entries(&["models", model, "rules"]) {
+                found.extend(unknown(path, rule, "rule", &RULES, true));
+            }
+        }
+        let priced: Vec<&str> = self.priced.iter().map(String::as_str).collect();
+        for (path, key, _) in entries(&["prices"]) {
+            found.extend(unknown(path, base(key), "price key", &priced, !self.has_others));
+        }
+        let text = models.iter().flat_map(|(id, model)| {
+            let aliases = model.get("aliases").and_then(Value::as_array).into_iter().flatten();
+            aliases.filter_map(Value::as_str).chain([*id])
+        });
+        let names: Vec<&str> = priced.iter().copied().chain(text).collect();
+        for (path, model, _) in entries(&["tasks", "time_limit_s_by_model"]) {
+            found.extend(unknown(path, model, "model", &names, !self.has_others));
+        }
+        found
+    }
+}
+
+fn entries_of<'a>(table: &'a Table, section: &str) -> Vec<(&'a str, &'a Value)> {
+    let section = table.get(section).and_then(Value::as_table).into_iter().flatten();
+    section.map(|(key, value)| (key.as_str(), value)).collect()
+}
+
+fn base(key: &str) -> &str {
+    key.split_once('@').map_or(key, |(base, _)| base)
+}
+
+/// A name that is not among the known ones: if one is near, or if all there are are known.
+fn unknown(path: String, name: &str, what: &str, known: &[&str], are_all: bool) -> Option<Finding> {
+    if known.contains(&name) {
+        return None;
+    }
+    let remedy = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if !are_all => return None,
+        None if known.is_empty() => "remove it: there are none".to_owned(),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Some((path, format!("no {what} of the name `{name}` is known, so it has no effect; {remedy}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::plugins::built_in::PLUGINS;
+
+    fn findings(text: &str) -> (Vec<Finding>, Vec<Finding>) {
+        let table = text.parse().unwrap();
+        let known = Known::new(PLUGINS, &[], None);
+        (impossible(&table, &|_| true), known.unknown_names(&table, &|_| true))
+    }
+
+    /// A limit of 0 answers every request with an error, and a `~` makes a folder of that name.
+    #[test]
+    fn what_no_gateway_works_with_is_an_error() {
+        for (text, key) in [
+            ("[tasks]\ntime_limit_s = 0", "tasks.time_limit_s"),
+            ("[tasks.time_limit_s_by_model]\n\"motion-2.6\" = 0", "tasks.time_limit_s_by_model.motion-2.6"),
+            ("[text]\ntime_limit_s = 0", "text.time_limit_s"),
+            ("[providers.bfl]\nconcurrency = 0", "providers.bfl.concurrency"),
+            ("[data]\nfolder = \"~/data\"", "data.folder"),
+            ("[server.tls]\ncertificate = \"~/c\"\nkey = \"/k\"", "server.tls.certificate"),
+            (
+                "[providers.bfl.accounts.main]\nsecret = { file = \"~/s\" }",
+                "providers.bfl.accounts.main.secret.file",
+            ),
+        ] {
+            let (errors, _) = findings(text);
+            assert_eq!(errors.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), [key], "{text}");
+        }
+        for text in ["[text]\nhead_s = 0", "[plugins.settings.f]\nx = \"~/x\"", "[tasks]\ntime_limit_s = 1"] {
+            assert_eq!(findings(text).0, [], "{text}");
+        }
+    }
+
+    /// A price, a rule or a setting under a misspelt name does nothing, and nothing else would tell.
+    #[test]
+    fn a_name_that_nothing_has_is_named_with_the_nearest() {
+        for (text, key, remedy) in [
+            ("[prices]\n\"ctx-por\" = \"4\"", "prices.ctx-por", "did you mean `ctx-pro`?"),
+            ("[prices]\n\"clip-20@4k\" = \"4\"", "prices.clip-20@4k", "did you mean `clip-2.0`?"),
+            ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
+            (
+                "[plugins.settings.clip]\nproject = []",
+                "plugins.settings.clip.project",
+                "did you mean `projects`?",
+            ),
+            ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
+            ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "there are none"),
+            (
+                "[plugins.limits_by_family.motoin]\ncall_ms = 1",
+                "plugins.limits_by_family.motoin",
+                "`motion`?",
+            ),
+            (
+                "[tasks.time_limit_s_by_model]\nctx-maxx = 9",
+                "tasks.time_limit_s_by_model.ctx-maxx",
+                "`ctx-max`?",
+            ),
+            ("[prices]\nunheard = \"4\"", "prices.unheard", "known here: "),
+        ] {
+            let (_, warnings) = findings(text);
+            let [(found, why)] = &warnings[..] else { panic!("{text}: {warnings:?}") };
+            assert!(found == key && why.contains(remedy), "{found} {why}");
+        }
+        for text in [
+            "[prices]\n\"ctx-pro\" = \"4\"\n\"ctx-pro@hd\" = \"4\"",
+            "[models.m]\naliases = [\"n\"]\n[tasks.time_limit_s_by_model]\nn = 9\nm = 9",
+            "[models.m.rules]\nmax_output = 5",
+        ] {
+            assert_eq!(findings(text).1, [], "{text}");
+        }
+        // Of a plugin without defaults nothing is known but that it is there.
+        let known = Known { has_others: true, ..Known::new(PLUGINS, &[], None) };
+        let table = "[prices]\nunheard = \"4\"\nctx-por = \"4\"".parse().unwrap();
+        assert_eq!(known.unknown_names(&table, &|_| true).len(), 1);
+    }
+
+    /// The lists above say what the plugins read.
+    #[test]
+    fn rules_and_settings_are_those_of_the_plugins() {
+        let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+        let rules = fs::read_to_string(plugins.join("text-protocols/src/rules.rs")).unwrap();
+        let (_, rules) = rules.split_once("pub struct Rules {").unwrap();
+        let (rules, _) = rules.split_once("\n}").unwrap();
+        let fields = rules.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
+        let fields: BTreeSet<&str> = fields.map(|(name, _)| name).collect();
+        assert_eq!(fields, BTreeSet::from(RULES));
+        for (family, keys) in SETTINGS {
+            let mut read = BTreeSet::new();
+            sources(&plugins.join(family).join("src"), &mut |text| {
+                let uses = text.split("cx.settings[\"").skip(1);
+                read.extend(uses.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+            });
+            assert_eq!(read.iter().map(String::as_str).collect::<Vec<_>>(), keys, "{family}");
+        }
+        assert_eq!(SETTINGS.len(), PLUGINS.len());
+    }
+
+    fn sources(folder: &Path, visit: &mut dyn FnMut(&str)) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, visit);
+            } else {
+                visit(&fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+}
