@@ -93,9 +93,8 @@ impl Pipeline {
             AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
         let trusted = &self.context.config.trusted_proxies;
-        let client = client_address::client(peer.address, &parts.headers, trusted);
-        record.client = Some(client);
-        let result = self.route(&parts, &mut body, peer, client, &mut record).await;
+        record.client = Some(client_address::client(peer.address, &parts.headers, trusted));
+        let result = self.route(&parts, &mut body, peer, &mut record).await;
         record.received = body.received();
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
@@ -134,7 +133,6 @@ impl Pipeline {
         parts: &Parts,
         body: &mut RequestBody,
         peer: &Peer,
-        client: IpAddr,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
@@ -151,9 +149,9 @@ impl Pipeline {
         record.pattern = route.pattern;
         record.surface = route.surface;
         let key = match route.endpoint.key_use() {
-            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, client, record)?),
+            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, peer, record)?),
             KeyUse::Allowed if parts.headers.contains_key(header::AUTHORIZATION) => {
-                Some(self.authenticate(route.endpoint, parts, client, record)?)
+                Some(self.authenticate(route.endpoint, parts, peer, record)?)
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
@@ -169,12 +167,13 @@ impl Pipeline {
         &self,
         endpoint: Endpoint,
         parts: &Parts,
-        client: IpAddr,
+        peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Arc<Key>, Refusal> {
         let context = &self.context;
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
+        let client = record.client.unwrap_or(peer.address);
         let outcome = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now);
         let key = outcome.map_err(|(refusal, refused)| {
             // An operator finds out whose client still sends it.
@@ -205,7 +204,8 @@ impl Pipeline {
 
     /// What a request without a key is answered is bounded, except for files: a link to one is a credential too.
     fn count_answer(&self, response: &mut Response<ResponseBody>, record: &mut AccessRecord, peer: &Peer) {
-        if record.key.is_some() {
+        // A key that was refused stands in the record, too.
+        if record.permit.is_some() {
             return;
         }
         if matches!(response.body(), ResponseBody::Pieces(..)) {
