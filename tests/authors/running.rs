@@ -40,7 +40,7 @@ pub(crate) fn draws_a_picture(family: &Path, limits: &str) {
         let provider = sketcher().await;
         let origin = format!("http://{}", provider.address);
         let nobody = json!({"submit": origin, "poll": origin, "delivery": origin, "samples": origin});
-        // Prices and provider come with the family; the account is the operator's.
+        // Prices come with the family; the account is the operator's, and so is where its secret goes.
         let folder = tempfile::tempdir().unwrap();
         let defaults = folder.path().join("family.toml");
         let text = format!(
@@ -49,7 +49,7 @@ pub(crate) fn draws_a_picture(family: &Path, limits: &str) {
         );
         std::fs::write(&defaults, text).unwrap();
         let more = format!(
-            "[providers.sketcher]\nbase_url = \"{origin}\"\n\n\
+            "[providers.sketcher]\nbase_url = \"{origin}\"\nmedia_origins = [\"{origin}\"]\nauth = \"bearer\"\n\n\
              [providers.sketcher.accounts.main]\nsecret = {{ file = \"SECRET\" }}\n\n{limits}"
         );
         let gateway = Gateway::start(Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &nobody).with(&more)).await;

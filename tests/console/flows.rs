@@ -139,7 +139,7 @@ fn the_keyboard_reaches_pages_and_rows() {
     });
 }
 
-/// An untouched "Run" would spend the money of whoever has the first key.
+/// An untouched "Run" would spend the money of the customer whose key comes first.
 #[test]
 fn the_playground_spends_nobodys_money_unasked() {
     run(async {

@@ -57,7 +57,7 @@ fn every_page_is_accessible_and_fits() {
         check(&scene.tab, "plugin-install", &axe, &mut wrong).await;
         scene.tab.goto("/webhooks/new").await;
         scene.tab.fill("#f-customer", "acme").await;
-        scene.tab.fill("#f-url", "https://localhost/other").await;
+        scene.tab.fill("#f-url", "https://hooks.example.com/other").await;
         scene.tab.press("Create webhook").await;
         scene.tab.see("whsec_").await;
         check(&scene.tab, "webhook-created", &axe, &mut wrong).await;
@@ -85,7 +85,7 @@ async fn furnish(scene: &Scene) -> (Vec<(String, String)>, String) {
         .command(&["key", "create", "مفتاح التطبيق", "--account", "acme", "--unlimited", "--expires", "30d"])
         .await;
     // It never answers, so its pages have failures to show. Nothing leaves the machine for it.
-    let hook = ["webhook", "create", "https://localhost/hook", "--account", "acme", "--json"];
+    let hook = ["webhook", "create", "https://hooks.example.com/hook", "--account", "acme", "--json"];
     let made: serde_json::Value = serde_json::from_str(&gateway.command(&hook).await).expect("JSON");
     let hook = made["webhook"]["id"].as_str().expect("an id").to_owned();
     let (status, receipt) = ask_for_picture(&key).await;

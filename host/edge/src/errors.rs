@@ -153,8 +153,10 @@ pub(crate) enum Form {
     Generic,
     Journey,
     Messages,
-    /// OpenAI's own.
+    /// OpenAI's own, of responses.
     Responses,
+    /// The same, of what no agent asks again and again.
+    Embeddings,
 }
 
 impl Form {
@@ -163,7 +165,8 @@ impl Form {
         let mut segments = path.split('/').skip(1).skip_while(|segment| *segment == "v1");
         match segments.next() {
             Some("messages") => Self::Messages,
-            Some("responses" | "embeddings") => Self::Responses,
+            Some("responses") => Self::Responses,
+            Some("embeddings") => Self::Embeddings,
             Some("journey") => Self::Journey,
             _ => Self::Generic,
         }
@@ -336,7 +339,7 @@ impl Refusal {
                 request_id: id,
             });
         }
-        if form == Form::Responses {
+        if matches!(form, Form::Responses | Form::Embeddings) {
             return json_bytes(&json!({"error": self.openai()}));
         }
         json_bytes(&GenericError {

@@ -43,18 +43,29 @@ fn surface(action: Action) -> Surface {
 fn with_self_tests(about: About) -> About {
     let picture = "https://example.com/a.png";
     let task = "task_01KDWFAMDV000000000000000B";
-    let grid = || {
-        parent(Kind::Grid, Status::Success, &["MJ::JOB::upsample::3::aaaa", "MJ::JOB::reroll::0::aaaa::SOLO"])
+    let grid_of = |version| {
+        let buttons = [
+            "MJ::JOB::upsample::3::aaaa",
+            "MJ::JOB::variation::3::aaaa",
+            "MJ::JOB::remix_strong::3::aaaa",
+            "MJ::JOB::remix_subtle::3::aaaa",
+            "MJ::JOB::reroll::0::aaaa::SOLO",
+        ];
+        parent(version, Kind::Grid, Status::Success, &buttons)
     };
+    let grid = || grid_of(Version::V7);
     let single = || {
         let buttons = [
+            "MJ::JOB::high_variation::1::aaaa::SOLO",
+            "MJ::JOB::low_variation::1::aaaa::SOLO",
             "MJ::Inpaint::1::aaaa::SOLO",
             "MJ::Outpaint::50::1::aaaa::SOLO",
             "MJ::JOB::pan_left::1::aaaa::SOLO",
         ];
-        parent(Kind::Single, Status::Success, &buttons)
+        parent(Version::V7, Kind::Single, Status::Success, &buttons)
     };
-    let waiting = || parent(Kind::Single, Status::Modal, &[]).status(gatehouse_sdk::Status::Processing);
+    let waiting =
+        || parent(Version::V7, Kind::Single, Status::Modal, &[]).status(gatehouse_sdk::Status::Processing);
     let alone = [
         (
             Action::Imagine,
@@ -77,6 +88,21 @@ fn with_self_tests(about: About) -> About {
         (Action::Upscale, json!({"task_id": task, "index": 3}), grid(), Verdict::Accepted),
         (Action::Upscale, json!({"task_id": task, "index": 0}), grid(), Verdict::Refused),
         (Action::Upscale, json!({"task_id": task, "index": 3}), single(), Verdict::Refused),
+        (Action::Variation, json!({"task_id": task, "index": 3}), grid(), Verdict::Accepted),
+        (Action::HighVariation, json!({"task_id": task}), single(), Verdict::Accepted),
+        (Action::LowVariation, json!({"task_id": task}), single(), Verdict::Accepted),
+        (
+            Action::RemixStrong,
+            json!({"task_id": task, "index": 3}),
+            grid_of(Version::V8_1),
+            Verdict::Accepted,
+        ),
+        (
+            Action::RemixSubtle,
+            json!({"task_id": task, "index": 3}),
+            grid_of(Version::V8_1),
+            Verdict::Accepted,
+        ),
         (Action::Reroll, json!({"task_id": task}), grid(), Verdict::Accepted),
         (Action::Zoom, json!({"task_id": task}), single(), Verdict::Accepted),
         (Action::Zoom, json!({"task_id": task}), grid(), Verdict::Refused),
@@ -95,8 +121,8 @@ fn with_self_tests(about: About) -> About {
     })
 }
 
-/// A task of version 7 as this family keeps it.
-fn parent(kind: Kind, status: Status, buttons: &[&str]) -> Parent {
+/// A task as this family keeps it.
+fn parent(version: Version, kind: Kind, status: Status, buttons: &[&str]) -> Parent {
     let button = |id: &&str| Button {
         custom_id: (*id).to_owned(),
         emoji: String::new(),
@@ -115,8 +141,8 @@ fn parent(kind: Kind, status: Status, buttons: &[&str]) -> Parent {
         action: if kind == Kind::Grid { Action::Imagine } else { Action::Inpaint },
         status,
         id: Some("1754200000000123".to_owned()),
-        version: Some(Version::V7),
-        prompt: "a red kite --v 7".to_owned(),
+        version: Some(version),
+        prompt: "a red kite".to_owned(),
         result: (status == Status::Success).then_some(completed),
         picture: None,
         paid: None,

@@ -37,7 +37,7 @@ pub struct Scene;
 
 impl Family for Scene {
     fn about() -> About {
-        let text = json!({"model": "scene-3.1-fast-official", "prompt": "a red kite", "duration": 8, "resolution": "4K"});
+        let text = json!({"model": "scene-3.1-fast-official", "prompt": "a red kite", "duration": 8, "resolution": "4k"});
         let frames = json!({
             "model": "scene-3.1-quality-official",
             "prompt": "day becomes night",

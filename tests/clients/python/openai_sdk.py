@@ -351,7 +351,7 @@ def overloaded():
 
 @check(9, "a stream that is cut")
 def cut():
-    for mark in ("cut:3", "reset:3", "abort:3", "error:3", "done-early"):
+    for mark in ("cut:3", "reset:3", "abort:3", "error:3"):
         bill = Bill()
         text = ""
         try:
@@ -367,10 +367,11 @@ def cut():
         paid(mark, text, bill.charged())
 
 
-@check(9, "a finished answer without its [DONE]")
+@check(9, "a finished answer without its [DONE], and one without its reason")
 def no_end():
-    asked = {"model": "gpt-cut", "messages": user("[[no-end]] tell me of the lighthouse"), "stream": True}
-    equal(list(client().chat.completions.create(**asked))[-1].choices[0].finish_reason, "stop")
+    for mark in ("no-end", "done-early"):
+        asked = {"model": "gpt-cut", "messages": user(f"[[{mark}]] tell me of the lighthouse"), "stream": True}
+        equal(list(client().chat.completions.create(**asked))[-1].choices[0].finish_reason, "stop", mark)
 
 
 @check(9, "a stream without words is free")

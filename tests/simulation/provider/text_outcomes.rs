@@ -50,9 +50,9 @@ impl TextOutcome {
         all
     }
 
-    /// Whether nothing was generated, so that another account may be tried.
+    /// Whether the answer has nothing for the client, so that another account may be tried.
     pub(crate) fn refuses(self) -> bool {
-        matches!(self, Self::TooMany(_) | Self::Error(_))
+        matches!(self, Self::TooMany(_) | Self::Error(_) | Self::Garbage | Self::Close(0))
     }
 
     /// Whether everything was generated.

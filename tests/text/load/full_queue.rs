@@ -23,7 +23,7 @@ const REFUSED: &str = "gatehouse_plugin_queue_full_total";
 
 const TABLES: &str = "[plugins.canary]\nwindow_s = 0\n\n\
     [plugins.limits_by_family.chat]\ncall_ms = 10000\n\n\
-    [server.limits]\nconnections_per_ip = 5000\nconnections = 6000\n\n";
+    [server.limits]\nconnections_per_ip = 5000\nconnections = 6000\nrequests_per_customer = 5000\n\n";
 
 /// How the crowd's requests were answered.
 #[derive(Default)]

@@ -38,6 +38,7 @@ fn example(name: &str) -> (Value, Option<&'static str>) {
         "task-reconcile" => {
             (json!({"task": TASK, "ruling": {"ruling": "resend", "reason": "r"}}), Some("reconcileTask"))
         }
+        "task-cancel" => (json!({"task": TASK, "reason": "r", "give_up": true}), Some("cancelTask")),
         "task-steps" => (json!({"task": TASK}), Some("listTaskSteps")),
         "price-preview" => (json!({"target": "images.generate", "body": {}}), None),
         "price-history" => (json!({"limit": 5}), None),

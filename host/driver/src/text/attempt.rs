@@ -144,7 +144,7 @@ impl DriverState {
             Ok(Err(failure)) => failure,
             Err(fault) => return Attempt::Failed(fault_of_answer(&run.version, &fault)),
         };
-        failed_attempt(run, &permit, failure, retry_after, is_success)
+        failed_attempt(run, &permit, failure, retry_after, status)
     }
 
     /// A stream, once something of it is for the client: before that another account may answer as well.
@@ -166,7 +166,7 @@ impl DriverState {
         match self.begin_stream(&mut stream, client).await {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) => {
-                failed_attempt(run, &stream.account_permit, failure, retry_after, true)
+                failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
             }
             Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
             Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(&run.version, &fault)),
@@ -190,19 +190,19 @@ impl DriverState {
     }
 }
 
-/// What a failure means for the account and for the next one. `in_success`: the status did not say so, and the host has not
-/// told the account.
+/// What a failure means for the account and for the next one. Where its status says so, the host has told the account already.
 fn failed_attempt(
     run: &TextRun,
     permit: &AccountPermit,
     failure: TextFailure,
     retry_after: Option<Duration>,
-    in_success: bool,
+    status: u16,
 ) -> Attempt {
     let TextFailure { obstacle, message } = failure;
-    match obstacle {
-        Obstacle::Account => run.tables.upstream.report_failure(permit),
-        Obstacle::RateLimited if in_success => run.tables.upstream.report_rate_limit(permit, retry_after),
+    match (obstacle, status) {
+        (Obstacle::Account, 401 | 402) => {}
+        (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
+        (Obstacle::RateLimited, 200..300) => run.tables.upstream.report_rate_limit(permit, retry_after),
         _ => {}
     }
     let error = TextError::Rejected { obstacle, message, retry_after };

@@ -74,7 +74,7 @@ fn operation(route: &'static Route) -> Option<Operation> {
             Form::Generic => ErrorForm::Generic,
             Form::Journey => ErrorForm::Journey,
             Form::Messages => ErrorForm::Messages,
-            Form::Responses => ErrorForm::Responses,
+            Form::Responses | Form::Embeddings => ErrorForm::Responses,
         },
         security: match route.endpoint.key_use() {
             KeyUse::Ignored => Security::Open,

@@ -66,7 +66,7 @@ const RULES: [&str; 16] = [
 /// The settings that built-in plugins read.
 const SETTINGS: [(&str, &[&str]); 8] = [
     ("chat", &[]),
-    ("clip", &["models", "projects"]),
+    ("clip", &["models"]),
     ("context-image", &[]),
     ("imagine", &["upstream_model"]),
     ("journey", &["speed_prefix"]),
@@ -265,11 +265,7 @@ mod tests {
             ("[prices]\n\"ctx-por\" = \"4\"", "prices.ctx-por", "did you mean `ctx-pro`?"),
             ("[prices]\n\"clip-20@4k\" = \"4\"", "prices.clip-20@4k", "did you mean `clip-2.0`?"),
             ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
-            (
-                "[plugins.settings.clip]\nproject = []",
-                "plugins.settings.clip.project",
-                "did you mean `projects`?",
-            ),
+            ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
             ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
             ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "there are none"),
             (

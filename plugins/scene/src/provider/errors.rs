@@ -227,7 +227,7 @@ mod tests {
             shown("parameters.durationSeconds must be 8"),
             "the upstream refused the request: duration must be 8"
         );
-        for message in ["", "Project p is odd", "veo-3.1-generate-001 cannot", "see https://cloud.example"] {
+        for message in ["", "Project p is odd", "veo-3.1-generate-001 cannot", "https://cloud.example"] {
             assert_eq!(shown(message), "the upstream refused the request", "{message}");
         }
     }

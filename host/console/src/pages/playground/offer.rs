@@ -111,7 +111,7 @@ fn example(surface: &SurfaceListing) -> Map<String, Value> {
     let known = |model: &&str| surface.models.iter().any(|own| own == model);
     let usual = surface.default_model.as_deref().filter(known);
     let shown = body.get("model").and_then(Value::as_str).filter(known);
-    let model = usual.or(shown).or(surface.models.first().map(String::as_str)).map(str::to_owned);
+    let model = usual.or(shown).or_else(|| surface.models.first().map(String::as_str)).map(str::to_owned);
     if let Some(model) = model {
         body.insert("model".to_owned(), model.into());
     }

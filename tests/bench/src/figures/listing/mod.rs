@@ -30,7 +30,7 @@ pub(crate) async fn measure(arguments: &Arguments) {
     let mut gateway = BenchGateway::with(arguments, 16, Jobs::Endless, pace, CONFIGURATION).await;
     let body = serde_json::from_str(&request()).expect("a literal request");
     let first = gateway.caller.post("/v1/images/generations", &body).await.task_id();
-    let hook = ["webhook", "create", "https://localhost/hook", "--account", "bench", "--json"];
+    let hook = ["webhook", "create", "https://hooks.example.com/hook", "--account", "bench", "--json"];
     gateway.harness.command(&hook).await;
     assert_eq!(gateway.harness.terminate().await, Some(0), "a clean end");
     let wanted = fill::Wanted { finished: count, live: count / FINISHED_PER_LIVE };
