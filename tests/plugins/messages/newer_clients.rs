@@ -29,7 +29,7 @@ fn values_of_later_versions_become_known_ones() {
     }
     match prepare(&body(json!({"thread": {"type": "create"}})), Protocol::Messages, json!({})) {
         Err(Refusal::Invalid { field, .. }) => {
-            assert_eq!(field.as_deref(), Some("thread"), "the host says how to go on")
+            assert_eq!(field.as_deref(), Some("thread"), "the host says how to go on");
         }
         other => panic!("{other:?}"),
     }

@@ -9,6 +9,7 @@ use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 
 use crate::customers::customer;
 use crate::oracle::memory::{Oracle, TextRecord, sum};
+use crate::provider::text_outcomes::TextOutcome;
 use crate::simulation::Simulation;
 
 /// More rows than any customer of a simulation has.
@@ -37,7 +38,9 @@ impl Oracle {
     ) -> Result<(), String> {
         for (prompt, all) in &simulation.provider().text_answers {
             let again = all.len().checked_sub(1).map(|last| &all[..last]).unwrap_or_default();
-            if again.iter().any(|answer| !answer.refuses()) {
+            let text = self.texts.values().map(|known| &known.text).find(|text| text.prompt == *prompt);
+            let is_for_client = |answer: TextOutcome| text.is_some_and(|text| text.is_delivered(answer));
+            if again.iter().any(|answer| !answer.has_ended() || is_for_client(*answer)) {
                 return Err(format!("{prompt:?} was sent again: {all:?}"));
             }
         }

@@ -146,16 +146,11 @@ impl ProviderRecord {
     }
 
     /// A text request has arrived; how it is answered.
-    pub(crate) fn answer_text(&mut self, prompt: &str, is_stream: bool, at: u64) -> TextOutcome {
+    pub(crate) fn answer_text(&mut self, prompt: &str, at: u64) -> TextOutcome {
         let planned =
             self.text_outcomes.get_mut(prompt).and_then(VecDeque::pop_front).unwrap_or(TextOutcome::Whole);
         let answer = self.outages.rate_limit(at).map_or(planned, TextOutcome::TooMany);
-        let told = match answer {
-            // Half of an answer that is no stream is none.
-            TextOutcome::Close(_) if !is_stream => TextOutcome::Garbage,
-            other => other,
-        };
-        self.text_answers.entry(prompt.to_owned()).or_default().push(told);
+        self.text_answers.entry(prompt.to_owned()).or_default().push(answer);
         answer
     }
 

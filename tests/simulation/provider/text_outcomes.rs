@@ -50,9 +50,9 @@ impl TextOutcome {
         all
     }
 
-    /// Whether the answer has nothing for the client, so that another account may be tried.
-    pub(crate) fn refuses(self) -> bool {
-        matches!(self, Self::TooMany(_) | Self::Error(_) | Self::Garbage | Self::Close(0))
+    /// Whether another account may be tried where the answer delivers nothing: it has come to its end, and says no more.
+    pub(crate) fn has_ended(self) -> bool {
+        matches!(self, Self::TooMany(_) | Self::Error(_) | Self::Garbage | Self::Close(_))
     }
 
     /// Whether everything was generated.

@@ -33,8 +33,7 @@ pub(crate) async fn answer(
     }
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let prompt = prompt(&String::from_utf8_lossy(&body));
-    let is_stream = request["stream"] == true;
-    let outcome = simulation.provider().answer_text(&prompt, is_stream, simulation.clock.elapsed());
+    let outcome = simulation.provider().answer_text(&prompt, simulation.clock.elapsed());
     simulation.log(format_args!("provider: {prompt:?} arrives, {outcome:?}"));
     let answer = match outcome {
         TextOutcome::Lost => Err(HungUp),
@@ -50,7 +49,7 @@ pub(crate) async fn answer(
             }
             Ok(page)
         }
-        _ if is_stream => Ok(streamed(&simulation, protocol, outcome)),
+        _ if request["stream"] == true => Ok(streamed(&simulation, protocol, outcome)),
         outcome => whole(protocol, outcome).await,
     };
     // The last moment before the answer is sent.
