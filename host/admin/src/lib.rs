@@ -54,7 +54,7 @@ pub use service::{
     Actor, AdminService, Backend, Configuration, Deployed, LOG_LEVELS, LogFilter, LogLine, Logs, Pending,
     PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,
     StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece,
-    UsageReport, UsageRequest, start_of,
+    UsageReport, UsageRequest, nearest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -135,7 +135,7 @@ impl<K: Hash + Eq + Clone> State<K> {
         self.give_back(number)
     }
 
-    /// Takes a permit from the held ones; false where it is none of them.
+    /// Takes back a permit. Returns false if nobody holds it.
     fn give_back(&mut self, number: u64) -> bool {
         let Some((owner, _)) = self.held.remove(&number) else { return false };
         if let Some(of_owner) = self.owners.get_mut(&owner) {

@@ -166,8 +166,10 @@ impl GuestLog {
 /// operator's terminal.
 #[must_use]
 pub fn escape_control(text: &str) -> Cow<'_, str> {
-    let is_plain =
-        |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
+    let is_plain = |c: char| {
+        !c.is_control()
+            && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }

@@ -26,7 +26,7 @@ struct State {
 struct Open {
     /// Operations under way, of a caller that has shown the token.
     operations: usize,
-    /// Who reads a stream of events on it, which counts among the streams and not among the connections.
+    /// The role of the reader of its stream of events. Such a connection counts as a stream, not as a connection.
     streams: Option<Role>,
     /// Dropped to end the connection.
     _end: oneshot::Sender<()>,

@@ -275,11 +275,17 @@ impl AdminService {
     }
 }
 
+/// The known name that `name` may have been meant to be.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, near) = known.map(|known| (strsim::levenshtein(name, known), known)).min()?;
+    (distance <= 1 + name.len() / 4).then_some(near)
+}
+
 /// What is said of a name that no model has, with the nearest one that a model has.
 fn unknown_model(name: &str, known: &[String]) -> String {
-    let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
-    let near = near.filter(|(distance, _)| *distance <= 2 + name.len() / 4);
-    let near = near.map_or_else(String::new, |(_, near)| format!("; did you mean {near:?}?"));
+    let near = nearest(name, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
     format!(
         "models: expected the name of a model that is served, got {name:?}{near} (--force takes one that comes later)"
     )

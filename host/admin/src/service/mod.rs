@@ -27,6 +27,7 @@ pub use admin_service::{AdminService, Backend};
 pub(crate) use audited::account_object;
 pub use configuration::{Configuration, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
+pub use keys::nearest;
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
 pub use money::{
     PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,

@@ -105,16 +105,7 @@ async fn the_customer_that_fills_the_disk_is_refused_and_another_is_not() {
     let picture = format!("data:image/png;base64,{base64}");
     let submit = async |key: &Arc<Key>| {
         let script = json!({"steps": [{"wait": 100_000}, {"done": {}}]});
-        let body = json!({"model": "puppet-1", "script": script, "picture": picture}).to_string().into();
-        let request = SubmitRequest {
-            key: Arc::clone(key),
-            surface: "images.generate",
-            parent: None,
-            body: CheckedBody::parse(body, None).expect("an object"),
-            idempotency: None,
-            report: RequestReport::default(),
-        };
-        test.process.driver.submit(request).await
+        test.try_body(key, &json!({"model": "puppet-1", "script": script, "picture": picture})).await
     };
     for number in 0..5 {
         submit(&test.key).await.unwrap_or_else(|error| panic!("picture {number}: {error}"));

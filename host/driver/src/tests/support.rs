@@ -213,7 +213,12 @@ impl PuppetTest {
 
     /// The same in the name of that key.
     pub(crate) async fn try_run(&self, key: &Arc<Key>, steps: &Value) -> Result<TaskId, SubmitError> {
-        let body = json!({"model": "puppet-1", "script": {"steps": steps}}).to_string().into();
+        self.try_body(key, &json!({"model": "puppet-1", "script": {"steps": steps}})).await
+    }
+
+    /// Submits that body in the name of that key.
+    pub(crate) async fn try_body(&self, key: &Arc<Key>, body: &Value) -> Result<TaskId, SubmitError> {
+        let body = body.to_string().into();
         let request = SubmitRequest {
             key: Arc::clone(key),
             surface: "images.generate",

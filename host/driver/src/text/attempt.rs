@@ -38,7 +38,7 @@ pub(super) struct TextRun {
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
     pub(super) is_response: bool,
-    /// Who reads the stream.
+    /// The reader of the stream.
     pub(super) client: Option<Client>,
 }
 
@@ -207,7 +207,7 @@ fn failed_attempt(
     }
     let error = TextError::Rejected { obstacle, message, retry_after };
     match obstacle {
-        // An answer that says nothing is none, whatever its status: nothing of it has reached the client.
+        // The client has received nothing yet, whatever the status was, so another account may answer.
         Obstacle::RateLimited | Obstacle::Account | Obstacle::Upstream => Attempt::TryNext(error),
         _ => Attempt::Failed(error),
     }

@@ -126,8 +126,8 @@ impl Bill {
         if is_possible { cost } else { cost.min(held) }
     }
 
-    /// The tokens of a whole answer of `output_bytes` of text, and whether some of them are a guess. Where something was read
-    /// or written, a count of zero is none.
+    /// The tokens of a whole answer of `output_bytes` of text, and whether some of them are a guess. A count of
+    /// zero tokens is ignored where something was read or written.
     pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, bool) {
         let guess = self.guess(output_bytes);
         match usage {

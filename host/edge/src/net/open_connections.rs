@@ -81,7 +81,7 @@ impl OpenConnections {
         Some((Arc::new(OpenConnection { origin, number, connections: Arc::clone(self) }), ended))
     }
 
-    /// Ends a connection that is not in use; false where there is none.
+    /// Ends a connection that is not in use. Returns false if all are in use.
     pub(crate) fn end_one(&self) -> bool {
         let mut state = self.state();
         let unused = |open: &BTreeMap<u64, Open>| open.values().filter(|open| open.in_use == 0).count();

@@ -47,7 +47,7 @@ impl BroughtBy {
 }
 
 /// What a price key is of: every further part only makes it more specific.
-fn base(key: &str) -> &str {
+pub(super) fn base(key: &str) -> &str {
     key.split_once('@').map_or(key, |(base, _)| base)
 }
 

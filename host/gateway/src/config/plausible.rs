@@ -6,11 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use gatehouse_admin::nearest;
 use gatehouse_runtime::active_versions;
 use toml::{Table, Value};
 
 use super::family_defaults::{FamilyDefaults, find};
-use super::remedy::nearest;
+use super::ownership::base;
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// Keys with a number that says nothing is ever done, kept or waited for when it is 0; `*` is any name.
@@ -204,10 +205,6 @@ fn entries_of<'a>(table: &'a Table, section: &str) -> Vec<(&'a str, &'a Value)> 
     section.map(|(key, value)| (key.as_str(), value)).collect()
 }
 
-fn base(key: &str) -> &str {
-    key.split_once('@').map_or(key, |(base, _)| base)
-}
-
 /// A name that is not among the known ones: if one is near, or if all there are are known.
 fn unknown(path: String, name: &str, what: &str, known: &[&str], are_all: bool) -> Option<Finding> {
     if known.contains(&name) {
@@ -216,7 +213,7 @@ fn unknown(path: String, name: &str, what: &str, known: &[&str], are_all: bool) 
     let remedy = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if !are_all => return None,
-        None if known.is_empty() => "remove it: there are none".to_owned(),
+        None if known.is_empty() => "remove it: no name has an effect here".to_owned(),
         None => format!("known here: {}", known.join(", ")),
     };
     Some((path, format!("no {what} of the name `{name}` is known, so it has no effect; {remedy}")))
@@ -267,7 +264,7 @@ mod tests {
             ("[models.m.rules]\nmax_ouput = 5", "models.m.rules.max_ouput", "did you mean `max_output`?"),
             ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
             ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
-            ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "there are none"),
+            ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "no name has an effect here"),
             (
                 "[plugins.limits_by_family.motoin]\ncall_ms = 1",
                 "plugins.limits_by_family.motoin",

@@ -1,5 +1,7 @@
 //! From a parser's message to the operator's remedy.
 
+use gatehouse_admin::nearest;
+
 /// The document that explains every key.
 pub(super) const GUIDE: &str = "every key is explained in gatehouse.example.toml";
 
@@ -37,12 +39,6 @@ pub(super) fn advise(path: &str, message: &str) -> (String, String) {
         return (message.to_owned(), remedy.to_owned());
     }
     (message.to_owned(), format!("correct the value; {GUIDE}"))
-}
-
-/// The known word that `word` may have been meant to be.
-pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (distance, near) = known.map(|known| (strsim::levenshtein(word, known), known)).min()?;
-    (distance <= 1 + word.len() / 4).then_some(near)
 }
 
 fn unknown(message: &str, word: &str) -> (String, String) {

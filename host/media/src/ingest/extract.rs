@@ -104,8 +104,8 @@ impl NewBlob {
         facts::sniff(bytes).or_else(|| bytes.starts_with(PDF.0).then_some(PDF.1))
     }
 
-    /// What its bytes do not tell is as the client says: a document stays what it is. Pictures, films and sounds are known by
-    /// their bytes, and what is none of these is none whatever it is called.
+    /// Takes the client's word where the bytes do not tell the type, so that a document keeps its own. Pictures, films and
+    /// sounds are known by their bytes alone: the client's word does not make one.
     fn declared(mut self, mime: Option<&str>) -> Self {
         let is_media = |mime: &str| ["image/", "video/", "audio/"].iter().any(|kind| mime.starts_with(kind));
         if self.facts.mime == facts::UNKNOWN {

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use gatehouse_admin::KeyView;
 use gatehouse_model::{Credits, Limits};
+use gatehouse_runtime::escape_control;
 
 use super::table::{rfc3339, table};
-use crate::terminal::without_control;
 
 /// Keys in a table.
 pub(super) fn list(out: &mut dyn Write, keys: &[KeyView]) -> io::Result<()> {
@@ -48,7 +48,7 @@ pub(super) fn details(out: &mut dyn Write, key: &KeyView) -> io::Result<()> {
         ("open", open(key)),
         ("revision", key.revision.to_string()),
     ];
-    lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{}", without_control(value, false)))?;
+    lines.iter().try_for_each(|(name, value)| writeln!(out, "{name:<9}{}", escape_control(value)))?;
     for (model, of_model) in &key.model_limits {
         writeln!(out, "{:<9}{model}: {}", "limits", limits(of_model))?;
     }

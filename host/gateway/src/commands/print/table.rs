@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, UNIX_EPOCH};
 
 use gatehouse_model::UnixMs;
-
-use crate::terminal::without_control;
+use gatehouse_runtime::escape_control;
 
 /// Columns as wide as their widest cell.
 pub(super) fn table(
@@ -15,7 +14,7 @@ pub(super) fn table(
 ) -> io::Result<()> {
     let heads = heads.iter().map(|head| (*head).to_owned()).collect();
     // A cell is one line.
-    let shown = |row: Vec<String>| row.iter().map(|cell| without_control(cell, false).into_owned()).collect();
+    let shown = |row: Vec<String>| row.iter().map(|cell| escape_control(cell).into_owned()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).map(shown).collect();
     let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(wide).collect();

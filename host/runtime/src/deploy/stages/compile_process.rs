@@ -79,7 +79,7 @@ impl CompilerProcess {
 /// What allocators say at their end.
 const NO_MEMORY: [&str; 3] = ["memory allocation of", "out of memory", "Cannot allocate memory"];
 
-/// Why there is no code, if there is none.
+/// The reason why the process made no code; `None` if it made some.
 fn outcome(output: &Output, limits: CompilerLimits) -> Option<String> {
     let CompilerLimits { memory_mib, seconds } = limits;
     let said = String::from_utf8_lossy(&output.stderr);
