@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(Incoming::new(false, "x").whole("no JSON"), None);
     }
 
-    /// Without it the two halves of a character that come in two pieces would be two characters that are none.
+    /// Without it the halves of a character that arrives in two pieces would become two replacement characters.
     #[test]
     fn halves_of_a_character_meet_and_single_ones_are_marked() {
         let play = |is_chat: bool, pieces: [&str; 2]| {

@@ -129,7 +129,7 @@ impl Handler {
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
         let end = self.shutdown.clone();
-        // What says nothing of its reader is counted like a viewer's.
+        // A stream without a role counts as a viewer's.
         let role = response.extensions().get::<Role>().copied().unwrap_or(Role::Viewer);
         let counted = if is_stream { entry.begin_stream(role) } else { None };
         let stream = counted.map(|counted| Stream {

@@ -114,8 +114,8 @@ impl Limits {
         kib(self.state_kib.get())
     }
 
-    /// What a text request may leave for its answer: a response repeats its instructions and its tools, and nothing of it is
-    /// kept on disk.
+    /// What a text request may leave for its answer: a response repeats its instructions and its tools. The
+    /// state is never written to disk.
     pub(crate) fn text_state(&self, input: usize) -> usize {
         self.state().saturating_add(input.saturating_mul(2))
     }

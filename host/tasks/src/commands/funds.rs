@@ -85,7 +85,7 @@ pub(crate) fn hold<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// Settles `cost` of a request's hold, or releases it when there is none. What it cost above the hold is taken from what
+/// Settles `cost` of a request's hold, or releases it without a cost. What it cost above the hold is taken from what
 /// is left; what nobody can pay is the operator's cost, and on record.
 pub(crate) fn resolve<B: LedgerStorage>(
     storage: &mut B,

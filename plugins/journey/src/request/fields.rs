@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(read(json!({"prompt": "a kite --s 9", "metadata": note})), (Some("raw".into()), None));
     }
 
-    /// Without it a note that looks like an argument and is none would refuse the request.
+    /// Without it a note would refuse the request where it only looks like an argument.
     #[test]
     fn what_does_not_fit_is_forgotten() {
         let body = json!({"style": "raw", "metadata": {"image_url": 5, "stylize": "many", "style": 7}});

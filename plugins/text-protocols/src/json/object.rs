@@ -148,7 +148,7 @@ pub fn is_null(raw: Raw<'_>) -> bool {
 #[must_use]
 pub fn whole(raw: Raw<'_>) -> Option<i64> {
     let text = raw.get();
-    // No other JSON value begins with a digit or a sign, and words such as `inf` are none of it.
+    // No other JSON value begins with a digit or a sign, so words such as `inf` are refused.
     if !text.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
         return None;
     }

@@ -255,7 +255,7 @@ async fn an_agents_loop_ends() {
     let reply = test.ask(WIRE, &body).await;
     assert_eq!(reply.json()["stop_reason"], "end_turn");
     assert!(answer_text(WIRE, &reply).starts_with("the tool said: rain"), "{}", reply.text());
-    // Who is forced each time calls what it has not called yet: frameworks end with a tool of their own.
+    // A model that is forced each time calls a tool that it has not called yet: frameworks end with a tool of their own.
     let forced = test.ask(WIRE, &with(body, &json!({ "tool_choice": { "type": "any" } }))).await.json();
     assert_eq!((&forced["stop_reason"], &forced["content"][0]["name"]), (&json!("tool_use"), &json!("now")));
 }
