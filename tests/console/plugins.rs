@@ -32,6 +32,15 @@ fn a_version_is_swapped_and_rolled_back() {
         tab.see("The family was rolled back.").await;
         assert_eq!(ask_for_picture(&key).await.0, 200);
 
+        tab.click("#context-image button[commandfor='disable-context-image']").await;
+        tab.confirm("Disable").await;
+        tab.see("The family is disabled.").await;
+        assert_ne!(ask_for_picture(&key).await.0, 200);
+        tab.click("#context-image button[commandfor='enable-context-image']").await;
+        tab.confirm("Enable").await;
+        tab.see("The family serves again.").await;
+        assert_eq!(ask_for_picture(&key).await.0, 200);
+
         std::fs::write(&file, b"no component").expect("a file");
         tab.press("Install version").await;
         tab.choose("#component", &file).await;

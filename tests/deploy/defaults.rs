@@ -177,6 +177,18 @@ fn a_new_family_is_installed_with_what_it_needs() {
         gateway.restart().await;
         let last = play(&caller.at(gateway.public)).await;
         assert!(last["cost"] == 2 && last.to_string().contains("bonjour"), "{last}");
+
+        // Taken away with what it brought; the operator's account stays, and is a warning.
+        let text = gateway.command(&["plugin", "uninstall", "surf"]).await;
+        assert!(text.contains("  - providers.kling.auth") && text.contains("uninstalled surf"), "{text}");
+        assert!(!kept(&gateway).exists());
+        let gone = caller.at(gateway.public).post(IMAGES, &json!({"model": "surf-1", "prompt": "x"})).await;
+        assert!(gone.status >= 400, "{}", gone.json());
+        gateway.terminate().await;
+        gateway.restart().await;
+        let warning = "providers.kling: it has accounts and no `base_url`, so it is not used";
+        assert!(gateway.log_text().contains(warning), "{}", gateway.log_text());
+        assert!(!gateway.command(&["plugin", "list"]).await.contains("surf"));
         gateway.expect_sound_ledger().await;
     });
 }

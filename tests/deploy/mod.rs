@@ -3,6 +3,7 @@
 
 mod bad_versions;
 mod defaults;
+mod families;
 mod refusals;
 
 use std::path::{Path, PathBuf};

@@ -51,10 +51,10 @@ pub use server::{
     StreamEnd,
 };
 pub use service::{
-    Actor, AdminService, Backend, Configuration, Deployed, LOG_LEVELS, LogFilter, LogLine, Logs, Pending,
-    PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults,
-    StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups, UsagePiece,
-    UsageReport, UsageRequest, nearest, start_of,
+    Actor, AdminService, Backend, Configuration, Deployed, ForgottenDefaults, LOG_LEVELS, LogFilter, LogLine,
+    Logs, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
+    StagedDefaults, StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups,
+    UsagePiece, UsageReport, UsageRequest, nearest, start_of,
 };
 pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
 pub use token::Token;

@@ -146,6 +146,8 @@ impl PageContext {
             Page::PlaygroundSend => playground::act(self, &request).await,
             Page::PluginActivate => plugins::actions::activate(self, &request).await,
             Page::PluginRemove => plugins::actions::remove(self, &request).await,
+            Page::PluginDisable => plugins::actions::disable(self, &request).await,
+            Page::PluginEnable => plugins::actions::enable(self, &request).await,
             Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
             Page::PluginUpload => plugins::upload::take(self, &request).await,
             Page::Plugins => plugins::list::show(self, &request).await,

@@ -35,6 +35,8 @@ pub struct Config {
     pub limits_by_family: BTreeMap<String, Limits>,
     /// The operator's table of each family, handed to its plugin with every call.
     pub settings: BTreeMap<String, serde_json::Value>,
+    /// Families that the configuration switches off.
+    pub disabled: BTreeSet<String>,
     /// The trusted keys, and whether a signature is required.
     pub trust: Trust,
     /// Versions that came with the binary. They need no signature, and the configuration may lack a provider or a
@@ -69,6 +71,7 @@ impl Config {
             limits: Limits::default(),
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),
+            disabled: BTreeSet::new(),
             trust: Trust::default(),
             built_in: BTreeSet::new(),
             inventory: None,

@@ -32,6 +32,7 @@ pub use calls::text::Relay;
 pub use component_runner::ComponentRunner;
 pub use config::{CanaryConfig, Config, STREAMS};
 pub use deploy::companion::Companion;
+pub use deploy::disabled::{Disabled, FamilyError};
 pub use deploy::error::{OpenError, StageError};
 pub use deploy::fallback::{ServedBy, StateBefore};
 pub use deploy::manifest_index::ModelNames;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest, UnixMs};
 
+use crate::deploy::disabled::Disabled;
 use crate::deploy::stages::fit::FitError;
 use crate::version::Version;
 
@@ -17,6 +18,8 @@ pub struct Registry {
     names: HashMap<String, ModelName>,
     /// Surface to the model id meant when a request names none.
     defaults: HashMap<String, String>,
+    /// Families that are switched off.
+    disabled: BTreeMap<String, DisabledFamily>,
 }
 
 /// A family's serving version.
@@ -24,6 +27,16 @@ pub struct Registry {
 pub(crate) struct Active {
     pub(crate) version: Arc<Version>,
     pub(crate) since: UnixMs,
+}
+
+/// A family that is switched off.
+#[derive(Clone, Debug)]
+pub(crate) struct DisabledFamily {
+    /// The version that would serve.
+    pub(crate) digest: Digest,
+    pub(crate) by: Disabled,
+    /// Every name of its models, as far as they are known.
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -133,6 +146,28 @@ impl Registry {
         self.active().map(|active| Arc::clone(&active.version)).collect()
     }
 
+    /// The family that is switched off and would serve `model` (id or alias).
+    #[must_use]
+    pub fn disabled_family(&self, model: &str) -> Option<&str> {
+        if self.names.contains_key(model) {
+            return None;
+        }
+        let mut disabled = self.disabled.iter();
+        disabled
+            .find(|(_, off)| off.names.iter().any(|name| name == model))
+            .map(|(family, _)| family.as_str())
+    }
+
+    /// What switched `family` off, if it is off.
+    pub(crate) fn disabled(&self, family: &str) -> Option<&DisabledFamily> {
+        self.disabled.get(family)
+    }
+
+    /// Every family that is off, by name.
+    pub(crate) fn all_disabled(&self) -> &BTreeMap<String, DisabledFamily> {
+        &self.disabled
+    }
+
     pub(crate) fn active(&self) -> impl Iterator<Item = &Active> {
         self.families.values()
     }
@@ -171,14 +206,35 @@ impl Registry {
     /// This registry with `version` active in its family.
     pub(crate) fn with(&self, version: Arc<Version>, since: UnixMs) -> Result<Self, FitError> {
         self.fits(version.about())?;
-        let mut families = self.families.clone();
+        let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
+        disabled.remove(version.family());
         families.insert(version.family().to_owned(), Active { version, since });
-        let mut next = Self { families: BTreeMap::new(), ..Self::default() };
+        Ok(Self::of(families, disabled))
+    }
+
+    /// This registry without the active version of `family`, which is switched off.
+    pub(crate) fn without(&self, family: &str, off: DisabledFamily) -> Self {
+        let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
+        families.remove(family);
+        disabled.insert(family.to_owned(), off);
+        Self::of(families, disabled)
+    }
+
+    /// This registry without anything of `family`, which is uninstalled.
+    pub(crate) fn forgetting(&self, family: &str) -> Self {
+        let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
+        families.remove(family);
+        disabled.remove(family);
+        Self::of(families, disabled)
+    }
+
+    fn of(families: BTreeMap<String, Active>, disabled: BTreeMap<String, DisabledFamily>) -> Self {
+        let mut registry = Self { disabled, ..Self::default() };
         for active in families.values() {
-            next.index(active.version.about());
+            registry.index(active.version.about());
         }
-        next.families = families;
-        Ok(next)
+        registry.families = families;
+        registry
     }
 
     fn index(&mut self, about: &About) {

@@ -6,6 +6,7 @@ use gatehouse_model::{Clock, Digest, KeyId};
 
 use crate::config::Config;
 use crate::deploy::companion::Companion;
+use crate::deploy::disabled::FamilyError;
 use crate::deploy::error::OpenError;
 use crate::deploy::pipeline::{Goal, Order, Removal, SignedComponent};
 use crate::deploy::report::{DeployError, DeployReport};
@@ -206,6 +207,47 @@ impl PluginService {
         // It served what it serves before the present version came.
         let order = Order { goal: Goal::SwitchBack, removal: Removal::Allowed };
         self.state.activate(&self.state.previous(family)?, order)
+    }
+
+    /// Keeps new requests away from a family, until it is enabled; tasks it admitted go on. One that is off stays so. The
+    /// version that would serve it. Blocks.
+    ///
+    /// # Errors
+    /// See [`FamilyError`].
+    pub fn disable(&self, family: &str) -> Result<Digest, FamilyError> {
+        self.state.disable(family)
+    }
+
+    /// Has the version serve again that served `family` when it was switched off. It passes every stage. Blocks.
+    ///
+    /// # Errors
+    /// [`crate::StageError::NoFamily`], or the stage that refused it.
+    pub fn enable(&self, family: &str) -> Result<DeployReport, DeployError> {
+        self.state.enable(family)
+    }
+
+    /// Switches a family off and deletes every version of it. `before` runs once nothing speaks against it, and may
+    /// refuse. Blocks.
+    ///
+    /// # Errors
+    /// See [`FamilyError`]. The family is off from then on, but for one that does not exist or came with the binary.
+    pub fn uninstall(
+        &self,
+        family: &str,
+        before: impl FnOnce() -> std::io::Result<()>,
+    ) -> Result<Vec<Digest>, FamilyError> {
+        self.state.uninstall(family, before)
+    }
+
+    /// Switches families off and on as [`Config::disabled`] says. Blocks: one that comes back is loaded.
+    pub fn apply_switches(&self) {
+        self.state.apply_switches();
+    }
+
+    /// Whether `family` is switched off.
+    #[must_use]
+    pub fn is_disabled(&self, family: &str) -> bool {
+        self.registry().disabled(family).is_some() || self.config().disabled.contains(family)
     }
 
     /// Why that version was rolled back, if it was. Only an operator may activate it again.

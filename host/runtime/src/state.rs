@@ -102,12 +102,15 @@ impl ServiceState {
             config: ArcSwap::from_pointee(config),
             clock,
         };
-        for (family, entry) in active {
-            state.reactivate(family, entry);
-        }
         for digest in components {
             if let Some(entry) = state.store.manifest(&digest) {
                 lock(&state.kept).insert(digest, entry);
+            }
+        }
+        for (family, entry) in active {
+            match state.disabled_by(&family, &entry) {
+                Some(by) => state.switch_off(&family, entry.digest, by),
+                None => state.reactivate(family, entry),
             }
         }
         Ok(state)
@@ -130,21 +133,23 @@ impl ServiceState {
         }
     }
 
-    /// Makes a version active that was active before the restart.
-    fn reactivate(&self, family: String, entry: ActiveEntry) {
+    /// Makes a version active that was active before the restart, or before its family was switched off.
+    pub(crate) fn reactivate(&self, family: String, entry: ActiveEntry) {
         let loaded = self
             .check_signature(&entry.digest)
             .and_then(|()| self.load(&entry.digest).map_err(|unavailable| unavailable.to_string()));
         let next = loaded.and_then(|version| {
             version.begin_counting();
-            self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())
+            let _one_change = lock(&self.changing);
+            let next = self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())?;
+            self.registry.store(Arc::new(next));
+            Ok(())
         });
         match next {
-            Ok(next) => {
-                self.registry.store(Arc::new(next));
-                self.resume_canary(&entry);
-            }
+            Ok(()) => self.resume_canary(&entry),
             Err(why) => {
+                let _one_change = lock(&self.changing);
+                self.registry.store(self.registry.load().forgetting(&family).into());
                 tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
                 lock(&self.broken).insert(family, (entry.digest, why));
             }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use gatehouse_model::{Digest, UnixMs};
 
 use crate::config::Config;
+use crate::deploy::disabled::Disabled;
 use crate::deploy::error::StageError;
 use crate::deploy::manifest_index::{ManifestEntry, ModelNames};
 use crate::deploy::report::StageLog;
@@ -39,6 +40,8 @@ pub enum VersionState {
     Active(UnixMs),
     /// Should serve and cannot, for this reason.
     Broken(String),
+    /// Would serve, but its family is switched off. It finishes the tasks it admitted.
+    Disabled(Disabled),
     /// In the plugin store, ready to be activated.
     Kept,
     /// Finishes the tasks it admitted.
@@ -200,15 +203,30 @@ impl ServiceState {
             .map(|active| summary(&active.version, VersionState::Active(active.since)))
             .collect();
         let loaded: Vec<Arc<Version>> = lock(&self.loaded).values().filter_map(Weak::upgrade).collect();
-        let others = loaded.iter().filter(|version| !registry.is_active(&version.digest()));
+        let disabled = registry.all_disabled();
+        let serves = |digest: &Digest| {
+            registry.is_active(digest) || disabled.values().any(|off| off.digest == *digest)
+        };
+        let others = loaded.iter().filter(|version| !serves(&version.digest()));
         all.extend(others.map(|one| summary(one, self.inactive_state(&one.digest(), VersionState::Pinned))));
-        all.extend(lock(&self.broken).iter().map(|(family, (digest, why))| VersionSummary {
+        let unloaded = |family: &String, digest: &Digest, state| VersionSummary {
             family: family.clone(),
             version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),
             digest: *digest,
             models: kept.get(digest).map_or_else(Vec::new, ManifestEntry::model_names),
-            state: VersionState::Broken(why.clone()),
-        }));
+            state,
+        };
+        let broken = lock(&self.broken).clone();
+        all.extend(
+            broken
+                .iter()
+                .map(|(family, (digest, why))| unloaded(family, digest, VersionState::Broken(why.clone()))),
+        );
+        all.extend(
+            disabled
+                .iter()
+                .map(|(family, off)| unloaded(family, &off.digest, VersionState::Disabled(off.by))),
+        );
         let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
         let idle = kept.into_iter().filter(|(digest, _)| !listed.contains(digest));
         all.extend(idle.map(|(digest, entry)| VersionSummary {

@@ -246,6 +246,21 @@ pub enum Operation {
         /// The family.
         family: String,
     },
+    /// Keeps new requests away from a family; its tasks go on.
+    PluginDisable {
+        /// The family.
+        family: String,
+    },
+    /// Has a family serve again that was switched off.
+    PluginEnable {
+        /// The family.
+        family: String,
+    },
+    /// Takes away a family, with every version of it and the defaults that came with it.
+    PluginUninstall {
+        /// The family.
+        family: String,
+    },
     /// Deletes a version that neither serves nor has tasks to finish.
     PluginRemove {
         /// Its digest, or an unambiguous prefix of it.
@@ -297,6 +312,9 @@ impl Operation {
                 | Self::PluginInstall { .. }
                 | Self::PluginActivate { .. }
                 | Self::PluginRollback { .. }
+                | Self::PluginDisable { .. }
+                | Self::PluginEnable { .. }
+                | Self::PluginUninstall { .. }
                 | Self::PluginRemove { .. }
         )
     }

@@ -128,6 +128,23 @@ pub enum OperationResult {
         /// Its digest.
         digest: Digest,
     },
+    /// A family is switched off.
+    FamilyDisabled {
+        /// The family.
+        family: String,
+        /// The version that would serve it.
+        digest: Digest,
+    },
+    /// A family was taken away.
+    FamilyUninstalled {
+        /// The family.
+        family: String,
+        /// The versions that were deleted.
+        versions: Vec<Digest>,
+        /// What became of the defaults that it brought.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        defaults: Vec<DefaultView>,
+    },
     /// A family is served by this version from now on.
     PluginSwitched {
         /// The version.
@@ -353,6 +370,13 @@ pub enum PluginState {
     Broken {
         /// Why.
         reason: String,
+    },
+    /// Would serve, but the configuration has its family switched off.
+    DisabledByConfiguration,
+    /// Would serve, but an operator has switched its family off.
+    DisabledByOperator {
+        /// Since then.
+        since: UnixMs,
     },
     /// Passed every stage; the family was not switched.
     Checked,

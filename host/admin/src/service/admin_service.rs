@@ -176,6 +176,9 @@ impl AdminService {
                 self.activate_plugin(&version, allow_removal).await
             }
             Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
+            Operation::PluginDisable { family } => self.disable_family(family).await,
+            Operation::PluginEnable { family } => self.enable_family(family).await,
+            Operation::PluginUninstall { family } => self.uninstall_family(family).await,
             Operation::PluginRemove { version } => self.remove_plugin(&version).await,
         }
     }

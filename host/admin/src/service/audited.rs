@@ -34,6 +34,9 @@ pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
         O::PluginActivate { version, .. } => ("activatePlugin", plugin(version)),
         O::PluginRemove { version } => ("removePlugin", plugin(version)),
         O::PluginRollback { family } => ("rollBackFamily", format!("families/{family}")),
+        O::PluginDisable { family } => ("disableFamily", format!("families/{family}")),
+        O::PluginEnable { family } => ("enableFamily", format!("families/{family}")),
+        O::PluginUninstall { family } => ("uninstallFamily", format!("families/{family}")),
         O::CustomerList
         | O::CustomerShow { .. }
         | O::KeyList { .. }

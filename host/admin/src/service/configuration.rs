@@ -43,6 +43,25 @@ pub trait Configuration: Send + Sync {
         defaults: &FamilyDefaultsFile,
         cause: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError>;
+
+    /// The configuration without the defaults of `family`, ready to be switched to. No other change is possible before it
+    /// is dropped.
+    ///
+    /// # Errors
+    /// As [`Configuration::reload`]: the operator's own tables may need what the family brought.
+    fn forget<'a>(
+        &'a self,
+        family: &str,
+        cause: &PriceCause,
+    ) -> Result<ForgottenDefaults<'a>, OperationError>;
+}
+
+/// The configuration without the defaults of a family.
+pub struct ForgottenDefaults<'a> {
+    /// What becomes of each of them.
+    pub effects: Vec<DefaultView>,
+    /// Removes them.
+    pub forget: Box<dyn FnOnce() -> std::io::Result<()> + 'a>,
 }
 
 /// The defaults of a family over the present configuration.

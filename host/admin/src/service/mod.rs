@@ -25,7 +25,7 @@ pub use actor::Actor;
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
 pub(crate) use audited::account_object;
-pub use configuration::{Configuration, StagedDefaults};
+pub use configuration::{Configuration, ForgottenDefaults, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
 pub use keys::nearest;
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};

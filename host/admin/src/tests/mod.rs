@@ -21,8 +21,8 @@ use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, AdminTls, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
-    OperationError, PriceCause, ReloadView, StagedDefaults, Token,
+    AdminService, AdminTls, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
+    ForgottenDefaults, Operation, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
 };
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
@@ -70,6 +70,10 @@ impl Configuration for Fixed {
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         Err(OperationError::Refused(format!("{} brings nothing", about.family)))
+    }
+
+    fn forget<'a>(&'a self, _: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
+        Ok(ForgottenDefaults { effects: Vec::new(), forget: Box::new(|| Ok(())) })
     }
 }
 

@@ -200,6 +200,8 @@ fn done(code: &str) -> Option<&'static str> {
         "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
         "saved" => "The key was saved.",
+        "family-disabled" => "The family is disabled.",
+        "family-enabled" => "The family serves again.",
         "rolled-back" => "The family was rolled back.",
         "tested" => "A test event is on its way.",
         "withdrawn" => "The amount was taken back.",

@@ -135,4 +135,12 @@ impl Configuration for Fixed {
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
         Err(OperationError::Refused(format!("{} brings nothing", about.family)))
     }
+
+    fn forget<'a>(
+        &'a self,
+        _: &str,
+        _: &PriceCause,
+    ) -> Result<gatehouse_admin::ForgottenDefaults<'a>, OperationError> {
+        Err(OperationError::Refused("nothing is uninstalled here".to_owned()))
+    }
 }

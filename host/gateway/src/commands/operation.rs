@@ -63,6 +63,9 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
         }
         PluginCommand::Report { number, output } => (Operation::DeploymentShow { number }, output),
         PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
+        PluginCommand::Disable { family, output } => (Operation::PluginDisable { family }, output),
+        PluginCommand::Enable { family, output } => (Operation::PluginEnable { family }, output),
+        PluginCommand::Uninstall { family, output } => (Operation::PluginUninstall { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
         PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
             return Err(NO_OPERATION.to_owned());

@@ -101,6 +101,21 @@ impl<'a> Document<'a> {
         Self { own, installed, root, variables: self.variables.clone() }
     }
 
+    /// Takes out every provider that has accounts and no `base_url`, which a family would bring that is not installed.
+    /// Returns their names.
+    pub(super) fn take_providers_without_address(&mut self) -> Vec<String> {
+        let Some(DeValue::Table(providers)) = self.root.get_mut("providers").map(Spanned::get_mut) else {
+            return Vec::new();
+        };
+        let is_without = |provider: &DeValue<'_>| {
+            provider.as_table().is_some_and(|it| it.contains_key("accounts") && !it.contains_key("base_url"))
+        };
+        let without = providers.iter().filter(|(_, provider)| is_without(provider.get_ref()));
+        let names: Vec<String> = without.map(|(name, _)| name.get_ref().to_string()).collect();
+        names.iter().for_each(|name| drop(providers.remove(name.as_str())));
+        names
+    }
+
     /// Gives every provider a table of accounts. A family's default provider has none, and is unused until the
     /// operator adds one.
     pub(super) fn give_accounts(&mut self) {

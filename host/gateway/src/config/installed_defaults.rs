@@ -38,6 +38,17 @@ pub(crate) fn unstage(data: &Path, family: &str, digest: &Digest) -> io::Result<
     fs::remove_file(staged_path(data, family, digest))
 }
 
+/// Removes the defaults of a family, if there are any.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn forget(data: &Path, family: &str) -> io::Result<()> {
+    match fs::remove_file(settled_path(data, family)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
 /// Gives every staged file that counts its own name, and removes the others and what a crash left of a write. Only for
 /// the process that has the store.
 ///

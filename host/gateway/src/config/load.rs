@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatehouse_admin::AdminClient;
+use gatehouse_admin::{AdminClient, nearest};
 use gatehouse_tasks::PriceTable;
 use toml::Table;
 use toml::de::DeTable;
@@ -232,6 +232,7 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     document.override_from(&source.environment);
     let foreign = foreign(&source.installed, families, &|key| document.mentions(key));
     let mut foreign: Vec<_> = foreign.iter().map(|(key, why)| document.error_at(key, why)).collect();
+    let mut warnings = without_address(&mut document);
     document.give_accounts();
     let (config, mut errors) = document.read_parts::<Config>();
     errors.append(&mut foreign);
@@ -241,7 +242,8 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     errors.extend(impossible(&table, &is_set).iter().map(at));
     ConfigErrors::check(errors)?;
     let known = Known::new(families, &source.installed, data);
-    let warnings = known.unknown_names(&table, &is_set).iter().map(at).collect();
+    warnings.extend(without_account(&document, &config));
+    warnings.extend(known.unknown_names(&table, &is_set).iter().map(at));
     Ok(Read { config, table, warnings })
 }
 
@@ -284,14 +286,40 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
             wrong(&format!("models.{id}.provider"), &message);
         }
     }
-    for (name, provider) in &config.providers {
-        let is_own = document.mentions(&format!("providers.{name}"));
-        if provider.accounts.is_empty() && is_own && !config.sandbox.enabled {
-            let message = format!("no account; add [providers.{name}.accounts.main] with a secret");
-            wrong(&format!("providers.{name}"), &message);
-        }
-    }
     errors
+}
+
+/// A warning for each provider that is left out because nothing says where it is.
+fn without_address(document: &mut Document<'_>) -> Vec<ConfigError> {
+    let left_out = document.take_providers_without_address();
+    let known = document.root().get("providers").and_then(|section| section.get_ref().as_table());
+    let known: Vec<String> =
+        known.into_iter().flatten().map(|(name, _)| name.get_ref().to_string()).collect();
+    let warn = |name: &String| {
+        let remedy = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None => "install the plugin that brings it, or add `base_url`".to_owned(),
+        };
+        let message = format!("it has accounts and no `base_url`, so it is not used; {remedy}");
+        document.error_at(&format!("providers.{name}"), &message)
+    };
+    left_out.iter().map(warn).collect()
+}
+
+/// A warning for each provider that the operator names and that has no account.
+fn without_account(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
+    let unused = config.providers.iter().filter(|(name, provider)| {
+        provider.accounts.is_empty()
+            && !config.sandbox.enabled
+            && document.mentions(&format!("providers.{name}"))
+    });
+    let warn = |name: &String| {
+        let message = format!(
+            "it has no account, so what needs it is not served; add [providers.{name}.accounts.main] with a secret"
+        );
+        document.error_at(&format!("providers.{name}"), &message)
+    };
+    unused.map(|(name, _)| warn(name)).collect()
 }
 
 /// What is wrong with each text model by itself, and otherwise with the first that does not go with the others.

@@ -23,7 +23,8 @@ pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
 pub(crate) use family_defaults::{FamilyDefaults, find, units};
 pub(crate) use installed_defaults::{
-    settle as settle_defaults, stage as stage_defaults, unstage as unstage_defaults,
+    forget as forget_defaults, settle as settle_defaults, stage as stage_defaults,
+    unstage as unstage_defaults,
 };
 pub(crate) use load::{Loaded, Location, load, load_admin_client, load_data, load_with};
 pub(crate) use ownership::check_own;

@@ -168,7 +168,7 @@ impl Known {
         };
         let mut found = Vec::new();
         let families: Vec<&str> = self.families.iter().map(String::as_str).collect();
-        for section in ["settings", "limits_by_family"] {
+        for section in ["families", "settings", "limits_by_family"] {
             for (path, family, _) in entries(&["plugins", section]) {
                 found.extend(unknown(path, family, "family", &families, !self.has_others));
             }
@@ -265,6 +265,11 @@ mod tests {
             ("[plugins.settings.clip]\nmodel = {}", "plugins.settings.clip.model", "did you mean `models`?"),
             ("[plugins.settings.imagin]\nx = 1", "plugins.settings.imagin", "did you mean `imagine`?"),
             ("[plugins.settings.chat]\nx = 1", "plugins.settings.chat.x", "no name has an effect here"),
+            (
+                "[plugins.families.jorney]\nenabled = false",
+                "plugins.families.jorney",
+                "did you mean `journey`?",
+            ),
             (
                 "[plugins.limits_by_family.motoin]\ncall_ms = 1",
                 "plugins.limits_by_family.motoin",

@@ -17,6 +17,7 @@ impl Config {
         // In sandbox mode every provider is simulated and gets an account.
         let configured =
             self.providers.iter().filter(|(_, it)| self.sandbox.enabled || !it.accounts.is_empty());
+        let disabled = plugins.families.iter().filter(|(_, family)| !family.enabled);
         let optional = self.providers.iter().filter(|(_, it)| it.optional);
         gatehouse_runtime::Config {
             data_dir: data,
@@ -25,6 +26,7 @@ impl Config {
             limits: plugins.limits,
             limits_by_family: plugins.limits_by_family.clone(),
             settings: plugins.settings.clone(),
+            disabled: disabled.map(|(family, _)| family.clone()).collect(),
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
             inventory: Some(Inventory {

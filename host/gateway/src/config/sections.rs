@@ -87,6 +87,8 @@ pub(crate) struct PluginsConfig {
     pub(crate) compiler: gatehouse_runtime::CompilerLimits,
     /// A folder; a component copied into it is installed.
     pub(crate) watch_folder: Option<PathBuf>,
+    /// Families that are switched off.
+    pub(crate) families: BTreeMap<String, FamilyConfig>,
     /// Settings for the plugin of each family, part of every call.
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
 }
@@ -103,8 +105,23 @@ impl Default for PluginsConfig {
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),
+            families: BTreeMap::new(),
             settings: BTreeMap::new(),
         }
+    }
+}
+
+/// A `[plugins.families.<family>]` table.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FamilyConfig {
+    /// Whether the family serves; its tasks go on either way.
+    pub(crate) enabled: bool,
+}
+
+impl Default for FamilyConfig {
+    fn default() -> Self {
+        Self { enabled: true }
     }
 }
 

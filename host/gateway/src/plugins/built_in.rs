@@ -50,8 +50,8 @@ pub(crate) enum BuiltInError {
 #[serde(transparent)]
 struct Record(BTreeMap<String, Vec<Digest>>);
 
-/// Installs each built-in plugin whose family has no active version, or an earlier built-in one. A refused plugin is
-/// logged, and the others are installed all the same. What came of each, for the history of deployments.
+/// Installs each built-in plugin whose family has no active version, or an earlier built-in one, and is not switched off. A
+/// refused plugin is logged, and the others are installed all the same. What came of each, for the history of deployments.
 ///
 /// # Errors
 /// See [`BuiltInError`]; a refused plugin is an error only when no model is left to serve.
@@ -67,7 +67,7 @@ pub(crate) fn install(
     for plugin in plugins {
         let digest = Digest::of(plugin.wasm);
         let known = record.0.entry(plugin.name.to_owned()).or_default();
-        if !wanted(active(service, plugin.name), digest, known) {
+        if service.is_disabled(plugin.name) || !wanted(active(service, plugin.name), digest, known) {
             continue;
         }
         if let Some(reason) = service.rollback_reason(&digest) {

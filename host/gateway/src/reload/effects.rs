@@ -11,6 +11,11 @@ pub(super) fn defaults_of(file: &FamilyDefaultsFile, family: Option<&str>) -> Fa
     FamilyDefaults { family: family.map(str::to_owned), name, text }
 }
 
+/// What a family brings after it is uninstalled.
+pub(super) fn no_defaults(family: &str) -> FamilyDefaults {
+    FamilyDefaults { family: Some(family.to_owned()), name: family.to_owned(), text: String::new() }
+}
+
 pub(super) fn misconfigured(errors: impl std::fmt::Display) -> OperationError {
     OperationError::Misconfigured(errors.to_string())
 }

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{
-    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, PriceCause, ReloadView, StagedDefaults,
+    Configuration, EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause,
+    ReloadView, StagedDefaults,
 };
 use gatehouse_model::About;
 
-use super::effects::{defaults_of, effective_view, effects, misconfigured};
+use super::effects::{defaults_of, effective_view, effects, misconfigured, no_defaults};
 use super::staged::Staged;
-use crate::config::{Loaded, Location, check_own, load, load_with};
+use crate::config::{FamilyDefaults, Loaded, Location, check_own, forget_defaults, load, load_with};
 use crate::environment;
 use crate::plugins::built_in::PLUGINS;
 
@@ -25,9 +26,8 @@ impl OfflineConfiguration {
         Self { location: location.clone(), root: root.to_owned() }
     }
 
-    fn load_with(&self, family: Option<&str>, file: &FamilyDefaultsFile) -> Result<Loaded, OperationError> {
-        let brought = Some(defaults_of(file, family));
-        load_with(&self.location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
+    fn load_with(&self, brought: FamilyDefaults) -> Result<Loaded, OperationError> {
+        load_with(&self.location, PLUGINS, environment::overrides(), Some(brought)).map_err(misconfigured)
     }
 }
 
@@ -43,7 +43,7 @@ impl Configuration for OfflineConfiguration {
     }
 
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
-        Ok(self.load_with(None, defaults)?.config.runtime(self.root.clone()))
+        Ok(self.load_with(defaults_of(defaults, None))?.config.runtime(self.root.clone()))
     }
 
     fn stage<'a>(
@@ -52,7 +52,7 @@ impl Configuration for OfflineConfiguration {
         defaults: &FamilyDefaultsFile,
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
-        let after = self.load_with(Some(&about.family), defaults)?;
+        let after = self.load_with(defaults_of(defaults, Some(&about.family)))?;
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
         let before = load(&self.location, PLUGINS, environment::overrides());
         check_own(before.as_ref().ok(), &after, about).map_err(misconfigured)?;
@@ -60,5 +60,13 @@ impl Configuration for OfflineConfiguration {
         let config = after.config.runtime(self.root.clone());
         // The gateway reads them when it starts.
         Ok(Staged::new(&self.root, defaults, config, effects, || ()))
+    }
+
+    fn forget<'a>(&'a self, family: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
+        let before = load(&self.location, PLUGINS, environment::overrides());
+        let effects = effects(before.as_ref().ok(), &self.load_with(no_defaults(family))?, family);
+        let family = family.to_owned();
+        let forget = move || forget_defaults(&self.root, &family);
+        Ok(ForgottenDefaults { effects, forget: Box::new(forget) })
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_admin::{
-    Configuration, EffectiveView, FamilyDefaultsFile, OperationError, PriceCause, PriceHistory, ReloadView,
-    StagedDefaults,
+    Configuration, EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause,
+    PriceHistory, ReloadView, StagedDefaults,
 };
 use gatehouse_driver::{Driver, PreparedTables, StartError};
 use gatehouse_model::{About, Clock};
@@ -14,13 +14,13 @@ use gatehouse_upstream::{AccountChange, PreparedProviders, Upstream};
 use tokio::sync::Notify;
 use toml::Table;
 
-use super::effects::{defaults_of, effective_view, effects, misconfigured};
+use super::effects::{defaults_of, effective_view, effects, misconfigured, no_defaults};
 use super::staged::Staged;
 use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
-    is_limit, is_reloaded, load_with,
+    forget_defaults, is_limit, is_reloaded, load_with,
 };
-use crate::plugins::built_in::PLUGINS;
+use crate::plugins::built_in::{self, PLUGINS};
 use crate::sandbox_mode::Simulated;
 use crate::{environment, secrets};
 
@@ -173,6 +173,16 @@ impl RunningConfiguration {
         tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");
         warnings.iter().for_each(|warning| tracing::warn!("after the reload {warning}"));
     }
+
+    /// Switches families off and on as the configuration says. One that came with the binary and was off at the start is
+    /// installed now.
+    fn switch_families(&self) {
+        self.plugins.apply_switches();
+        let record = self.root.join("plugins");
+        if let Err(error) = built_in::install(&self.plugins, &record, PLUGINS) {
+            tracing::error!(%error, "a family that was switched on is not served");
+        }
+    }
 }
 
 impl Configuration for RunningConfiguration {
@@ -191,6 +201,8 @@ impl Configuration for RunningConfiguration {
         })?;
         let view = prepared.view.clone();
         self.switch(&mut current, prepared, cause);
+        drop(current);
+        self.switch_families();
         Ok(view)
     }
 
@@ -225,6 +237,24 @@ impl Configuration for RunningConfiguration {
             self.switch(&mut current, prepared, &cause);
         };
         Ok(Staged::new(&self.root, defaults, config, effects, switch))
+    }
+
+    fn forget<'a>(
+        &'a self,
+        family: &str,
+        cause: &PriceCause,
+    ) -> Result<ForgottenDefaults<'a>, OperationError> {
+        let current = self.lock();
+        let prepared = self.prepare(&current, Some(no_defaults(family))).map_err(misconfigured)?;
+        let effects = effects(Some(&current.loaded), &prepared.loaded, family);
+        let (family, cause) = (family.to_owned(), cause.clone());
+        let forget = move || {
+            let mut current = current;
+            forget_defaults(&self.root, &family)?;
+            self.switch(&mut current, prepared, &cause);
+            Ok(())
+        };
+        Ok(ForgottenDefaults { effects, forget: Box::new(forget) })
     }
 }
 

@@ -46,6 +46,9 @@ pub enum StageError {
     /// The version to activate is not in the plugin store.
     #[error("no plugin version {0} is kept here")]
     NotKept(Digest),
+    /// There is no such family; says which there are.
+    #[error("{0}")]
+    NoFamily(String),
     /// The family has no earlier version.
     #[error(
         "family {family:?} has no earlier version to go back to; `gatehouse plugin activate DIGEST` switches to any \

@@ -55,6 +55,11 @@ impl From<&About> for ManifestEntry {
 }
 
 impl ManifestEntry {
+    /// Every name of its models.
+    pub(crate) fn all_names(&self) -> Vec<String> {
+        self.models.iter().chain(self.aliases.values().flatten()).cloned().collect()
+    }
+
     /// Its models with all their names.
     pub(crate) fn model_names(&self) -> Vec<ModelNames> {
         let names = |id: &String| ModelNames {

@@ -9,6 +9,7 @@
 
 pub(crate) mod canary;
 pub(crate) mod companion;
+pub(crate) mod disabled;
 pub(crate) mod error;
 pub(crate) mod fallback;
 pub(crate) mod manifest_index;

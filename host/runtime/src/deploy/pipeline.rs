@@ -14,7 +14,7 @@ use crate::deploy::companion::Companion;
 use crate::deploy::error::StageError;
 use crate::deploy::report::{DeployError, DeployReport, StageLog};
 use crate::deploy::stages::admit::{AdmitError, admit};
-use crate::deploy::stages::fit::{check_inventory, check_routes};
+use crate::deploy::stages::fit::{FitError, check_inventory, check_routes};
 use crate::deploy::stages::inspect::inspect;
 use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
 use crate::deploy::stages::removal::check_removal;
@@ -209,6 +209,9 @@ impl ServiceState {
         let about = version.about();
         let built_in = config.built_in.contains(&version.digest());
         log.stage("fit", || {
+            if config.disabled.contains(&about.family) {
+                return Err(FitError::Disabled(about.family.clone()).into());
+            }
             registry.fits(about)?;
             let inventory = config.inventory.as_ref();
             inventory.map_or(Ok(()), |inventory| check_routes(about, inventory))?;

@@ -41,6 +41,9 @@ pub(crate) struct ActiveEntry {
     /// The end of its canary period.
     #[serde(default, rename = "watched_until")]
     pub(crate) canary_until: Option<UnixMs>,
+    /// Since when an operator has the family switched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) disabled: Option<UnixMs>,
 }
 
 /// One rolled back version, as the list has it.
@@ -309,6 +312,7 @@ mod tests {
             since: UnixMs(7),
             before: Some(Digest::of(b"old")),
             canary_until: Some(UnixMs(9)),
+            disabled: None,
         };
         store.write_active(&BTreeMap::from([("f".to_owned(), entry)])).unwrap();
         let text = fs::read_to_string(store.active_path()).unwrap();

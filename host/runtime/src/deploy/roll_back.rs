@@ -74,7 +74,13 @@ impl ServiceState {
         let written = self.store.write_rolled_back(&all).and_then(|()| {
             let Some(standby) = standby else { return Ok(()) };
             let mut active = self.store.active()?;
-            let entry = ActiveEntry { digest: standby.digest(), since: at, before: None, canary_until: None };
+            let entry = ActiveEntry {
+                digest: standby.digest(),
+                since: at,
+                before: None,
+                canary_until: None,
+                disabled: None,
+            };
             active.insert(version.family().to_owned(), entry);
             self.store.write_active(&active)
         });

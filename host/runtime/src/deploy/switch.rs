@@ -37,14 +37,18 @@ impl ServiceState {
         }
         self.keep_manifest(version).map_err(failed("the manifest"))?;
         let mut active = self.store.active().map_err(failed("the list of active versions"))?;
-        let earlier = active.get(family).map(|entry| entry.digest).filter(|before| *before != digest);
+        // One that comes back after its family was off, or damaged, keeps what it replaced.
+        let earlier = active.get(family);
+        let earlier =
+            earlier.and_then(|entry| if entry.digest == digest { entry.before } else { Some(entry.digest) });
         let before = registry.family(family).filter(|before| before.digest() != digest);
         let standby = before
             .as_ref()
             .filter(|before| goal == Goal::Switch && !before.is_rolled_back())
             .and_then(|before| Some((Arc::clone(before), rule.until(since)?)));
         let canary_until = standby.as_ref().map(|(_, until)| *until);
-        active.insert(family.to_owned(), ActiveEntry { digest, since, before: earlier, canary_until });
+        let entry = ActiveEntry { digest, since, before: earlier, canary_until, disabled: None };
+        active.insert(family.to_owned(), entry);
         if let Some(companion) = companion {
             companion.keep(family, &digest).map_err(failed("the configuration that comes with it"))?;
         }

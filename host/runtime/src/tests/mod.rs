@@ -8,6 +8,7 @@ mod canary;
 pub(crate) mod common;
 mod configuration;
 mod deployment;
+mod disabled;
 mod optional;
 mod removal;
 pub(crate) mod stages;

@@ -1,6 +1,7 @@
-//! Plugin versions and their deployment, and the history of deployments.
+//! Plugin versions and their deployment, families that are switched off, and the history of deployments.
 
 mod deployments;
+mod families;
 mod live_states;
 mod versions;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent, StageReport,
+    DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent, StageReport,
     StageVerdict, VersionState, VersionSummary,
 };
 use gatehouse_tasks::DeploymentKind;
@@ -93,7 +93,7 @@ impl AdminService {
     }
 
     /// Keeps the report and answers with it.
-    async fn finish(
+    pub(super) async fn finish(
         &self,
         deployed: Deployed,
         defaults: Vec<DefaultView>,
@@ -144,7 +144,7 @@ impl AdminService {
         Ok(OperationResult::PluginRemoved { digest })
     }
 
-    async fn plugin_service(&self) -> Result<PluginService, OperationError> {
+    pub(super) async fn plugin_service(&self) -> Result<PluginService, OperationError> {
         match &self.backend {
             Backend::Running { plugins, .. } => Ok(plugins.clone()),
             Backend::Offline(config) => {
@@ -240,6 +240,8 @@ fn listed(version: VersionSummary) -> PluginView {
         state: match version.state {
             VersionState::Active(since) => PluginState::Active { since },
             VersionState::Broken(reason) => PluginState::Broken { reason },
+            VersionState::Disabled(Disabled::ByConfiguration) => PluginState::DisabledByConfiguration,
+            VersionState::Disabled(Disabled::ByOperator(since)) => PluginState::DisabledByOperator { since },
             VersionState::Kept => PluginState::Kept,
             VersionState::Pinned => PluginState::Pinned,
             VersionState::Standby { until } => PluginState::Standby { until },

@@ -1,4 +1,4 @@
-//! What may be done to a version in the plugin store: activate, roll back, remove.
+//! What may be done to a family and to a version in the plugin store: activate, roll back, disable, enable, remove.
 
 use gatehouse_admin::{Operation, OperationError, ResponseBody};
 use http::{Response, StatusCode};
@@ -27,6 +27,22 @@ pub(crate) async fn roll_back(
 ) -> Result<Response<ResponseBody>, PageError> {
     let operation = Operation::PluginRollback { family: request.id.clone() };
     perform(pages, request, operation, "rolled-back").await
+}
+
+/// `POST /plugins/<family>/disable`.
+pub(crate) async fn disable(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    perform(pages, request, Operation::PluginDisable { family: request.id.clone() }, "family-disabled").await
+}
+
+/// `POST /plugins/<family>/enable`.
+pub(crate) async fn enable(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
+    perform(pages, request, Operation::PluginEnable { family: request.id.clone() }, "family-enabled").await
 }
 
 /// `POST /plugins/<digest>/remove`.

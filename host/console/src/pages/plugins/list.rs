@@ -44,7 +44,9 @@ pub(crate) async fn show(
 fn rank(state: &PluginState) -> u8 {
     match state {
         PluginState::Active { .. } | PluginState::Serves => 0,
-        PluginState::Broken { .. } => 1,
+        PluginState::Broken { .. }
+        | PluginState::DisabledByConfiguration
+        | PluginState::DisabledByOperator { .. } => 1,
         PluginState::Standby { .. } => 2,
         PluginState::Pinned => 3,
         PluginState::Checked | PluginState::Kept => 4,
@@ -82,7 +84,16 @@ fn card(family: &str, versions: &[PluginView], request: &PageRequest) -> Markup 
         section.card id=(family) aria-labelledby={ "family-" (family) } {
             div.title {
                 h2 id={ "family-" (family) } { (family) }
-                @if may_roll_back && request.is_operator() { (roll_back(family, versions)) }
+                @if request.is_operator() {
+                    div.buttons {
+                        @if may_roll_back { (roll_back(family, versions)) }
+                        @match versions.first().map(|version| &version.state) {
+                            Some(PluginState::Active { .. }) => { (disable(family)) }
+                            Some(PluginState::DisabledByOperator { .. }) => { (enable(family)) }
+                            _ => {}
+                        }
+                    }
+                }
             }
             p.muted { (models) }
             p { a href={ "/deployments?family=" (family) } { "Deployments of " (family) } }
@@ -125,6 +136,8 @@ fn state(state: &PluginState, now: UnixMs) -> Markup {
             PluginState::Active { since } => { (chip(Tone::Ok, "active")) " since " (moment(*since, now)) }
             PluginState::Serves => { (chip(Tone::Ok, "active")) }
             PluginState::Broken { reason } => { (chip(Tone::Error, "broken")) " " (reason) }
+            PluginState::DisabledByConfiguration => { (chip(Tone::Warn, "disabled")) " by the configuration" }
+            PluginState::DisabledByOperator { since } => { (chip(Tone::Warn, "disabled")) " since " (moment(*since, now)) }
             PluginState::Checked => { (chip(Tone::Neutral, "checked")) }
             PluginState::Kept => { (chip(Tone::Neutral, "kept")) }
             PluginState::Pinned => { (chip(Tone::Info, "pinned")) " finishes the tasks it admitted" }
@@ -182,6 +195,30 @@ fn roll_back(family: &str, versions: &[PluginView]) -> Markup {
         consequence: &format!("{standby} takes over. Tasks that {active} admitted finish on {active}."),
         action: &format!("/plugins/{family}/rollback"),
         danger: true,
+    }
+    .show()
+}
+
+fn disable(family: &str) -> Markup {
+    Confirm {
+        id: &format!("disable-{family}"),
+        button: "Disable",
+        title: &format!("Disable {family}"),
+        consequence: "Its models are listed no more, and new requests for them are refused. Tasks under way finish.",
+        action: &format!("/plugins/{family}/disable"),
+        danger: true,
+    }
+    .show()
+}
+
+fn enable(family: &str) -> Markup {
+    Confirm {
+        id: &format!("enable-{family}"),
+        button: "Enable",
+        title: &format!("Enable {family}"),
+        consequence: "It serves new requests again, with the version it had.",
+        action: &format!("/plugins/{family}/enable"),
+        danger: false,
     }
     .show()
 }

@@ -62,6 +62,33 @@ pub(crate) enum PluginCommand {
         #[command(flatten)]
         output: OutputArgs,
     },
+    /// Keep new requests away from a family until it is enabled; its tasks go on
+    #[command(after_help = "Example:\n  gatehouse plugin disable journey\n\n\
+        The same lasts in the configuration: [plugins.families.journey] enabled = false")]
+    Disable {
+        /// The family
+        family: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Have a family serve again that was disabled, with the version it had
+    Enable {
+        /// The family
+        family: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Take away a family: every version of it and the defaults that came with it
+    #[command(
+        after_help = "It is refused while tasks of the family live; the family is disabled from then on, so that nothing \
+        new comes.\nA family that came with the gateway can be disabled only."
+    )]
+    Uninstall {
+        /// The family
+        family: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Delete a version that neither serves nor has tasks to finish
     Remove {
         /// Its digest, or a prefix of it

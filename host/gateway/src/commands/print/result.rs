@@ -38,6 +38,15 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
             writeln!(out, "\nIt passed every stage.")
         }
         OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
+        OperationResult::FamilyDisabled { family, digest } => {
+            let version = digest.short();
+            writeln!(out, "{family} serves no new request; version {version} finishes the tasks it admitted")
+        }
+        OperationResult::FamilyUninstalled { family, versions, defaults } => {
+            configuration::defaults(out, defaults)?;
+            writeln!(out, "uninstalled {family}")?;
+            versions.iter().try_for_each(|digest| writeln!(out, "removed {digest}"))
+        }
         OperationResult::Reloaded(view) => configuration::reloaded(out, view),
         OperationResult::ConsoleLink(link) => login_link(out, link),
         OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults } => {
@@ -126,6 +135,8 @@ fn plugins(out: &mut dyn Write, plugins: &[PluginView]) -> io::Result<()> {
         let state = match &plugin.state {
             PluginState::Active { since } => format!("serves since {}", rfc3339(*since)),
             PluginState::Broken { reason } => format!("broken: {reason}"),
+            PluginState::DisabledByConfiguration => "disabled by the configuration".to_owned(),
+            PluginState::DisabledByOperator { since } => format!("disabled since {}", rfc3339(*since)),
             PluginState::Checked => "checked".to_owned(),
             PluginState::Kept => "kept".to_owned(),
             PluginState::Pinned => "finishes its tasks".to_owned(),

@@ -20,14 +20,34 @@ fn error_at_start(file: &Path) -> String {
 }
 
 #[test]
-fn a_configured_provider_needs_an_account() {
+fn a_provider_that_cannot_be_used_is_a_warning_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gatehouse.toml");
     let bare = "[providers.easel]\nconcurrency = 2\n";
-    let error = load_text(bare).unwrap_err();
-    assert!(
-        error.starts_with("gatehouse.toml:1:") && error.contains("providers.easel.accounts.main"),
-        "{error}"
-    );
-    assert!(load_text(&format!("{bare}[sandbox]\nenabled = true\n")).is_ok());
+    let sandbox = format!("{bare}[sandbox]\nenabled = true\n");
+    let account = |name: &str| format!("[providers.{name}.accounts.main]\nsecret = {{ env = \"E\" }}\n");
+    let cases: [(&str, Option<&[&str]>); 5] = [
+        (bare, Some(&["toml:1:", "providers.easel: it has no account", "[providers.easel.accounts.main]"])),
+        (&sandbox, None),
+        (&account("easel"), None),
+        (
+            &account("eazel"),
+            Some(&["toml:1:", "no `base_url`, so it is not used", "did you mean \"easel\"?"]),
+        ),
+        (&account("kling"), Some(&["providers.kling", "install the plugin that brings it"])),
+    ];
+    for (text, expected) in cases {
+        std::fs::write(&file, text).unwrap();
+        let loaded = load(&at(&file), &[FAMILY], vec![]).unwrap();
+        let warnings: Vec<String> = loaded.warnings().iter().map(|one| one.short()).collect();
+        match (expected, &warnings[..]) {
+            (None, []) => {}
+            (Some(words), [one]) => assert!(words.iter().all(|word| one.contains(word)), "{text}: {one}"),
+            _ => panic!("{text}: {warnings:?}"),
+        }
+        let usable = loaded.config.providers.values().all(|provider| !provider.base_url.is_empty());
+        assert!(usable && loaded.config.providers.len() == 1, "{text}: the family's own alone");
+    }
 }
 
 #[test]

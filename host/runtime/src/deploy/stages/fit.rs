@@ -44,6 +44,12 @@ pub enum FitError {
         /// The surfaces with one.
         served: Vec<String>,
     },
+    /// The configuration has the family switched off.
+    #[error(
+        "the configuration has family {0:?} switched off; take `enabled = false` out of [plugins.families.{0}], run \
+         `gatehouse reload`, and try again"
+    )]
+    Disabled(String),
     /// Requests that the version before serves would find nothing.
     #[error(
         "the version before ({version}) serves what this one does not: {}; \

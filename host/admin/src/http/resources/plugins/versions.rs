@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_model::Digest;
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 
-const STATES: &[&str] = &["active", "broken", "kept", "pinned", "standby", "rolled_back"];
+const STATES: &[&str] = &["active", "broken", "disabled", "kept", "pinned", "standby", "rolled_back"];
 const FILTERS: [Parameter; 2] = [
     filter("family", Form::Text, "Only versions of this family."),
     filter_any("state", Form::OneOf(STATES), "Only versions in one of these states."),
@@ -80,6 +81,27 @@ pub(super) fn routes() -> Vec<Route> {
             roll_back,
         )
         .returns::<Deployment>(),
+        Route::post(
+            "/families/{family}/disable",
+            "disableFamily",
+            "Keeps new requests away from a family until it is enabled; its tasks go on.",
+            disable,
+        )
+        .returns::<DisabledFamily>(),
+        Route::post(
+            "/families/{family}/enable",
+            "enableFamily",
+            "Has a family serve again that was disabled, with the version it had.",
+            enable,
+        )
+        .returns::<Deployment>(),
+        Route::delete(
+            "/families/{family}",
+            "uninstallFamily",
+            "Takes away a family, with every version of it and the defaults that came with it.",
+            uninstall,
+        )
+        .returns::<Uninstalled>(),
     ]
 }
 
@@ -92,11 +114,11 @@ struct PluginVersion {
     version: String,
     /// The sha256 of the component.
     digest: String,
-    /// `active`, `broken`, `kept`, `pinned`, `standby`, `rolled_back`; `checked` after a check, `serves` after a switch.
+    /// `active`, `broken`, `disabled`, `kept`, `pinned`, `standby`, `rolled_back`; `checked` after a check, `serves` after a switch.
     state: String,
-    /// Since when it is active, until when it is standby, or when it was rolled back.
+    /// Since when it is active or disabled, until when it is standby, or when it was rolled back.
     at: Option<Moment>,
-    /// Why it is broken or was rolled back.
+    /// Why it is broken, disabled or was rolled back.
     reason: Option<String>,
     /// Models it serves.
     models: Vec<String>,
@@ -135,10 +157,32 @@ struct Family {
     family: String,
     /// The version that serves it; null when none does.
     active: Option<PluginVersion>,
+    /// The version that would serve it, where the family is switched off.
+    disabled: Option<PluginVersion>,
     /// The version that takes over from a canary.
     standby: Option<PluginVersion>,
     /// How many versions of it there are.
     versions: usize,
+}
+
+/// A family that was switched off.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DisabledFamily {
+    /// The family.
+    family: String,
+    /// The digest of the version that would serve it.
+    digest: String,
+}
+
+/// A family that was taken away.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Uninstalled {
+    /// The family.
+    family: String,
+    /// The digests of the versions that were deleted.
+    versions: Vec<String>,
+    /// The keys of the defaults that went with it.
+    defaults: Vec<String>,
 }
 
 impl From<PluginView> for PluginVersion {
@@ -146,6 +190,12 @@ impl From<PluginView> for PluginVersion {
         let (state, at, reason) = match plugin.state {
             PluginState::Active { since } => ("active", Some(since), None),
             PluginState::Broken { reason } => ("broken", None, Some(reason)),
+            PluginState::DisabledByConfiguration => {
+                ("disabled", None, Some("the configuration has its family switched off".to_owned()))
+            }
+            PluginState::DisabledByOperator { since } => {
+                ("disabled", Some(since), Some("an operator has switched its family off".to_owned()))
+            }
             PluginState::Checked => ("checked", None, None),
             PluginState::Kept => ("kept", None, None),
             PluginState::Pinned => ("pinned", None, None),
@@ -206,12 +256,14 @@ async fn families(call: Call) -> Outcome {
         let family = families.entry(name.clone()).or_insert(Family {
             family: name,
             active: None,
+            disabled: None,
             standby: None,
             versions: 0,
         });
         family.versions += 1;
         match version.state.as_str() {
             "active" | "broken" => family.active = Some(version),
+            "disabled" => family.disabled = Some(version),
             "standby" => family.standby = Some(version),
             _ => {}
         }
@@ -265,6 +317,35 @@ async fn activate(call: Call) -> Outcome {
 async fn roll_back(call: Call) -> Outcome {
     let operation = Operation::PluginRollback { family: call.path("family").to_owned() };
     deployment(call, operation).await
+}
+
+async fn enable(call: Call) -> Outcome {
+    let operation = Operation::PluginEnable { family: call.path("family").to_owned() };
+    deployment(call, operation).await
+}
+
+async fn disable(call: Call) -> Outcome {
+    let family = call.path("family").to_owned();
+    match call.service.perform(Operation::PluginDisable { family }).await? {
+        OperationResult::FamilyDisabled { family, digest } => {
+            call.describe(format!("families/{family}"), Vec::new());
+            Ok(Reply::json(&DisabledFamily { family, digest: digest.to_string() }))
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+async fn uninstall(call: Call) -> Outcome {
+    let family = call.path("family").to_owned();
+    match call.service.perform(Operation::PluginUninstall { family }).await? {
+        OperationResult::FamilyUninstalled { family, versions, defaults } => {
+            call.describe(format!("families/{family}"), Vec::new());
+            let versions = versions.iter().map(Digest::to_string).collect();
+            let defaults = defaults.into_iter().map(|one| one.key).collect();
+            Ok(Reply::json(&Uninstalled { family, versions, defaults }))
+        }
+        other => Err(unexpected(&other)),
+    }
 }
 
 async fn remove(call: Call) -> Outcome {

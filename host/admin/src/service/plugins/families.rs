@@ -1,0 +1,79 @@
+//! Families: switched off, on again, and taken away.
+
+use std::sync::Arc;
+
+use gatehouse_model::Digest;
+use gatehouse_runtime::{FamilyError, PluginService};
+use gatehouse_store::Store;
+use gatehouse_tasks::DeploymentKind;
+
+use super::deployments::Deployed;
+use crate::api::error::OperationError;
+use crate::api::result::OperationResult;
+use crate::service::admin_service::{AdminService, on_blocking_thread, store_failed};
+use crate::service::money::PriceCause;
+
+impl AdminService {
+    pub(in crate::service) async fn disable_family(
+        &self,
+        family: String,
+    ) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let name = family.clone();
+        let digest = on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)?;
+        Ok(OperationResult::FamilyDisabled { family, digest })
+    }
+
+    pub(in crate::service) async fn enable_family(
+        &self,
+        family: String,
+    ) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let name = family.clone();
+        let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
+        self.finish(Deployed::new(DeploymentKind::Activate, None, &family, outcome), Vec::new()).await
+    }
+
+    /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
+    pub(in crate::service) async fn uninstall_family(
+        &self,
+        family: String,
+    ) -> Result<OperationResult, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let (store, configuration) = (self.store.clone(), Arc::clone(&self.configuration));
+        let cause = PriceCause::present(format!("plugin uninstall {family}"));
+        let name = family.clone();
+        let uninstalled = on_blocking_thread(move || {
+            // Nothing new comes to it from here on, so what is counted below can only become less.
+            plugins.disable(&name).map_err(failed)?;
+            check_tasks(&store, &plugins, &name)?;
+            let forgotten = configuration.forget(&name, &cause)?;
+            let versions = plugins.uninstall(&name, forgotten.forget).map_err(failed)?;
+            Ok::<_, OperationError>((versions, forgotten.effects))
+        });
+        let (versions, defaults) = uninstalled.await??;
+        self.keep_price_books().await;
+        Ok(OperationResult::FamilyUninstalled { family, versions, defaults })
+    }
+}
+
+/// Refused while a task of the family lives.
+fn check_tasks(store: &Store, plugins: &PluginService, family: &str) -> Result<(), OperationError> {
+    let all = plugins.list();
+    let versions: Vec<Digest> = all.iter().filter(|one| one.family == family).map(|one| one.digest).collect();
+    for task in store.live_tasks() {
+        let digest = task.map_err(store_failed)?.digest;
+        if versions.contains(&digest) {
+            return Err(failed(FamilyError::Busy { family: family.to_owned(), digest }));
+        }
+    }
+    Ok(())
+}
+
+fn failed(error: FamilyError) -> OperationError {
+    match error {
+        FamilyError::Unknown { .. } => OperationError::NotFound(error.to_string()),
+        FamilyError::Folder(_) => OperationError::Failed(error.to_string()),
+        _ => OperationError::Refused(error.to_string()),
+    }
+}
