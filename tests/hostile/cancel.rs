@@ -70,10 +70,21 @@ fn a_task_at_rest_decides_about_its_cancel() {
         let stop = json!({"call": {"path": "/stop"}});
         let steps = json!([{"call": {"path": "/two"}}, rest, stop, {"fail": "stopped there"}]);
         let id = called(&scene, "/two", &steps).await;
-        assert_eq!(settled(&scene, &id).await.status, 409);
+        let answer = settled(&scene, &id).await;
+        assert_eq!((answer.status, &answer.json()["code"]), (202, &json!(202)), "{}", answer.json());
         let task = scene.caller.end_of(&id).await;
-        assert!(task["status"] == "failed" && task["error"]["message"] == "stopped there", "{task}");
+        let error = &task["error"];
+        assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+        assert!(error["type"] == "cancelled" && error["message"] == "stopped there", "{task}");
         assert_eq!(scene.trap.seen_at("/stop").len(), 1);
+
+        // A provider that does not stop it: the task goes on, and what fails it later is no cancellation.
+        let later = json!({"wait": 1, "progress": 60});
+        let steps = json!([{"call": {"path": "/three"}}, rest, stop, later, {"fail": "by itself"}]);
+        let id = called(&scene, "/three", &steps).await;
+        assert_eq!(settled(&scene, &id).await.status, 202);
+        let task = scene.caller.end_of(&id).await;
+        assert!(task["error"]["type"] != "cancelled" && task["error"]["message"] == "by itself", "{task}");
         scene.gateway.expect_sound_ledger().await;
     });
 }

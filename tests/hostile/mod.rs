@@ -7,6 +7,7 @@
 //! secret in either.
 
 mod calls;
+mod canaries;
 mod cancel;
 mod edits;
 mod fairness;

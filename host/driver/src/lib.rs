@@ -46,6 +46,7 @@ pub use read::funds::{Funds, UsageFilter};
 pub use read::prices::{ModelPrices, PriceList};
 pub use read::result::Waiting;
 pub use request_report::RequestReport;
+pub use step::cancel::Cancelled;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
     CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,

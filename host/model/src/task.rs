@@ -213,6 +213,10 @@ pub struct Task {
     /// The part of `held` that requests which joined have added. It is billed as it is when the task completes.
     #[serde(default)]
     pub joined_held: Credits,
+    /// Whether its plugin is having the provider stop it, because its client or an operator asked: a failure is then a
+    /// cancellation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_asked: bool,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
     /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.

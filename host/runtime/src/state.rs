@@ -176,21 +176,21 @@ impl ServiceState {
 
     /// A restart does not end a canary period, but its count begins anew.
     fn resume_canary(&self, entry: &ActiveEntry) {
-        let (Some(before), Some(until)) = (entry.before, entry.canary_until) else { return };
+        let (Some(before), Some(until)) = (entry.before.first(), entry.canary_until) else { return };
         if until <= self.clock.now() {
             return;
         }
-        if self.store.has_component(&before) && self.compiler.is_compiled(&before) {
+        if self.store.has_component(before) && self.compiler.is_compiled(before) {
             self.begin_canary(entry);
         } else {
             // To compile it would keep the gateway from serving.
-            lock(&self.late_standbys).push(*entry);
+            lock(&self.late_standbys).push(entry.clone());
         }
     }
 
     fn begin_canary(&self, entry: &ActiveEntry) {
-        let (Some(before), Some(until)) = (entry.before, entry.canary_until) else { return };
-        let loaded = self.load(&before);
+        let (Some(before), Some(until)) = (entry.before.first(), entry.canary_until) else { return };
+        let loaded = self.load(before);
         let _one_change = lock(&self.changing);
         if !self.registry.load().is_active(&entry.digest) {
             return;

@@ -84,6 +84,7 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         unit_price: Credits(price),
         held: Credits(price),
         joined_held: Credits::ZERO,
+        stop_asked: false,
         cost: None,
         public: vec![],
         private: vec![],
@@ -105,6 +106,7 @@ pub fn change(status: Status, progress: u8) -> Change {
         blobs: None,
         view: None,
         deliver: false,
+        stop_asked: false,
         audit: None,
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{CancelError, CheckedBody, RequestReport, SubmitError, SubmitRequest, TaskFilter};
+use gatehouse_driver::{
+    CancelError, Cancelled, CheckedBody, RequestReport, SubmitError, SubmitRequest, TaskFilter,
+};
 use gatehouse_model::{Status, Task, TaskId};
 use serde_json::json;
 
@@ -212,12 +214,19 @@ pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> 
     if !system.is_open() {
         return Ok(());
     }
-    let shown = outcome.as_ref().map(|task| task.status).map_err(ToString::to_string);
+    let shown = match &outcome {
+        Ok(Cancelled::Ended(task) | Cancelled::Asked(task)) => Ok(task.status),
+        Err(error) => Err(error.to_string()),
+    };
     simulation.log(format_args!("client: cancel {prompt:?} -> {shown:?}"));
     let task = read_task(system, &promise)?;
     match outcome {
-        Ok(ended) if ended.status == Status::Failed && task == ended => Ok(()),
-        Ok(ended) => Err(format!("cancelled as {:?}", ended.status)),
+        Ok(Cancelled::Ended(ended)) if ended.status == Status::Failed && task == ended => Ok(()),
+        Ok(Cancelled::Ended(ended)) => Err(format!("cancelled as {:?}", ended.status)),
+        Ok(Cancelled::Asked(_)) => {
+            simulation.count("a provider was asked to stop");
+            Ok(())
+        }
         Err(CancelError::Over(_)) if task.status.is_final() => Ok(()),
         Err(CancelError::Running) => {
             simulation.count("a cancel came too late");

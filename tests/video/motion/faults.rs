@@ -183,11 +183,14 @@ fn a_client_cancels_what_still_waits() {
         // Refused while a poll is under way.
         let cancelled =
             || gateway.sandbox.dashscope_record().tasks.iter().filter(|task| task.cancelled).count();
+        let mut last = 0;
         while cancelled() == 0 {
-            cancel(&queued).await;
+            last = cancel(&queued).await.status;
         }
+        assert_eq!(last, 202, "its provider is asked");
         let task = gateway.caller.end_of(&queued).await;
         assert!(task["status"] == "failed" && task["cost"] == 0.0, "{task}");
+        assert_eq!(task["error"]["type"], "cancelled", "{task}");
         assert_eq!(cancelled(), 1);
     });
 }

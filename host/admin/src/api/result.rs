@@ -106,7 +106,7 @@ pub enum OperationResult {
         /// What was ruled.
         ruling: RulingWord,
     },
-    /// A task that an operator ended.
+    /// A task that an operator ended, or whose provider is asked to stop it.
     TaskEnded {
         /// The task as it is now.
         task: TaskSummary,

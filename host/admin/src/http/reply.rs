@@ -33,6 +33,11 @@ impl Reply {
         Self(json_response(StatusCode::CREATED, value))
     }
 
+    /// 202 with JSON.
+    pub(crate) fn accepted(value: &impl Serialize) -> Self {
+        Self(json_response(StatusCode::ACCEPTED, value))
+    }
+
     /// 304 without a body.
     pub(crate) fn not_modified() -> Self {
         Self(Response::builder().status(StatusCode::NOT_MODIFIED).body(whole("")).expect("a plain response"))

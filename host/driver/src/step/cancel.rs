@@ -1,7 +1,8 @@
 //! Cancelling: at once while nothing has been sent, otherwise only if the family can stop the provider.
 //!
 //! A cancelled task is `failed`, and every failed task is refunded in full. So a job that goes on at its provider
-//! is not cancelled here; the error tells the caller that it goes on. An operator may give it up all the same: what the
+//! is not cancelled here; the error tells the caller that it goes on. Where the family has a call that stops the provider,
+//! that call is made first, and its answer decides. An operator may give it up all the same: what the
 //! provider still makes of it, and bills, is the operator's.
 
 use gatehouse_model::{
@@ -20,12 +21,31 @@ use crate::step::run_context::RunContext;
 /// A cancel that keeps losing the race against the task's own steps gives up after this many tries.
 const TRIES: usize = 8;
 
+/// What a cancel came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// The task is `failed` and refunded.
+    Ended(Task),
+    /// Its provider is asked to stop it. The task ends as cancelled once that is done, and goes on where it cannot be.
+    Asked(Task),
+}
+
+impl Cancelled {
+    /// The task as it is now.
+    #[must_use]
+    pub fn into_task(self) -> Task {
+        match self {
+            Self::Ended(task) | Self::Asked(task) => task,
+        }
+    }
+}
+
 impl Driver {
-    /// Stops a task if it can be stopped; it then is `failed` and refunded.
+    /// Stops a task if it can be stopped, or has its provider stop it.
     ///
     /// # Errors
     /// [`CancelError`]; the task goes on.
-    pub fn cancel<'a>(&'a self, key: &'a Key, id: TaskId) -> Boxed<'a, Result<Task, CancelError>> {
+    pub fn cancel<'a>(&'a self, key: &'a Key, id: TaskId) -> Boxed<'a, Result<Cancelled, CancelError>> {
         let message = "cancelled by the client";
         let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
         Box::pin(self.end_early(Some(key), id, EarlyEnd { failure, audit: None, gives_up: false }))
@@ -36,7 +56,7 @@ impl Driver {
     ///
     /// # Errors
     /// [`CancelError`]; the task goes on.
-    pub fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Boxed<'_, Result<Task, CancelError>> {
+    pub fn cancel_for_operator(&self, id: TaskId, reason: &str) -> Boxed<'_, Result<Cancelled, CancelError>> {
         let message = "cancelled by the operator of the gateway";
         let failure = TaskFailure { kind: FailureKind::Cancelled, message: message.to_owned() };
         let audit = Some(format!("cancelled by an operator: {reason}"));
@@ -48,14 +68,19 @@ impl Driver {
     ///
     /// # Errors
     /// [`CancelError`] for an unknown task, or one that has ended.
-    pub fn give_up<'a>(&'a self, id: TaskId, reason: &str) -> Boxed<'a, Result<Task, CancelError>> {
+    pub fn give_up<'a>(&'a self, id: TaskId, reason: &str) -> Boxed<'a, Result<Cancelled, CancelError>> {
         let message = "given up by the operator of the gateway; nothing was charged";
         let failure = TaskFailure { kind: FailureKind::Upstream, message: message.to_owned() };
         let audit = Some(format!("given up by an operator: {reason}"));
         Box::pin(self.end_early(None, id, EarlyEnd { failure, audit, gives_up: true }))
     }
 
-    async fn end_early(&self, key: Option<&Key>, id: TaskId, end: EarlyEnd) -> Result<Task, CancelError> {
+    async fn end_early(
+        &self,
+        key: Option<&Key>,
+        id: TaskId,
+        end: EarlyEnd,
+    ) -> Result<Cancelled, CancelError> {
         let EarlyEnd { failure, audit, gives_up } = end;
         let state = &self.state;
         let find = || {
@@ -71,8 +96,11 @@ impl Driver {
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
-            if !gives_up && !state.may_stop(&task).await? {
-                return Err(CancelError::Running);
+            match if gives_up { Stop::Here } else { state.stop(&task, audit.clone()).await? } {
+                Stop::Here => {}
+                Stop::Asked => return find().map(Cancelled::Asked),
+                Stop::Changed => continue,
+                Stop::Impossible => return Err(CancelError::Running),
             }
             let audit = audit.clone().map(|text| text + &left_behind(&task));
             let mut log = StepLog::after(quiet);
@@ -85,7 +113,7 @@ impl Driver {
                     let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
                     state.media.drop_blobs(blobs).await;
                     state.live.end(id);
-                    return find();
+                    return find().map(Cancelled::Ended);
                 }
                 Err(Rejection::Stale { .. }) => {}
                 // Another cancel, or the task's own end, came first.
@@ -117,21 +145,37 @@ fn left_behind(task: &Task) -> String {
     }
 }
 
+/// What may be done about a task that is to be stopped.
+enum Stop {
+    /// It ends here, and nothing runs on at its provider.
+    Here,
+    /// A call that stops its provider is the task's next one.
+    Asked,
+    /// The task has moved meanwhile: ask again.
+    Changed,
+    /// It goes on.
+    Impossible,
+}
+
 impl DriverState {
-    /// Whether ending the task here leaves nothing running at its provider.
-    async fn may_stop(&self, task: &Task) -> Result<bool, CancelError> {
+    /// How a task can be stopped. Makes the call that stops its provider the task's next one, with a line for the audit
+    /// record, where its family has one.
+    async fn stop(&self, task: &Task, audit: Option<String>) -> Result<Stop, CancelError> {
         if is_unsent(task) {
-            return Ok(true);
+            return Ok(Stop::Here);
+        }
+        if task.stop_asked {
+            return Ok(Stop::Asked);
         }
         // Only a task that waits can be cancelled through its plugin: the plugin's state does not include a call
         // in flight, or a reply that is on record and not yet delivered.
         if !matches!(task.phase, Phase::Call(_) | Phase::Wait(_)) {
-            return Ok(false);
+            return Ok(Stop::Impossible);
         }
         let Ok(StepRoute::Run(version)) =
             self.plugins.route(&task.family, &task.digest, task.state_version).await
         else {
-            return Ok(false);
+            return Ok(Stop::Impossible);
         };
         let (began, event) = (self.now(), Event::Cancel(Cause::Client));
         let mut log = StepLog::default();
@@ -142,19 +186,21 @@ impl DriverState {
             .inspect(|step| log.plugin((began, self.now()), version.digest(), "cancel", step));
         match step.map(|step| (step.next, step.state)) {
             // The plugin does not know of a crash.
-            Ok((Action::Fail(_), _)) => Ok(!is_perhaps_sent(&task.phase)),
+            Ok((Action::Fail(_), _)) if is_perhaps_sent(&task.phase) => Ok(Stop::Impossible),
+            Ok((Action::Fail(_), _)) => Ok(Stop::Here),
             Ok((Action::Call(call), state)) => {
-                // The family can stop its provider: that call becomes the task's next one.
                 let mut run = RunContext::new(task.clone(), None);
                 run.log = log;
                 run.task.state = state;
                 run.task.phase = Phase::Call(call);
-                if self.commit(&mut run, None).await?.is_none() {
-                    self.live.wake(task.id, self.now());
+                run.task.stop_asked = true;
+                if self.commit(&mut run, audit).await?.is_some() {
+                    return Ok(Stop::Changed);
                 }
-                Ok(false)
+                self.live.wake(task.id, self.now());
+                Ok(Stop::Asked)
             }
-            _ => Ok(false),
+            _ => Ok(Stop::Impossible),
         }
     }
 }

@@ -147,6 +147,7 @@ fn is_same(run: &RunContext) -> bool {
         && new.digest == old.digest
         && new.assignment == old.assignment
         && new.blobs == old.blobs
+        && new.stop_asked == old.stop_asked
         && is_same_view(new, old)
 }
 
@@ -171,6 +172,7 @@ fn change(run: &RunContext, audit: Option<String>) -> Change {
             media: new.media.clone(),
         }),
         deliver: false,
+        stop_asked: new.stop_asked,
         audit,
     }
 }

@@ -59,10 +59,10 @@ impl DriverState {
         run: &mut RunContext,
         outcome: Outcome,
     ) -> Result<StepOutcome, StoreError> {
-        // Before anything is copied: no task owns the copies of a task that then fails.
-        let Some(cost) = cost(&run.task, &outcome) else {
-            tracing::error!(task = %run.task.id, settle = ?outcome.settle, "a plugin asked to bill more than was held");
-            return self.fail_internally(run, "the model's plugin billed more than was agreed").await;
+        let (cost, audit) = match cost(&run.task, &outcome) {
+            Some(cost) => (cost, None),
+            // The client agreed to the hold, and its result is there: the rest is the operator's loss.
+            None => (run.task.held, Some(excess(&run.task, &outcome))),
         };
         let media = match self.copy_all(run, &outcome.products).await? {
             Ok(media) => media,
@@ -73,7 +73,7 @@ impl DriverState {
             private: outcome.private.as_bytes().to_vec(),
             media,
         };
-        self.finish(run, Ending::Completed { result, claims: outcome.claims, cost }, None).await
+        self.finish(run, Ending::Completed { result, claims: outcome.claims, cost }, audit).await
     }
 
     /// Shows a view whose products are copied; then the step goes on.
@@ -173,9 +173,18 @@ impl DriverState {
     }
 }
 
+/// What a plugin asked for beyond the hold, for the audit record.
+fn excess(task: &Task, outcome: &Outcome) -> String {
+    let asked = outcome.settle.as_ref().map(|settle| settle.quantity).unwrap_or_default();
+    format!(
+        "its plugin asked to bill {asked} units at {}, which is more than the {} that were held: the hold is billed",
+        task.unit_price, task.held
+    )
+}
+
 /// The units of the outcome at the price frozen in the hold, and what requests that joined have added; `None` when that
 /// is more than was held.
-fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
+pub(super) fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
     let Some(charge) = &outcome.settle else { return Some(task.held) };
     let own = task.unit_price.checked_times(charge.quantity)?;
     own.checked_add(task.joined_held).filter(|cost| *cost <= task.held)

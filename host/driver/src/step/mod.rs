@@ -19,7 +19,7 @@
 
 pub(crate) mod bulk;
 mod call;
-mod cancel;
+pub(crate) mod cancel;
 mod commit;
 pub(crate) mod first;
 pub(crate) mod log;

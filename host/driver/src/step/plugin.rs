@@ -3,18 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Action, Context, Event, FailedOutcome, InterimView, Media, Phase, Step, Task, UnixMs};
+use gatehouse_model::{
+    Action, Context, Event, FailedOutcome, FailureKind, InterimView, Media, Outcome, Phase, Step, Task,
+    TaskFailure, UnixMs,
+};
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
 
 use crate::state::DriverState;
 use crate::step::log::step_log::event_word;
+use crate::step::media::cost;
 use crate::step::run::BUSY_PAUSE;
 use crate::step::run_context::{RunContext, StepOutcome};
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;
+/// The least and the most that a task waits for another version, where a canary faults on its step and the standby cannot read
+/// its state.
+const OTHER_VERSION: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// The shortest wait there is: a plugin that always wants to be called now would keep a processor busy.
 const MIN_WAIT: Duration = Duration::from_millis(10);
 /// Waits of this length and more end at the same moments for all tasks, [`MOMENT`] apart: a thread that is woken for one poll
@@ -49,12 +56,25 @@ impl DriverState {
                 self.take_step(run, step).await
             }
             Err(PluginFault::Busy) => Ok(StepOutcome::Until(self.now().plus(BUSY_PAUSE))),
+            // Another version may take this step: the one that an operator installs or goes back to.
+            Err(fault) if fault.is_plugin_caused() && self.plugins.is_on_trial(&version) => {
+                let (task, family) = (run.task.id, &run.task.family);
+                tracing::error!(%task, family, digest = %version.digest(), %fault, "plugin fault; the task waits for another version");
+                Ok(StepOutcome::Until(self.next_try(&run.task)))
+            }
             Err(fault) => {
                 tracing::error!(task = %run.task.id, family = run.task.family, %fault, "plugin fault");
                 run.log.fault((began, self.now()), version.digest(), word, &fault.to_string());
                 self.fail_internally(run, "the model's plugin failed on this task").await
             }
         }
+    }
+
+    /// When a task looks for another version again: soon while it is young, and seldom once it has waited for long.
+    fn next_try(&self, task: &Task) -> UnixMs {
+        let now = self.now();
+        let pause = (now.since(task.created) / 8).clamp(OTHER_VERSION.0, OTHER_VERSION.1);
+        now.plus(pause).min(task.deadline)
     }
 
     /// Whether the plugin has already taken all the steps it may take.
@@ -110,6 +130,8 @@ impl DriverState {
 
     /// What a plugin wants next becomes the task's phase.
     async fn act(&self, run: &mut RunContext, next: Action) -> Result<StepOutcome, StoreError> {
+        // Neither stopped nor still trying: it goes on.
+        run.task.stop_asked &= matches!(next, Action::Call(_) | Action::Fail(_));
         match next {
             Action::Call(call) => {
                 run.task.phase = Phase::Call(call);
@@ -127,6 +149,9 @@ impl DriverState {
                 self.commit_then(run, StepOutcome::Until(due)).await
             }
             Action::Done(outcome) => {
+                if cost(&run.task, &outcome).is_none() {
+                    self.report_excess(run, &outcome).await;
+                }
                 run.task.phase = Phase::Save(outcome);
                 self.commit_then(run, StepOutcome::Continue).await
             }
@@ -135,6 +160,16 @@ impl DriverState {
                 run.task.phase = Phase::SaveFailed(ending);
                 self.commit_then(run, StepOutcome::Continue).await
             }
+        }
+    }
+
+    /// A plugin that bills more than was held is at fault, as one that traps: a canary is rolled back for it.
+    async fn report_excess(&self, run: &RunContext, outcome: &Outcome) {
+        let task = &run.task;
+        tracing::error!(task = %task.id, family = task.family, settle = ?outcome.settle, held = %task.held, "a plugin asked to bill more than was held");
+        if let Ok(version) = self.plugins.version(&task.digest).await {
+            let why = format!("expected at most what was held, {}", task.held);
+            self.plugins.record_fault(&version, &PluginFault::BadOutput { what: "settle", why });
         }
     }
 
@@ -165,7 +200,10 @@ impl DriverState {
             public: public.map_or_else(|| task.public.clone(), |json| json.as_bytes().to_vec()),
             private: private.map_or_else(|| task.private.clone(), |json| json.as_bytes().to_vec()),
         });
-        let (failure, progress) = (failure.into(), task.progress);
+        let (mut failure, progress) = (TaskFailure::from(failure), task.progress);
+        if task.stop_asked {
+            failure.kind = FailureKind::Cancelled;
+        }
         self.finish(run, Ending::Failed { failure, progress, result, claims }, None).await
     }
 

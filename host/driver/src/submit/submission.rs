@@ -262,6 +262,7 @@ impl DriverState {
             unit_price: quote.unit,
             held: quote.total,
             joined_held: Credits::ZERO,
+            stop_asked: false,
             cost: None,
             public: Vec::new(),
             private: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{CancelError, Config};
+use crate::{CancelError, Cancelled, Config};
 use gatehouse_harness::TestClock;
 use gatehouse_model::{AccountAssignment, Credits, FailureKind, Phase, Status, UnixMs};
 use gatehouse_sample::{START, beginning, key, task, task_id};
@@ -40,6 +40,7 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
         blobs: None,
         view: None,
         deliver: false,
+        stop_asked: false,
         audit: None,
     });
     let (id, at) = (task_id(1), START);
@@ -48,7 +49,9 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
     let (driver, key) = (&process.driver, key(0, 0, None));
     assert!(matches!(driver.cancel(&key, id).await, Err(CancelError::Running)));
     assert!(matches!(driver.cancel_for_operator(id, "stuck").await, Err(CancelError::Running)));
-    let ended = driver.give_up(id, "stuck").await.expect("it ends");
+    let Cancelled::Ended(ended) = driver.give_up(id, "stuck").await.expect("it ends") else {
+        panic!("asked")
+    };
     let failure = ended.failure.expect("a reason");
     assert_eq!((ended.status, failure.kind), (Status::Failed, FailureKind::Upstream));
     assert!(failure.message.contains("nothing was charged"), "{}", failure.message);
@@ -70,7 +73,9 @@ async fn of_two_cancels_at_once_the_second_is_told_that_the_task_has_ended() {
     // Both read the live task before either has ended it: a cancel first waits for the store's commit.
     let (driver, key) = (&process.driver, key(0, 0, None));
     let outcomes = tokio::join!(driver.cancel(&key, task_id(1)), driver.cancel(&key, task_id(1)));
-    let (Ok(ended), Err(CancelError::Over(status))) = &outcomes else { panic!("{outcomes:?}") };
+    let (Ok(Cancelled::Ended(ended)), Err(CancelError::Over(status))) = &outcomes else {
+        panic!("{outcomes:?}")
+    };
     assert_eq!((ended.status, *status), (Status::Failed, Status::Failed));
     assert!(process.store.examine().expect("readable").is_clean());
 }

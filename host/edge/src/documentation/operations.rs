@@ -111,9 +111,16 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::CancelTask => plain(
             "Tasks",
             "Cancel a task",
-            "Possible until its provider works on it.",
+            "Possible until its provider works on it, and longer where the provider can be stopped.",
             &[],
-            ok("The task.", TASK),
+            vec![
+                Answer { status: 200, help: "The task, which has ended.", contents: TASK },
+                Answer {
+                    status: 202,
+                    help: "The task, whose provider is asked to stop it: it ends as cancelled once that is done.",
+                    contents: TASK,
+                },
+            ],
         ),
         Endpoint::ListTasks => plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", TASKS)),
         Endpoint::ViewTask => {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_driver::{CancelError, TaskFilter, TaskPage, ViewError, ViewRequest};
+use gatehouse_driver::{CancelError, Cancelled, TaskFilter, TaskPage, ViewError, ViewRequest};
 use gatehouse_model::{Key, Status, TaskId};
 use gatehouse_net::{ShutdownPhase, reached};
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
@@ -99,7 +99,7 @@ pub(super) async fn list(
     Ok(response::json(&Page { code: 200, data, has_more: more, first_id, last_id }))
 }
 
-/// Ends a task early, where that is still possible.
+/// Ends a task early, where that is still possible; 202 where its provider is asked to stop it first.
 pub(super) async fn cancel(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
@@ -109,13 +109,20 @@ pub(super) async fn cancel(
     let backend = Arc::clone(&context.backend);
     // A cancellation runs to its end, even if its client disconnects.
     let running = tokio::spawn(async move { backend.cancel(&key, id).await });
-    let task = running.await.map_err(Refusal::internal)?.map_err(|error| match error {
+    let cancelled = running.await.map_err(Refusal::internal)?.map_err(|error| match error {
         CancelError::NotFound => unknown(request.param),
         CancelError::Over(_) | CancelError::Running => Refusal::new(Kind::Conflict, error.to_string()),
         CancelError::Store(error) => store_refusal(error),
         other => Refusal::internal(other),
     })?;
-    Ok(response::json(&TaskResponse { code: 200, data: view(&context.backend, task, &request.base_url)? }))
+    let status = match &cancelled {
+        Cancelled::Ended(_) => StatusCode::OK,
+        Cancelled::Asked(_) => StatusCode::ACCEPTED,
+    };
+    let data = view(&context.backend, cancelled.into_task(), &request.base_url)?;
+    let mut response = response::json(&TaskResponse { code: status.as_u16(), data });
+    *response.status_mut() = status;
+    Ok(response)
 }
 
 /// A task that does not exist, or belongs to another customer: the same refusal for both.

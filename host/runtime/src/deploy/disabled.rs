@@ -83,7 +83,7 @@ impl ServiceState {
         if entry.disabled.is_none() {
             entry.disabled = Some(self.clock.now());
             entry.canary_until = None;
-            let entry = *entry;
+            let entry = entry.clone();
             self.store.write_active(&active)?;
             if let Some(by) = self.disabled_by(family, &entry) {
                 self.switch_off(family, entry.digest, by);

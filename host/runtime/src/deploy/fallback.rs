@@ -115,8 +115,16 @@ impl PluginService {
         self.state.standby(version)
     }
 
-    /// Records a fault of a call that no other version could take.
-    pub(crate) fn record_fault(&self, version: &Arc<Version>, fault: &Fault) {
+    /// Whether `version` is a canary, or was rolled back: another version may then take what it faults on.
+    #[must_use]
+    pub fn is_on_trial(&self, version: &Version) -> bool {
+        version.is_rolled_back()
+            || self.state.canaries.standby(&version.digest(), self.state.clock.now()).is_some()
+    }
+
+    /// Records a fault of a call that no other version could take, or of an answer that the caller found to be against the
+    /// rules.
+    pub fn record_fault(&self, version: &Arc<Version>, fault: &Fault) {
         self.state.record_call(version, Some(fault));
     }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use gatehouse_files::{remove_unfinished, write_atomic};
 use gatehouse_model::{Digest, UnixMs};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::deploy::manifest_index::ManifestEntry;
 
@@ -30,20 +30,45 @@ const CODE: &str = ".cwasm";
 /// Keeps its first name, for the data folders that have it.
 const ROLLED_BACK: &str = "withdrawn.json";
 
+/// How many earlier versions of a family the list remembers.
+const EARLIER: usize = 8;
+
 /// The active version of a family, as the list has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ActiveEntry {
     pub(crate) digest: Digest,
     pub(crate) since: UnixMs,
-    /// The version that it replaced.
-    #[serde(default)]
-    pub(crate) before: Option<Digest>,
+    /// The versions that served before it, the latest first.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(crate) before: Vec<Digest>,
     /// The end of its canary period.
     #[serde(default, rename = "watched_until")]
     pub(crate) canary_until: Option<UnixMs>,
     /// Since when an operator has the family switched off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) disabled: Option<UnixMs>,
+}
+
+impl ActiveEntry {
+    /// The versions before `digest`, which replaces this one or is this one.
+    pub(crate) fn before(&self, digest: &Digest) -> Vec<Digest> {
+        let all = std::iter::once(self.digest).chain(self.before.iter().copied());
+        all.filter(|before| before != digest).take(EARLIER).collect()
+    }
+}
+
+/// Earlier releases kept the latest one alone.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Digest>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        Many(Vec<Digest>),
+        One(Option<Digest>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::Many(all) => all,
+        OneOrMany::One(one) => one.into_iter().collect(),
+    })
 }
 
 /// One rolled back version, as the list has it.
@@ -264,6 +289,8 @@ fn make_private(dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn store() -> (tempfile::TempDir, PluginStore) {
@@ -310,11 +337,11 @@ mod tests {
         let entry = ActiveEntry {
             digest: Digest::of(b"wasm"),
             since: UnixMs(7),
-            before: Some(Digest::of(b"old")),
+            before: vec![Digest::of(b"old")],
             canary_until: Some(UnixMs(9)),
             disabled: None,
         };
-        store.write_active(&BTreeMap::from([("f".to_owned(), entry)])).unwrap();
+        store.write_active(&BTreeMap::from([("f".to_owned(), entry.clone())])).unwrap();
         let text = fs::read_to_string(store.active_path()).unwrap();
         assert!(text.contains("\"watched_until\": 9"), "the name on disk: {text}");
         let leftover = store.dir.join("x.wasm.tmp");
@@ -323,6 +350,15 @@ mod tests {
         assert_eq!(again.active().unwrap()["f"], entry);
         assert_eq!(active_versions(dir.path()).unwrap(), BTreeMap::from([("f".to_owned(), entry.digest)]));
         assert!(!leftover.exists());
+        // As earlier releases wrote it.
+        let list = json!({"f": {"digest": entry.digest, "since": 7, "before": entry.before[0]},
+            "g": {"digest": entry.digest, "since": 7, "before": null}, "h": {"digest": entry.digest, "since": 7}});
+        fs::write(again.active_path(), list.to_string()).unwrap();
+        let read = again.active().unwrap();
+        assert_eq!(
+            (&read["f"].before, read["g"].before.len(), read["h"].before.len()),
+            (&entry.before, 0, 0)
+        );
         fs::write(again.active_path(), b"{").unwrap();
         assert!(again.active().is_err());
     }

@@ -74,13 +74,11 @@ impl ServiceState {
         let written = self.store.write_rolled_back(&all).and_then(|()| {
             let Some(standby) = standby else { return Ok(()) };
             let mut active = self.store.active()?;
-            let entry = ActiveEntry {
-                digest: standby.digest(),
-                since: at,
-                before: None,
-                canary_until: None,
-                disabled: None,
-            };
+            // An operator may go back further than the standby, and not to the version that failed.
+            let earlier = active.get(version.family()).map(|entry| entry.before(&standby.digest()));
+            let before = earlier.into_iter().flatten().filter(|one| *one != digest).collect();
+            let digest = standby.digest();
+            let entry = ActiveEntry { digest, since: at, before, canary_until: None, disabled: None };
             active.insert(version.family().to_owned(), entry);
             self.store.write_active(&active)
         });

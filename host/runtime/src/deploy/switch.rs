@@ -37,10 +37,7 @@ impl ServiceState {
         }
         self.keep_manifest(version).map_err(failed("the manifest"))?;
         let mut active = self.store.active().map_err(failed("the list of active versions"))?;
-        // One that comes back after its family was off, or damaged, keeps what it replaced.
-        let earlier = active.get(family);
-        let earlier =
-            earlier.and_then(|entry| if entry.digest == digest { entry.before } else { Some(entry.digest) });
+        let earlier = active.get(family).map(|entry| entry.before(&digest)).unwrap_or_default();
         let before = registry.family(family).filter(|before| before.digest() != digest);
         let standby = before
             .as_ref()
@@ -94,9 +91,8 @@ impl ServiceState {
     pub(crate) fn previous(&self, family: &str) -> Result<Digest, StageError> {
         let failed = |source| StageError::Switch { what: "the list of active versions", source };
         let active = self.store.active().map_err(failed)?;
-        active.get(family).and_then(|entry| entry.before).ok_or_else(|| StageError::NothingBefore {
-            family: family.to_owned(),
-            kept: self.others_of(family),
+        active.get(family).and_then(|entry| entry.before.first().copied()).ok_or_else(|| {
+            StageError::NothingBefore { family: family.to_owned(), kept: self.others_of(family) }
         })
     }
 

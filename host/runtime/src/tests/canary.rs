@@ -135,6 +135,24 @@ async fn a_version_brought_back_by_hand_has_no_canary_period() {
     assert!(service.rollback_reason(&back.version.digest()).is_none());
 }
 
+/// An operator whose standby is no good either goes back further.
+#[tokio::test]
+async fn after_an_automatic_rollback_an_operator_goes_back_further() {
+    let standby = rebuilt(unruly(), 9);
+    let (_dir, service, _) = replaced_by(&standby);
+    let crashing = flawed(b'c');
+    service.install(&crashing).unwrap();
+    let found = service.registry().resolve(SURFACE, "unruly").unwrap();
+    for _ in 0..20 {
+        submit(&service, &found, "echo").await.expect("no request fails");
+    }
+    assert_eq!(taken_over(&service, Digest::of(&crashing)).await.digest(), Digest::of(&standby));
+    let report = service.roll_back("unruly").unwrap();
+    assert_eq!((report.digest, report.replaced), (Digest::of(unruly()), Some(Digest::of(&standby))));
+    let back = service.roll_back("unruly").unwrap();
+    assert_eq!(back.digest, Digest::of(&standby), "to where it came from, never to the version that failed");
+}
+
 #[tokio::test]
 async fn a_restart_does_not_end_the_canary_period() {
     let crashing = flawed(b'c');

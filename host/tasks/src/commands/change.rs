@@ -42,6 +42,9 @@ pub struct Change {
     /// [`gatehouse_model::Event::Joined`] instead of `phase`. That one must be a wait or the save of an outcome:
     /// giving up any other would lose a reply or a call.
     pub deliver: bool,
+    /// Whether its plugin is having the provider stop it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop_asked: bool,
     /// A line for the audit record.
     pub audit: Option<String>,
 }

@@ -41,6 +41,7 @@ pub(crate) fn advance<B: LedgerStorage>(
     task.digest = change.digest.unwrap_or(task.digest);
     task.assignment = change.assignment.or(task.assignment);
     task.blobs = change.blobs.unwrap_or(task.blobs);
+    task.stop_asked = change.stop_asked;
     if let Some(ResultRecord { public, private, media }) = change.view {
         (task.public, task.private, task.media) = (public, private, media);
     }

@@ -1,6 +1,6 @@
 //! Tasks of all customers for operators: listed, inspected with their money and their results, cancelled with a reason.
 
-use gatehouse_driver::{CancelError, MediaFile, MediaRefusal};
+use gatehouse_driver::{CancelError, Cancelled, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
 use gatehouse_tasks::{FieldChange, HoldId, JournalEntry, MAX_WEBHOOKS, WebhookDelivery, delivery_of};
@@ -93,7 +93,7 @@ impl AdminService {
     }
 
     /// Ends a task early, where that is still possible: as its client could, with a reason for the audit record. With
-    /// `give_up` whatever its provider does with it.
+    /// `give_up` whatever its provider does with it. A task that has not ended then has a provider that is asked to stop it.
     ///
     /// # Errors
     /// [`OperationError::Refused`] while its provider works on it and it is not given up, and once it has ended.
@@ -114,7 +114,7 @@ impl AdminService {
             }
         });
         let ended = ended.await.map_err(|error| OperationError::Failed(error.to_string()))?;
-        let ended = ended.map_err(|error| match error {
+        let ended = ended.map(Cancelled::into_task).map_err(|error| match error {
             CancelError::NotFound => unknown(id),
             CancelError::Store(error) => store_failed(error),
             CancelError::Running => OperationError::Refused(format!(

@@ -163,5 +163,10 @@ async fn a_task_is_cancelled_once() {
     let reply = ask(&edge, cancel.clone()).await;
     assert_eq!((reply.status, reply.message().as_str()), (409, "the task has already ended: failed"));
     edge.backend.put(1, |task| task.status = Status::Processing);
-    assert_eq!(ask(&edge, cancel).await.status, 409);
+    assert_eq!(ask(&edge, cancel.clone()).await.status, 409);
+    edge.backend.put(1, |task| task.status = Status::Pending);
+    let reply = ask(&edge, cancel).await;
+    let task = reply.json();
+    assert_eq!((reply.status, &task["code"]), (202, &json!(202)), "its provider is asked");
+    assert_eq!(task["data"]["status"], "pending");
 }

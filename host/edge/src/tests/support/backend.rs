@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing, FollowedTask,
-    Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt, StoreError,
-    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
-    UsageRows, UsageSums, ViewError, ViewRequest, Waiting,
+    CancelError, Cancelled, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing,
+    FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt,
+    StoreError, SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter,
+    UsageRow, UsageRows, UsageSums, ViewError, ViewRequest, Waiting,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
@@ -252,13 +252,15 @@ impl ScriptedBackend {
         page.truncate(filter.limit);
         self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
     }
-    pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Task, CancelError> {
+    pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Cancelled, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
         match task.status {
             Status::Submitted => {
                 let id = self.put(id.bits(), |task| fail(task, FailureKind::Cancelled, "cancelled"));
-                Ok(self.tasks.borrow()[&id].clone())
+                Ok(Cancelled::Ended(self.tasks.borrow()[&id].clone()))
             }
+            // Its provider can be asked.
+            Status::Pending => Ok(Cancelled::Asked(task)),
             status if status.is_final() => Err(CancelError::Over(status)),
             _ => Err(CancelError::Running),
         }

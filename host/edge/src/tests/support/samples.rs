@@ -32,6 +32,7 @@ pub(super) fn task(id: TaskId) -> Task {
         brief: Bytes::new(),
         joined: vec![],
         joined_held: Credits::ZERO,
+        stop_asked: false,
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],

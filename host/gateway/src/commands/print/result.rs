@@ -80,7 +80,14 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         OperationResult::Deployment { report } => deployment::report(out, report),
         OperationResult::Tasks { tasks } => task::list(out, tasks),
         OperationResult::TaskRuled { task: ruled, ruling } => task::ruled(out, ruled, *ruling),
-        OperationResult::TaskEnded { task } => writeln!(out, "{}: failed and refunded", task.id),
+        OperationResult::TaskEnded { task } if task.status.is_final() => {
+            writeln!(out, "{}: failed and refunded", task.id)
+        }
+        OperationResult::TaskEnded { task } => writeln!(
+            out,
+            "{0}: its provider is asked to stop it; it ends as cancelled once that is done (gatehouse steps {0})",
+            task.id
+        ),
         OperationResult::Steps { rows } => task_steps::list(out, rows),
         OperationResult::Providers { providers } => provider::list(out, providers),
         OperationResult::ProviderAccount(account) => provider::accounts(out, std::slice::from_ref(account)),

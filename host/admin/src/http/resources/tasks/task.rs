@@ -39,7 +39,8 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post(
             "/tasks/{task}/cancel",
             "cancelTask",
-            "Ends a task that its provider has not begun, or can stop, or that is given up; it is refunded.",
+            "Ends a task that its provider has not begun, or that is given up; it is refunded. 202 where its provider is \
+             asked to stop it first.",
             cancel,
         )
         .body::<Cancellation>()
@@ -344,7 +345,8 @@ async fn cancel(call: Call) -> Outcome {
         vec![told("reason", reason.as_str().into()), told("give_up", give_up.into())],
     );
     let task = call.service.cancel_task(id, &reason, give_up).await?;
-    Ok(Reply::json(&TaskLine::from(&task)))
+    let line = TaskLine::from(&task);
+    Ok(if task.status.is_final() { Reply::json(&line) } else { Reply::accepted(&line) })
 }
 
 /// Text that is no id is an unknown task.
