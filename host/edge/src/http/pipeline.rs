@@ -180,7 +180,7 @@ impl Pipeline {
             (record.key, record.customer) = refused;
             refusal
         })?;
-        record.in_use = Some(peer.open.begin_use());
+        record.in_use = Some(Arc::new(peer.open.begin_use()));
         self.admit(&key, record)?;
         Ok(key)
     }
@@ -209,7 +209,7 @@ impl Pipeline {
             return;
         }
         if matches!(response.body(), ResponseBody::Pieces(..)) {
-            record.in_use = Some(peer.open.begin_use());
+            record.in_use = Some(Arc::new(peer.open.begin_use()));
         } else {
             record.unread = self.unread.admit(&peer.unread, response);
         }
