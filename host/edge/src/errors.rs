@@ -56,7 +56,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorRow {
     kind: Kind,
-    /// HTTP status, also `error.code` of the generic form.
+    /// HTTP status of most forms, also `error.code` of the generic form.
     pub status: u16,
     /// `error.type` of the generic form.
     pub type_word: &'static str,
@@ -85,6 +85,13 @@ const MAX_RETRY_AFTER: u64 = 60;
 const INVALID: &str = "invalid_request_error";
 
 impl ErrorRow {
+    /// The HTTP status in a form. Clients of responses ask again and again after one of 5xx, whatever else they are told: what
+    /// no repetition helps is no 5xx for them.
+    pub(crate) fn status_in(&self, form: Form) -> u16 {
+        let stops = form == Form::Responses && self.kind == Kind::UpstreamAccount;
+        if stops { 403 } else { self.status }
+    }
+
     /// The `code` that OpenAI's clients act on.
     pub(crate) fn openai_code(&self) -> Option<&'static str> {
         match self.kind {
@@ -255,8 +262,8 @@ impl Refusal {
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
-        let status = if self.stops_agents(form) { 403 } else { row.status };
-        *response.status_mut() = StatusCode::from_u16(status).expect("the table holds valid statuses");
+        *response.status_mut() =
+            StatusCode::from_u16(row.status_in(form)).expect("the table holds valid statuses");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -276,11 +283,6 @@ impl Refusal {
             headers.insert(name, value);
         }
         response
-    }
-
-    /// Whether the client asks again and again after a status of 5xx, whatever else it is told: those of responses do.
-    fn stops_agents(&self, form: Form) -> bool {
-        form == Form::Responses && self.0.kind == Kind::UpstreamAccount
     }
 
     fn row(&self) -> &'static ErrorRow {

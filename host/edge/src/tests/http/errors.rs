@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 30] = [
+pub(in crate::tests) const EVERY: [Kind; 30] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::UnknownResponse,
