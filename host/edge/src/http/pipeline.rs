@@ -25,7 +25,7 @@ use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::forwarded;
+use crate::http::forwarded::{self, Origin};
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
@@ -94,11 +94,12 @@ impl Pipeline {
         let mut body = RequestBody::new(incoming, &parts.headers);
         let trusted = &self.context.config.trusted_proxies;
         record.client = Some(client_address::client(peer.address, &parts.headers, trusted));
-        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let origin = forwarded::origin(peer.scheme, peer.address, &parts.headers, trusted);
+        let result = self.route((&parts, &origin), &mut body, peer, &mut record).await;
         record.received = body.received();
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
-            self.of_connection(response, &parts, peer, reusable);
+            self.of_connection(response, (&parts, &origin), peer, reusable);
             self.count_answer(response, record, peer);
         };
         self.complete(result, Form::of(parts.uri.path()), record, of_connection)
@@ -130,13 +131,13 @@ impl Pipeline {
 
     async fn route(
         &self,
-        parts: &Parts,
+        (parts, origin): (&Parts, &Origin),
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
-        let base_url = self.base_url(&authority, parts, peer);
+        let base_url = self.base_url(&authority, origin);
         let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
             Lookup::Route(route, param) => (route, param.unwrap_or_default()),
             Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
@@ -215,21 +216,19 @@ impl Pipeline {
         }
     }
 
-    fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {
-        let config = &self.context.config;
-        if let Some(url) = &config.public_url {
+    fn base_url(&self, authority: &Authority, origin: &Origin) -> String {
+        if let Some(url) = &self.context.config.public_url {
             return url.as_str().to_owned();
         }
-        let origin = forwarded::origin(peer.address, &parts.headers, &config.trusted_proxies);
         let host = origin.host.as_ref().unwrap_or(authority);
-        format!("{}://{host}", origin.scheme.unwrap_or(peer.scheme))
+        format!("{}://{host}", origin.scheme)
     }
 
     /// Adds what a connection needs, whatever became of the request.
     fn of_connection(
         &self,
         response: &mut Response<ResponseBody>,
-        parts: &Parts,
+        (parts, origin): (&Parts, &Origin),
         peer: &Peer,
         reusable: bool,
     ) {
@@ -241,10 +240,7 @@ impl Pipeline {
             peer.observed.flags.linger();
         }
         if let Some(value) = &self.hsts
-            && forwarded::origin(peer.address, &parts.headers, &self.context.config.trusted_proxies)
-                .scheme
-                .unwrap_or(peer.scheme)
-                == "https"
+            && origin.scheme == "https"
         {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
         }
