@@ -29,8 +29,7 @@ pub struct Config {
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
     /// response ends its connection, requests are still served.
     pub lame_duck_ms: u32,
-    /// Seconds for which browsers are told to use TLS only (`Strict-Transport-Security`), on answers over TLS; 0: they are
-    /// told nothing.
+    /// Seconds for which browsers shall use TLS only (`Strict-Transport-Security`, on answers over TLS); 0: no such header.
     pub hsts_seconds: u32,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
