@@ -2,6 +2,7 @@
 
 mod calls;
 mod cancels;
+mod clock_steps;
 mod disks;
 mod failures;
 mod fairness;
