@@ -18,6 +18,7 @@ use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
+use crate::http::body::StreamedBody;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{KeyUse, TABLE};
 use crate::http::unread::UnreadAnswer;
@@ -57,6 +58,8 @@ pub(crate) struct AccessRecord {
     pub(crate) permit: Option<(Permit<KeyId>, Permit<CustomerId>)>,
     /// Keeps its connection in use, together with the bytes of its answer that are not written yet.
     pub(crate) in_use: Option<Arc<InUse>>,
+    /// What of its body is held until a streamed answer has left.
+    pub(crate) body: Option<StreamedBody>,
     /// What it holds without a key.
     pub(crate) unread: Option<UnreadAnswer>,
     /// Where the driver says what it took and paid.
@@ -88,6 +91,7 @@ impl AccessRecord {
             received: 0,
             permit: None,
             in_use: None,
+            body: None,
             unread: None,
             report: RequestReport::default(),
             sent: 0,

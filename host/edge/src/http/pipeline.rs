@@ -97,6 +97,7 @@ impl Pipeline {
         let origin = forwarded::origin(peer.scheme, peer.address, &parts.headers, trusted);
         let result = self.route((&parts, &origin), &mut body, peer, &mut record).await;
         record.received = body.received();
+        hold_while_streamed(&result, &mut body, &mut record);
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
             self.of_connection(response, (&parts, &origin), peer, reusable);
@@ -251,6 +252,18 @@ impl Pipeline {
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+    }
+}
+
+/// A body is given up with its request, or with the last byte of an answer that is streamed: its plugin's instance lives as
+/// long.
+pub(super) fn hold_while_streamed(
+    result: &Result<Response<ResponseBody>, Refusal>,
+    body: &mut RequestBody,
+    record: &mut AccessRecord,
+) {
+    if result.as_ref().is_ok_and(|response| matches!(response.body(), ResponseBody::Stream(_))) {
+        record.body = body.while_streamed();
     }
 }
 
