@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
     UpstreamAccount,
     UpstreamTimeout,
+    /// The model's provider has no account here: no repetition helps, the operator has to act.
+    NotServed,
     Busy,
     Draining,
     DiskFull,
@@ -75,7 +77,8 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry = matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount);
+    let retry =
+        matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount | Kind::NotServed);
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -115,7 +118,7 @@ impl ErrorRow {
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 30] = [
+static TABLE: [ErrorRow; 31] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
@@ -143,6 +146,7 @@ static TABLE: [ErrorRow; 30] = [
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
+    row(Kind::NotServed,           503, "service_unavailable",  "model_not_served", "upstream_unavailable"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
     row(Kind::DiskFull,            503, "service_unavailable",  "disk_full", "upstream_unavailable"),

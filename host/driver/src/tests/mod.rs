@@ -7,6 +7,7 @@ mod disks;
 mod failures;
 mod fairness;
 mod rates;
+mod served;
 mod submissions;
 mod support;
 mod text_timeouts;
