@@ -277,3 +277,77 @@ fn an_error_in_the_file_changes_nothing() {
         assert!(stopped.status.code() == Some(1) && text.contains("no gateway runs"), "{text}");
     });
 }
+
+/// The models of a list, in either client's shape.
+async fn listed(caller: &Caller, headers: &[(&str, &str)]) -> Vec<String> {
+    let list = caller.send("GET", "/v1/models", headers, "").await.json();
+    let models = list["data"].as_array().expect("a list").iter();
+    models.map(|model| model["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// Without it half of the models of a new gateway are listed, give a receipt, and fail later with words that help nobody.
+#[test]
+fn a_model_is_served_once_its_provider_has_an_account() {
+    run(async {
+        let sandbox = Sandbox::start(settings()).await.expect("a sandbox");
+        let gateway = Gateway::start(setup(&sandbox)).await;
+        let caller = gateway.open_account("acme", "1000").await;
+        let image = json!({"model": "imagine-1.5-gw", "prompt": "a kite"});
+        let messages = json!([{"role": "user", "content": "hi"}]);
+        let text = json!({"model": "lm-opus-4-8", "max_tokens": 9, "messages": messages});
+        let response = json!({"model": "lm-opus-4-8", "input": "hi"});
+        let requests = [
+            (IMAGES, &image),
+            ("/v1/chat/completions", &text),
+            ("/v1/messages", &text),
+            ("/v1/responses", &response),
+        ];
+        let pages: [&[(&str, &str)]; 2] = [&[], &[("anthropic-version", "2023-06-01")]];
+        for (path, body) in requests {
+            for streamed in [false, true] {
+                let mut body = body.clone();
+                if streamed && path != IMAGES {
+                    body["stream"] = true.into();
+                }
+                let answer = caller.post(path, &body).await;
+                let (again, when) = (answer.header("x-should-retry"), answer.header("retry-after"));
+                assert_eq!((answer.status, again, when), (503, "false", ""), "{path}: {}", answer.text());
+                assert!(answer.message().contains("no account at its provider"), "{path}: {}", answer.text());
+                assert!(!answer.text().contains("accounts.main"), "the remedy is the operator's");
+            }
+        }
+        assert!(gateway.log_text().contains("[providers.xai.accounts.main]"));
+        for headers in pages {
+            let models = listed(&caller, headers).await;
+            assert!(models.iter().any(|model| model == "ctx-pro"), "{models:?}");
+            assert!(
+                !models.iter().any(|model| model == "imagine-1.5-gw" || model.starts_with("lm-")),
+                "{models:?}"
+            );
+        }
+        assert_eq!(caller.send("GET", "/v1/models/imagine-1.5-gw", &[], "").await.status, 404);
+        let document = caller.send("GET", "/v1/openapi.json", &[], "").await.text();
+        assert!(document.contains("ctx-pro") && !document.contains("imagine-1.5-gw"));
+
+        let secret = gateway.folder().join("secret").display().to_string();
+        let account =
+            |name: &str| format!("\n[providers.{name}.accounts.main]\nsecret = {{ file = \"{secret}\" }}\n");
+        put(&gateway, &(config_of(&gateway) + &account("xai") + &account("anthropic")));
+        reload(&gateway).await;
+        for headers in pages {
+            let models = listed(&caller, headers).await;
+            assert!(
+                ["imagine-1.5-gw", "lm-opus-4-8"].iter().all(|new| models.iter().any(|model| model == new)),
+                "{models:?}"
+            );
+        }
+        for (path, body) in requests {
+            let mut body = body.clone();
+            body["dry_run"] = true.into();
+            let answer = caller.post(path, &body).await;
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        }
+        let document = caller.send("GET", "/v1/openapi.json", &[], "").await.text();
+        assert!(document.contains("imagine-1.5-gw"));
+    });
+}

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Clock, Pause, UnixMs};
+use gatehouse_model::{Clock, ForwardSteps, Pause, UnixMs};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -29,19 +29,31 @@ struct State {
     elapsed: u64,
     /// When the wall clock was last set.
     last_set: u64,
+    /// How it was set forward in the present process.
+    steps: ForwardSteps,
     /// The moment of the last read, and how many reads there were at that moment.
     reads: (u64, u32),
 }
 
 impl VirtualClock {
     pub(crate) fn new() -> Self {
-        let state = State { origin: None, wall: START, elapsed: 0, last_set: 0, reads: (0, 0) };
+        let state = State {
+            origin: None,
+            wall: START,
+            elapsed: 0,
+            last_set: 0,
+            steps: ForwardSteps::new(),
+            reads: (0, 0),
+        };
         Self { state: Mutex::new(state), stalled: watch::Sender::new(false) }
     }
 
     /// A runtime has started.
     pub(crate) fn begin(&self) {
-        self.with(|state| state.origin = Some(Instant::now()));
+        self.with(|state| {
+            state.origin = Some(Instant::now());
+            state.steps = ForwardSteps::new();
+        });
     }
 
     /// The runtime stops; the next one starts `away` later.
@@ -84,7 +96,15 @@ impl VirtualClock {
         self.with(|state| {
             state.wall = state.wall.saturating_add_signed(by_ms);
             state.last_set = state.wall + state.process_time();
+            if let Ok(forward) = u64::try_from(by_ms) {
+                state.steps.record(UnixMs(state.last_set), Duration::from_millis(forward));
+            }
         });
+    }
+
+    /// How far the present process saw the wall clock set forward after it showed `since`.
+    pub(crate) fn skipped(&self, since: UnixMs) -> Duration {
+        self.with(|state| state.steps.since(since))
     }
 
     /// What the wall clock showed when it had last been set.
@@ -112,6 +132,10 @@ impl State {
 impl Clock for VirtualClock {
     fn now(&self) -> UnixMs {
         self.now()
+    }
+
+    fn skipped(&self, since: UnixMs) -> Duration {
+        self.skipped(since)
     }
 
     fn pause(&self, span: Duration) -> Pause {

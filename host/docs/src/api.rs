@@ -92,6 +92,8 @@ pub enum ErrorForm {
     Messages,
     /// That of the responses protocol.
     Responses,
+    /// The same, with the statuses of the others.
+    Embeddings,
 }
 
 /// Whether an operation needs a key.
@@ -110,8 +112,10 @@ pub enum Security {
 /// One error of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorCase {
-    /// HTTP status.
+    /// HTTP status in all forms but that of responses.
     pub status: u16,
+    /// HTTP status in the form of responses.
+    pub responses_status: u16,
     /// `error.type` of the generic form.
     pub type_word: &'static str,
     /// `error.type` of the journey form.

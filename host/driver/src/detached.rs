@@ -6,8 +6,8 @@ use crate::errors::SubmitError;
 
 /// Runs `work` on a task of its own, to its end, even if its caller goes away meanwhile.
 ///
-/// `received` is held until then: the edge counts the memory of a request by these bytes, and what is made of
-/// them while the work lasts takes no more than they do.
+/// `received` is held until then: the edge counts the memory of a request by these bytes, each of them as several, for what is
+/// made of them while the work lasts.
 pub(crate) async fn detached<T: Send + 'static, E: From<SubmitError> + Send + 'static>(
     received: Bytes,
     work: impl Future<Output = Result<T, E>> + Send + 'static,

@@ -45,6 +45,9 @@ pub enum SubmitError {
     /// No model of that name on this surface.
     #[error("unknown model {0:?}")]
     UnknownModel(String),
+    /// The model's provider has no account here.
+    #[error("model {0:?} is not served at present: this gateway has no account at its provider")]
+    NotServed(String),
     /// The key may not use the model.
     #[error("this key may not use model {0:?}")]
     ModelForbidden(String),

@@ -18,6 +18,7 @@ mod rates;
 mod read;
 mod request_report;
 mod scheduler;
+mod served;
 mod shutdown;
 mod state;
 mod step;

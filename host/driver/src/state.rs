@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Pepper, Seed, UnixMs};
+use gatehouse_model::{Clock, Pepper, Seed, Task, UnixMs};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_upstream::Upstream;
@@ -67,6 +67,17 @@ pub(crate) struct DriverState {
 impl DriverState {
     pub(crate) fn now(&self) -> UnixMs {
         self.clock.now()
+    }
+
+    /// The moment at which the task's time is over. Its row has the wall clock's; what the clock was set forward by since it
+    /// began is time that the task has not had.
+    pub(crate) fn deadline(&self, task: &Task) -> UnixMs {
+        task.deadline.plus(self.clock.skipped(task.created))
+    }
+
+    /// Whether the task must end because its time is over.
+    pub(crate) fn is_overdue(&self, task: &Task) -> bool {
+        !task.status.is_final() && self.now() >= self.deadline(task)
     }
 
     pub(crate) fn has_reached(&self, shutdown: ShutdownState) -> bool {

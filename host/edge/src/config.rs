@@ -29,8 +29,7 @@ pub struct Config {
     /// Milliseconds between the signal to stop and the last accepted connection: `/readyz` refuses, every
     /// response ends its connection, requests are still served.
     pub lame_duck_ms: u32,
-    /// Seconds for which browsers are told to use TLS only (`Strict-Transport-Security`), on answers over TLS; 0: they are
-    /// told nothing.
+    /// Seconds for which browsers shall use TLS only (`Strict-Transport-Security`, on answers over TLS); 0: no such header.
     pub hsts_seconds: u32,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
@@ -78,8 +77,10 @@ pub struct Limits {
     pub body_seconds: NonZeroU32,
     /// Minimum bytes per second of a body, in every span beyond `body_idle_seconds`; a fast start earns no more.
     pub body_bytes_per_second: NonZeroU32,
-    /// MiB of request bodies held at once, all clients together; absent: an eighth of the memory, 512 at most. A customer holds at most as much as it leaves
-    /// free, a key at most as much as it leaves free of that.
+    /// MiB of memory that request bodies take at once, all clients together; absent: half of the memory, 2048 at most. A byte
+    /// of a body counts as four until its request is over, and as two while the answer is streamed. A customer takes at most
+    /// as much as it leaves free, a key at most as much as it leaves free of that. A body that would not fit alone is refused
+    /// as too large.
     pub bodies_mib: Option<NonZeroU32>,
     /// Open connections. Beyond, one that carries no request with a key gives way.
     pub connections: NonZeroU32,
@@ -138,7 +139,7 @@ impl Default for Config {
 }
 
 /// MiB of all bodies where nobody said how many.
-const MOST_BODIES_MIB: NonZeroU32 = at_least_one(512);
+const MOST_BODIES_MIB: NonZeroU32 = at_least_one(2048);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -169,7 +170,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of all bodies.
+    /// Bytes of memory for all bodies.
     pub(crate) fn bodies(&self) -> usize {
         mib(self.bodies_mib.unwrap_or(MOST_BODIES_MIB))
     }

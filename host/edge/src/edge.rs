@@ -98,7 +98,7 @@ impl Edge {
         let shared = Arc::new(Listeners::new(Arc::clone(&pipeline), certificates.clone(), watched));
         let accept = |(_, listener)| tokio::spawn(Arc::clone(&shared).accept(listener));
         let accepting = listeners.into_iter().map(accept).collect();
-        let permits = Arc::clone(&shared.permits);
+        let permits = Arc::clone(shared.open.permits());
         Ok(Self {
             addresses,
             certificates,

@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
     UpstreamAccount,
     UpstreamTimeout,
+    /// The model's provider has no account here: no repetition helps, the operator has to act.
+    NotServed,
     Busy,
     Draining,
     DiskFull,
@@ -56,7 +58,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorRow {
     kind: Kind,
-    /// HTTP status, also `error.code` of the generic form.
+    /// HTTP status of most forms, also `error.code` of the generic form.
     pub status: u16,
     /// `error.type` of the generic form.
     pub type_word: &'static str,
@@ -75,7 +77,8 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry = matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount);
+    let retry =
+        matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount | Kind::NotServed);
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -85,6 +88,13 @@ const MAX_RETRY_AFTER: u64 = 60;
 const INVALID: &str = "invalid_request_error";
 
 impl ErrorRow {
+    /// The HTTP status in a form. Clients of responses ask again and again after one of 5xx, whatever else they are told: what
+    /// no repetition helps is no 5xx for them.
+    pub(crate) fn status_in(&self, form: Form) -> u16 {
+        let stops = form == Form::Responses && self.kind == Kind::UpstreamAccount;
+        if stops { 403 } else { self.status }
+    }
+
     /// The `code` that OpenAI's clients act on.
     pub(crate) fn openai_code(&self) -> Option<&'static str> {
         match self.kind {
@@ -108,7 +118,7 @@ impl ErrorRow {
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 30] = [
+static TABLE: [ErrorRow; 31] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
@@ -136,6 +146,7 @@ static TABLE: [ErrorRow; 30] = [
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
+    row(Kind::NotServed,           503, "service_unavailable",  "model_not_served", "upstream_unavailable"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
     row(Kind::DiskFull,            503, "service_unavailable",  "disk_full", "upstream_unavailable"),
@@ -255,8 +266,8 @@ impl Refusal {
     pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
-        let status = if self.stops_agents(form) { 403 } else { row.status };
-        *response.status_mut() = StatusCode::from_u16(status).expect("the table holds valid statuses");
+        *response.status_mut() =
+            StatusCode::from_u16(row.status_in(form)).expect("the table holds valid statuses");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -276,11 +287,6 @@ impl Refusal {
             headers.insert(name, value);
         }
         response
-    }
-
-    /// Whether the client asks again and again after a status of 5xx, whatever else it is told: those of responses do.
-    fn stops_agents(&self, form: Form) -> bool {
-        form == Form::Responses && self.0.kind == Kind::UpstreamAccount
     }
 
     fn row(&self) -> &'static ErrorRow {

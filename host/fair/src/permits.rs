@@ -1,11 +1,11 @@
-//! Permits for what only so many may do at once, shared by owner: a free one goes to the owner with the fewest, and those of
-//! one owner wait in order. So an owner that asks for thousands keeps nobody else waiting for more than one permit.
+//! A number of permits that owners share. A free permit goes to the owner that holds the fewest. Requests of one owner are
+//! served in order. So an owner that asks for thousands of permits makes no other owner wait for more than one of them.
 //!
-//! Where permits give way, an owner that asks while all are taken gets one of the owner with the most, its oldest: for permits
-//! whose holders may take as long as they like, such as the handshakes of strangers.
+//! Permits may give way. Then an owner that asks while all are taken gets the oldest permit of the owner that holds the most.
+//! This is for holders that may take as long as they like, such as strangers who begin a handshake.
 //!
-//! Never runs anything of its holders under its lock, and a permit that is given back wakes the next holder, no more: however
-//! many wait, nothing recurses.
+//! No code of a holder runs under the lock. A permit that is given back only wakes the next holder, which takes it when it
+//! runs: the stack does not grow with the number that wait.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -33,12 +33,13 @@ struct State<K> {
 #[derive(Debug, Default)]
 struct Owner {
     held: usize,
-    /// How many permits were granted before its last one: among equals the one granted longest ago is next.
+    /// The number of its last grant. Of owners that hold equally many, the one whose last grant is oldest is next.
     last_granted: u64,
     waiting: BTreeMap<u64, Holder>,
 }
 
-/// What tells a holder how it stands; dropped when the permit has to end.
+/// The other end of a permit: dropped, it tells the holder that the permit has to end. The second sender tells a holder that
+/// waits that it has the permit now.
 #[derive(Debug)]
 struct Holder(oneshot::Sender<()>, Option<oneshot::Sender<()>>);
 
@@ -58,7 +59,7 @@ impl<K> Clone for FairPermits<K> {
 }
 
 impl<K: Hash + Eq + Clone> FairPermits<K> {
-    /// At least one permit.
+    /// `most` permits, at least one.
     #[must_use]
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
@@ -73,20 +74,20 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
         Self { give_way: false, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The same number of permits, which give way.
+    /// The same permits, but they give way.
     #[must_use]
     pub fn giving_way(self) -> Self {
         Self { give_way: true, ..self }
     }
 
-    /// At most `most` of them for one owner, however many are free.
+    /// The same permits, of which one owner holds at most `most`, even where more are free.
     #[must_use]
     pub fn for_each(self, most: usize) -> Self {
         lock(&self.state).most_of_owner = most.max(1);
         self
     }
 
-    /// Waits for a permit. Dropped meanwhile, it has left the queue.
+    /// Waits for a permit. A future that is dropped leaves the queue.
     pub async fn take(&self, owner: K) -> FairPermit<K> {
         let (permit, granted) = self.ask(owner);
         if let Some(granted) = granted {
@@ -96,7 +97,7 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
         permit
     }
 
-    /// A permit, and where it has to wait for it what ends the wait.
+    /// A permit, and a receiver that ends the wait for it, where there is one.
     fn ask(&self, owner: K) -> (FairPermit<K>, Option<oneshot::Receiver<()>>) {
         let (end, ended) = oneshot::channel();
         let mut state = lock(&self.state);
@@ -117,14 +118,15 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
 }
 
 impl<K: Hash + Eq + Clone> State<K> {
-    fn hold(&mut self, owner: K, number: u64, place: Holder) {
+    fn hold(&mut self, owner: K, number: u64, holder: Holder) {
         self.grants += 1;
         let of_owner = self.owners.entry(owner.clone()).or_default();
         (of_owner.held, of_owner.last_granted) = (of_owner.held + 1, self.grants);
-        self.held.insert(number, (owner, place));
+        self.held.insert(number, (owner, holder));
     }
 
-    /// Ends the oldest permit of the owner that has most, if it has enough to be left with as many as one who has `own` gets.
+    /// Ends the oldest permit of the owner that holds the most. That owner must be left with at least as many as an owner of
+    /// `own` permits has with one more. Returns false where none is.
     fn end_oldest_of_another(&mut self, own: usize) -> bool {
         let Some(most) = self.owners.values().map(|owner| owner.held).max().filter(|most| *most > own + 1)
         else {
@@ -135,7 +137,7 @@ impl<K: Hash + Eq + Clone> State<K> {
         self.give_back(number)
     }
 
-    /// Takes back a permit. Returns false if nobody holds it.
+    /// Takes a permit back. Returns false where nobody holds it.
     fn give_back(&mut self, number: u64) -> bool {
         let Some((owner, _)) = self.held.remove(&number) else { return false };
         if let Some(of_owner) = self.owners.get_mut(&owner) {
@@ -151,7 +153,7 @@ impl<K: Hash + Eq + Clone> State<K> {
         }
     }
 
-    /// Gives what is free to those that wait.
+    /// Gives free permits to those that wait.
     fn grant(&mut self) {
         while self.held.len() < self.most {
             let first =
@@ -163,14 +165,14 @@ impl<K: Hash + Eq + Clone> State<K> {
             let waiting = self.owners.get_mut(&name).and_then(|owner| owner.waiting.pop_first());
             let Some((number, Holder(end, granted))) = waiting else { return };
             self.hold(name, number, Holder(end, None));
-            // Where nobody receives it, the permit is about to be dropped.
+            // A permit that nobody receives is about to be dropped, which gives it back.
             granted.map(|granted| granted.send(()));
         }
     }
 }
 
 impl<K: Hash + Eq + Clone> FairPermit<K> {
-    /// Repermits once the permit was given to another.
+    /// Returns once the permit has ended, because another owner got it.
     pub async fn ended(&mut self) {
         let _ = (&mut self.end).await;
     }

@@ -1,14 +1,15 @@
 //! The real clock and the real source of randomness: no other code asks the operating system for either.
 
 use std::cell::RefCell;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use gatehouse_model::{Clock, Pause, Seed, UnixMs};
+use gatehouse_model::{Clock, ForwardSteps, Pause, Seed, UnixMs};
 
 /// The machine's clock and timers. Its time begins with the wall clock and never goes back: a wall clock that is set
-/// back changes nothing before the next start, one that is set forward is followed.
+/// back changes nothing before the next start. One that is set forward is followed, and the step is remembered: signatures need
+/// the right time, and time limits the time that has gone by.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemClock;
 
@@ -20,21 +21,45 @@ static TIME: ForwardTime = ForwardTime::new();
 /// would wait for as long as the clock was set back.
 #[derive(Debug)]
 struct ForwardTime {
-    /// The most that the wall clock was ever ahead of the steady one, in milliseconds.
+    /// The most that the wall clock was ever ahead of the steady one, in milliseconds; 0 before the first reading.
     ahead: AtomicU64,
+    steps: Mutex<ForwardSteps>,
 }
+
+/// A clock that gains more than this between two readings was set. One that is adjusted gains a few milliseconds.
+const STEP_MS: u64 = 1_000;
 
 impl ForwardTime {
     const fn new() -> Self {
-        Self { ahead: AtomicU64::new(0) }
+        Self { ahead: AtomicU64::new(0), steps: Mutex::new(ForwardSteps::new()) }
     }
 
     /// The time when the wall clock shows `wall`, `steady` after the process began.
     fn at(&self, wall: Duration, steady: Duration) -> UnixMs {
         let [wall, steady] = [wall, steady].map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
         let ahead = wall.saturating_sub(steady);
-        let most = self.ahead.fetch_max(ahead, Ordering::Relaxed).max(ahead);
+        let most = self.ahead.load(Ordering::Acquire);
+        let most = if ahead > most.saturating_add(STEP_MS) {
+            self.step(ahead, steady)
+        } else {
+            self.ahead.fetch_max(ahead, Ordering::AcqRel).max(ahead)
+        };
         UnixMs(steady.saturating_add(most))
+    }
+
+    /// Remembers a step before anybody gets the time behind it: else a time limit would have passed for a moment.
+    fn step(&self, ahead: u64, steady: u64) -> u64 {
+        let mut steps = self.steps();
+        let most = self.ahead.load(Ordering::Acquire);
+        // The first reading is no step, and another thread may have remembered this one.
+        if most > 0 && ahead > most {
+            steps.record(UnixMs(steady.saturating_add(ahead)), Duration::from_millis(ahead - most));
+        }
+        self.ahead.fetch_max(ahead, Ordering::AcqRel).max(ahead)
+    }
+
+    fn steps(&self) -> MutexGuard<'_, ForwardSteps> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,6 +91,10 @@ impl Clock for SystemClock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // Read second: a pause between the two then makes no time ahead of both.
         TIME.at(wall, BEGAN.elapsed())
+    }
+
+    fn skipped(&self, since: UnixMs) -> Duration {
+        TIME.steps().since(since)
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one real timer")]
@@ -169,5 +198,31 @@ mod tests {
             let [wall, steady] = [wall_ms, steady_ms].map(Duration::from_millis);
             assert_eq!(time.at(wall, steady), UnixMs(expected_ms), "{wall_ms} {steady_ms}");
         }
+    }
+
+    /// What runs for two seconds when the clock is set forward by three hours has run for two seconds.
+    #[test]
+    fn a_step_forward_is_no_time_that_has_gone_by() {
+        const HOURS: u64 = 3 * 3_600_000;
+        let time = ForwardTime::new();
+        let at = |wall_ms, steady_ms| {
+            let [wall, steady] = [wall_ms, steady_ms].map(Duration::from_millis);
+            time.at(wall, steady)
+        };
+        let began = at(1_000_000, 0);
+        // A clock that is adjusted makes no step.
+        for ms in 1..=2_000 {
+            at(1_000_000 + ms + ms / 10, ms);
+        }
+        assert_eq!(time.steps().since(began), Duration::ZERO);
+        let later = at(1_002_200 + HOURS, 2_000);
+        assert_eq!(later, UnixMs(1_002_200 + HOURS));
+        assert_eq!(time.steps().since(began), Duration::from_millis(HOURS));
+        assert_eq!(time.steps().since(later), Duration::ZERO, "it began after the step");
+        // Set right again, and once more: the time goes on, and there is no further step.
+        for wall_ms in [1_002_300, 1_002_400 + HOURS] {
+            at(wall_ms, 2_200);
+        }
+        assert_eq!(time.steps().since(began), Duration::from_millis(HOURS));
     }
 }

@@ -1,8 +1,8 @@
-//! Text for the person at the terminal: standard output and standard error. Logs are `telemetry`'s.
+//! Text for the person at the terminal: standard output and standard error. What logs say is `telemetry`'s.
 
 use std::io::{self, Write};
 
-use gatehouse_runtime::escape_control;
+use gatehouse_runtime::{escape_control, escape_control_in_json};
 
 use crate::exit::Exit;
 
@@ -37,6 +37,21 @@ impl Write for PlainText<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// Standard error for log lines of JSON, each of them written at once.
+pub(crate) struct JsonLines;
+
+impl Write for JsonLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().lock().write_all(escape_control_in_json(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
     }
 }
 

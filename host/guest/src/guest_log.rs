@@ -162,20 +162,41 @@ impl GuestLog {
     }
 }
 
+/// Whether a character controls a terminal, ends a line or changes the direction of the text.
+fn controls(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON with the control characters of its texts escaped: JSON itself demands it below U+0020 only, and a terminal obeys
+/// U+009B as it does the escape character. Lines and indents stay.
+#[must_use]
+pub fn escape_control_in_json(json: &str) -> Cow<'_, str> {
+    let escapes = |c: char| controls(c) && !matches!(c, '\n' | '\t' | '\r');
+    if !json.chars().any(escapes) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if escapes(c) {
+            // All of them are in the plane that one escape can name.
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// `text` with its control characters escaped: a plugin's text must not begin a log line of its own nor control an
 /// operator's terminal.
 #[must_use]
 pub fn escape_control(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| {
-        !c.is_control()
-            && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if text.chars().all(is_plain) {
+    if !text.chars().any(controls) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_plain(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
+        if controls(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     Cow::Owned(shown)
 }
@@ -226,6 +247,14 @@ mod tests {
         let mut log = log();
         log.line(Level::Error, "one\ntwo", &[]);
         assert_eq!(log.close().as_deref(), Some("one\\ntwo"));
+    }
+
+    #[test]
+    fn control_characters_in_json_are_escaped_as_json() {
+        let json = "{\n  \"name\": \"quiet \u{e9}\u{9b}2J\u{7f}\u{85}\u{202e}\u{2028}\\n\"\n}";
+        let shown = escape_control_in_json(json);
+        assert_eq!(shown, "{\n  \"name\": \"quiet \u{e9}\\u009b2J\\u007f\\u0085\\u202e\\u2028\\n\"\n}");
+        assert!(matches!(escape_control_in_json("{\"a\": \"b\"}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -47,4 +47,4 @@ pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;
 pub use status::Status;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};
-pub use time::{Clock, Pause, UnixMs};
+pub use time::{Clock, ForwardSteps, Pause, UnixMs};

@@ -1,4 +1,4 @@
-//! Time as data: a moment, and the trait of clocks.
+//! Time as data: a moment, the trait of clocks, and the steps of a clock that is set.
 //!
 //! Never reads a clock itself; the gateway provides the real one, tests a virtual one.
 
@@ -96,15 +96,66 @@ pub trait Clock: Send + Sync + 'static {
     /// A future that ends once `span` has gone by.
     fn pause(&self, span: Duration) -> Pause;
 
+    /// By how much the wall clock was set forward after it had shown `since`, as far as this process saw it. So much of the
+    /// time from then until now has not gone by.
+    fn skipped(&self, since: UnixMs) -> Duration;
+
     /// A future that ends once the wall clock shows `moment`.
     fn pause_until(&self, moment: UnixMs) -> Pause {
         self.pause(moment.since(self.now()))
     }
 }
 
+/// Steps that a clock remembers; of more, the earliest two count as one.
+const MAX_STEPS: usize = 64;
+
+/// When a wall clock was set forward, and by how much: each step with what the clock showed right after it.
+#[derive(Debug, Default)]
+pub struct ForwardSteps(Vec<(UnixMs, Duration)>);
+
+impl ForwardSteps {
+    /// None yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The clock was set forward by `by`, and shows `now`.
+    pub fn record(&mut self, now: UnixMs, by: Duration) {
+        self.0.push((now, by));
+        if self.0.len() > MAX_STEPS {
+            let (_, earliest) = self.0.remove(0);
+            self.0[0].1 += earliest;
+        }
+    }
+
+    /// The sum of all steps after the clock had shown `since`.
+    #[must_use]
+    pub fn since(&self, since: UnixMs) -> Duration {
+        self.0.iter().filter(|(at, _)| *at > since).map(|(_, by)| *by).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_count_for_what_began_before_them() {
+        let mut steps = ForwardSteps::default();
+        steps.record(UnixMs(10_000), Duration::from_millis(9_000));
+        steps.record(UnixMs(50_000), Duration::from_millis(30_000));
+        for (since, expected) in
+            [(0, 39_000), (1_000, 39_000), (10_000, 30_000), (19_999, 30_000), (50_000, 0)]
+        {
+            assert_eq!(steps.since(UnixMs(since)), Duration::from_millis(expected), "{since}");
+        }
+        for number in 0..2 * MAX_STEPS as u64 {
+            steps.record(UnixMs(60_000 + number), Duration::from_millis(1));
+        }
+        assert_eq!(steps.0.len(), MAX_STEPS);
+        assert_eq!(steps.since(UnixMs(0)), Duration::from_millis(39_000 + 2 * MAX_STEPS as u64));
+    }
 
     #[test]
     fn days_and_dates_agree() {

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 
 use crate::accepted_stream::AcceptedStream;
 use crate::activity::Activity;
+use crate::flushes::Flushes;
 use crate::shutdown::{ShutdownPhase, reached};
 use crate::transport::{ConnectionFlags, Transport};
 
@@ -95,6 +96,8 @@ pub struct Observed {
     pub flags: Arc<ConnectionFlags>,
     /// Requests under way.
     pub activity: Activity,
+    /// Bytes written and not yet flushed.
+    pub flushes: Flushes,
 }
 
 /// Serves connections, each to its end.
@@ -135,10 +138,15 @@ impl ConnectionServer {
         protocol: Protocol,
         respond: Responder,
     ) -> Boxed<'_, ()> {
-        let Observed { flags, activity } = observed;
+        let Observed { flags, activity, flushes } = observed;
         let head = (protocol != Protocol::Http2).then_some(self.limits.head);
-        let transport =
-            Transport::new(stream, Arc::clone(&self.clock), Arc::clone(&flags), head, self.limits.write);
+        let transport = Transport::new(
+            stream,
+            Arc::clone(&self.clock),
+            (Arc::clone(&flags), flushes),
+            head,
+            self.limits.write,
+        );
         let http = match protocol {
             Protocol::Http1 => self.http.clone().http1_only(),
             Protocol::Http2 => self.http.clone().http2_only(),

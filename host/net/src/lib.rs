@@ -12,6 +12,7 @@
 mod accepted_stream;
 mod activity;
 mod connection;
+mod flushes;
 mod framing;
 mod network;
 mod reachable;
@@ -24,6 +25,7 @@ pub use activity::{Activity, RequestActivity};
 pub use connection::{
     ConnectionLimits, ConnectionServer, Observed, Protocol, Responder, Responding, ServedBody,
 };
+pub use flushes::Flushes;
 pub use network::network;
 pub use reachable::reachable;
 pub use shutdown::{ShutdownPhase, reached};

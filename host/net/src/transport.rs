@@ -14,6 +14,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pause};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::flushes::Flushes;
 use crate::framing::Framing;
 
 /// Time and bytes for a client to finish writing and read the response that refused its request, and no more.
@@ -65,6 +66,7 @@ pub(crate) struct Transport<IO> {
     io: IO,
     clock: Arc<dyn Clock>,
     flags: Arc<ConnectionFlags>,
+    flushes: Flushes,
     framing: Option<Framing>,
     head: Timer,
     write: Timer,
@@ -88,7 +90,7 @@ impl<IO> Transport<IO> {
     pub(crate) fn new(
         io: IO,
         clock: Arc<dyn Clock>,
-        flags: Arc<ConnectionFlags>,
+        (flags, flushes): (Arc<ConnectionFlags>, Flushes),
         head: Option<Duration>,
         write: Duration,
     ) -> Self {
@@ -98,7 +100,8 @@ impl<IO> Transport<IO> {
             timer.start(&*clock);
         }
         let write = Timer { span: write, running: None };
-        Self { io, clock, flags, framing: head.map(|_| Framing::new()), head: timer, write, closing: None }
+        let framing = head.map(|_| Framing::new());
+        Self { io, clock, flags, flushes, framing, head: timer, write, closing: None }
     }
 
     fn observe(&mut self, bytes: &[u8]) {
@@ -113,6 +116,12 @@ impl<IO> Transport<IO> {
         if framing.is_mid_head() && self.head.running.is_none() {
             self.head.start(&*self.clock);
         }
+    }
+}
+
+impl<IO> Drop for Transport<IO> {
+    fn drop(&mut self) {
+        self.flushes.flushed();
     }
 }
 
@@ -155,6 +164,19 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Transport<IO> {
 }
 
 impl<IO: AsyncWrite + Unpin> Transport<IO> {
+    /// Runs one write.
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut IO>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(self.with_timeout(cx, write));
+        if written.is_ok() {
+            self.flushes.wrote();
+        }
+        Poll::Ready(written)
+    }
+
     /// Runs `write`, and its timer while it makes no progress.
     fn with_timeout<T>(
         &mut self,
@@ -176,7 +198,7 @@ impl<IO: AsyncWrite + Unpin> Transport<IO> {
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.with_timeout(cx, |io, cx| io.poll_write(cx, buf))
+        self.write(cx, |io, cx| io.poll_write(cx, buf))
     }
 
     fn poll_write_vectored(
@@ -184,7 +206,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<IO> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.with_timeout(cx, |io, cx| io.poll_write_vectored(cx, bufs))
+        self.write(cx, |io, cx| io.poll_write_vectored(cx, bufs))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -192,7 +214,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Transport<IO> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.with_timeout(cx, AsyncWrite::poll_flush)
+        ready!(self.with_timeout(cx, AsyncWrite::poll_flush))?;
+        self.flushes.flushed();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

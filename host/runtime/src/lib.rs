@@ -49,7 +49,7 @@ pub use deploy::stages::rehearse::{LiveSample, LiveState, LiveStates, RehearseEr
 pub use deploy::stages::self_test::SelfTestError;
 pub use exec::limits::Limits;
 pub use fault::Fault;
-pub use gatehouse_guest::escape_control;
+pub use gatehouse_guest::{escape_control, escape_control_in_json};
 pub use registry::{ModelRow, Registry, Resolved};
 pub use service::{PluginService, StepRoute};
 pub use version::Version;

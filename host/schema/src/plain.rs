@@ -21,8 +21,10 @@ pub fn make_plain(schema: &mut Value, is_request: bool) {
     if is_request && let Some(default) = members.remove("default") {
         tell_default(members, &default);
     }
-    if let Some(Value::Array(values)) = members.remove("enum") {
-        write_values(members, &values);
+    match members.remove("enum") {
+        Some(Value::Array(values)) if values.iter().all(Value::is_null) => write_only_null(members, &values),
+        Some(Value::Array(values)) => write_values(members, &values),
+        _ => {}
     }
 }
 
@@ -34,6 +36,13 @@ fn tell_default(members: &mut Map<String, Value>, default: &Value) {
     }
     let help = format!("{help} Default: {default}.").trim_start().to_owned();
     members.insert("description".to_owned(), help.into());
+}
+
+/// Writes an enumeration of `null` alone as its type, and one of nothing as what no value fits.
+fn write_only_null(members: &mut Map<String, Value>, values: &[Value]) {
+    members.remove("type");
+    let (name, value) = if values.is_empty() { ("not", json!({})) } else { ("type", json!("null")) };
+    members.insert(name.to_owned(), value);
 }
 
 /// Writes an enumeration: of one type where that says the same, `null` as a type of its own.
@@ -59,9 +68,7 @@ fn write_values(members: &mut Map<String, Value>, values: &[Value]) {
             members.insert("type".to_owned(), only);
         }
     }
-    if !kept.is_empty() {
-        members.insert("enum".to_owned(), kept.into());
-    }
+    members.insert("enum".to_owned(), kept.into());
     if allows_null {
         let about = ["description", "examples", "deprecated"];
         let (outside, inside): (Map<_, _>, Map<_, _>) =
@@ -95,6 +102,10 @@ mod tests {
             (json!({"type": ["integer", "null"], "enum": [5, 10, null]}),
                 json!({"anyOf": [{"type": "integer", "enum": [5, 10]}, {"type": "null"}]})),
             (json!({"enum": [1, 2]}), json!({"enum": [1, 2]})),
+            (json!({"enum": [null]}), json!({"type": "null"})),
+            (json!({"type": ["string", "null"], "enum": [null], "description": "x"}),
+                json!({"type": "null", "description": "x"})),
+            (json!({"type": "string", "enum": []}), json!({"not": {}})),
             (json!({"const": true}), json!({"const": true})),
         ];
         for (mut schema, expected) in table {

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use gatehouse_model::{Clock, Pause, UnixMs};
+use gatehouse_model::{Clock, ForwardSteps, Pause, UnixMs};
 use tokio::sync::{oneshot, watch};
 
 /// A [`Clock`] in the test's hands.
@@ -30,6 +30,7 @@ enum Mode {
 #[derive(Debug)]
 struct State {
     now: UnixMs,
+    steps: ForwardSteps,
     pending: Vec<PendingPause>,
     /// Pauses of this length panic.
     panics: Option<Duration>,
@@ -62,7 +63,8 @@ impl TestClock {
     }
 
     fn new(mode: Mode, ms: u64) -> Arc<Self> {
-        let state = State { now: UnixMs(ms), pending: Vec::new(), panics: None };
+        let (steps, pending) = (ForwardSteps::new(), Vec::new());
+        let state = State { now: UnixMs(ms), steps, pending, panics: None };
         Arc::new(Self { mode, state: Mutex::new(state), changed: watch::Sender::new(()) })
     }
 
@@ -72,6 +74,15 @@ impl TestClock {
         state.now = state.now.plus(span);
         let now = state.now;
         end(state.pending.extract_if(.., |pause| pause.until <= now));
+    }
+
+    /// Sets the wall clock forward: no time goes by, and no pause ends earlier.
+    pub fn set_forward(&self, by: Duration) {
+        let mut state = self.state();
+        state.now = state.now.plus(by);
+        let now = state.now;
+        state.steps.record(now, by);
+        state.pending.iter_mut().for_each(|pause| pause.until = pause.until.plus(by));
     }
 
     /// Moves the wall clock by milliseconds.
@@ -127,6 +138,10 @@ impl Clock for TestClock {
             Mode::Real(_) => UnixMs(0).plus(SystemTime::UNIX_EPOCH.elapsed().expect("after 1970")),
             Mode::Manual | Mode::SkipPauses => self.state().now,
         }
+    }
+
+    fn skipped(&self, since: UnixMs) -> Duration {
+        self.state().steps.since(since)
     }
 
     #[expect(clippy::disallowed_methods, reason = "the clock of tests")]

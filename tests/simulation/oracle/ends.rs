@@ -30,7 +30,9 @@ impl Oracle {
             seen.end_checked = true;
             let taken = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().taken(prompt));
             let task = &seen.task;
-            check_end(task, taken).map_err(|what| format!("{}: {what}", task.id))?;
+            check_end(task, taken)
+                .and_then(|()| had_its_time(simulation, task))
+                .map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.failure.as_ref() == Some(&lost_answer());
             let notes = lines_about(store, task.id)?;
             if lost && notes.is_empty() {
@@ -70,6 +72,18 @@ impl Oracle {
         }
         Ok(())
     }
+}
+
+/// I12, under a clock that is set forward: so much of a task's time has not gone by.
+fn had_its_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
+    let timed_out = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Timeout);
+    let Some(finished) = task.finished.filter(|_| timed_out) else { return Ok(()) };
+    let clock = &simulation.clock;
+    let skipped = clock.skipped(task.created).saturating_sub(clock.skipped(finished));
+    if finished < task.deadline.plus(skipped) {
+        return Err(format!("I12: out of time at {finished}, of which {skipped:?} have not gone by"));
+    }
+    Ok(())
 }
 
 /// What every end must fulfil (I4, I12 the earlier half, I13).

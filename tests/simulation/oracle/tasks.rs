@@ -250,7 +250,11 @@ fn on_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
         Phase::Sent { .. } | Phase::Run(_) => LATE_WHILE_SENT,
         _ => LATE_AFTER_JUMP,
     };
-    let due = task.deadline.max(last_set).max(simulation.process_start());
+    let due = task
+        .deadline
+        .plus(simulation.clock.skipped(task.created))
+        .max(last_set)
+        .max(simulation.process_start());
     let end = task.finished.unwrap_or(now);
     // A process that stops ends nothing more; the next one does, in time from its start.
     if task.status.is_final() || end <= due.plus(late) || simulation.is_stopping() {

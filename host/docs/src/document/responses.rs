@@ -7,16 +7,22 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Answer, Api, Content, ErrorCase, ErrorForm, Operation};
 
-const FORMS: [ErrorForm; 4] =
-    [ErrorForm::Generic, ErrorForm::Journey, ErrorForm::Messages, ErrorForm::Responses];
+const FORMS: [ErrorForm; 5] = [
+    ErrorForm::Generic,
+    ErrorForm::Journey,
+    ErrorForm::Messages,
+    ErrorForm::Responses,
+    ErrorForm::Embeddings,
+];
 
-/// The component of an error's body.
-fn schema_of(form: ErrorForm) -> &'static str {
+/// What the names of a form's responses begin with, and the component of its bodies.
+fn names_of(form: ErrorForm) -> (&'static str, &'static str) {
     match form {
-        ErrorForm::Generic => "Error",
-        ErrorForm::Journey => "JourneyError",
-        ErrorForm::Messages => "MessagesError",
-        ErrorForm::Responses => "ResponsesError",
+        ErrorForm::Generic => ("Error", "Error"),
+        ErrorForm::Journey => ("JourneyError", "JourneyError"),
+        ErrorForm::Messages => ("MessagesError", "MessagesError"),
+        ErrorForm::Responses => ("ResponsesError", "ResponsesError"),
+        ErrorForm::Embeddings => ("EmbeddingsError", "ResponsesError"),
     }
 }
 
@@ -26,8 +32,8 @@ pub(super) fn of(api: &Api, operation: &Operation) -> Value {
     for answer in &operation.answers {
         responses.insert(answer.status.to_string(), answer_of(answer));
     }
-    for status in by_status(api).into_keys() {
-        let name = format!("{}{status}", schema_of(operation.form));
+    for status in by_status(api, operation.form).into_keys() {
+        let name = format!("{}{status}", names_of(operation.form).0);
         let reference = json!({"$ref": format!("#/components/responses/{name}")});
         responses.insert(status.to_string(), reference);
     }
@@ -38,9 +44,9 @@ pub(super) fn of(api: &Api, operation: &Operation) -> Value {
 pub(super) fn components(api: &Api) -> Value {
     let mut all = Map::new();
     for form in FORMS {
-        for (status, cases) in by_status(api) {
-            let schema = schema_of(form);
-            all.insert(format!("{schema}{status}"), error(schema, status, &cases));
+        let (name, schema) = names_of(form);
+        for (status, cases) in by_status(api, form) {
+            all.insert(format!("{name}{status}"), error(schema, status, &cases));
         }
     }
     all.into()
@@ -57,10 +63,11 @@ pub(super) fn headers() -> Value {
     })
 }
 
-fn by_status(api: &Api) -> BTreeMap<u16, Vec<&ErrorCase>> {
+fn by_status(api: &Api, form: ErrorForm) -> BTreeMap<u16, Vec<&ErrorCase>> {
     let mut all: BTreeMap<u16, Vec<&ErrorCase>> = BTreeMap::new();
     for case in &api.errors {
-        all.entry(case.status).or_default().push(case);
+        let status = if form == ErrorForm::Responses { case.responses_status } else { case.status };
+        all.entry(status).or_default().push(case);
     }
     all
 }

@@ -45,6 +45,7 @@ fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) ->
 fn api(families: Vec<Family>) -> Api {
     let case = |status, reason, retry| ErrorCase {
         status,
+        responses_status: status,
         type_word: "invalid_request_error",
         journey_word: "invalid_request_error",
         reason,

@@ -1,5 +1,7 @@
 //! What the loaded families offer to a caller: surfaces with their schemas and the names of models. For documentation.
 
+use std::sync::Arc;
+
 use gatehouse_model::{About, Key, SurfaceInfo, Verdict};
 use gatehouse_runtime::Version;
 
@@ -9,15 +11,31 @@ use crate::driver::Driver;
 use crate::text::models::ModelKind;
 
 impl Driver {
-    /// Every loaded family with the models that the key may use; without a key with all of them. A family without any
-    /// is left out.
+    /// Every loaded family with the models that the key may use; without a key with all of them. A model whose provider has
+    /// no account is left out, and so is a family without any model.
     #[must_use]
     pub fn families(&self, key: Option<&Key>) -> Vec<FamilyListing> {
         let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
         let allowed = |name: &str, id: &str| key.is_none_or(|key| self.state.may_use(key, name, id));
-        let listed = registry.versions().into_iter().map(|version| listing(&version, &tables, &allowed));
-        listed.filter(|family| !family.surfaces.is_empty()).collect()
+        let offered = |name: &str, id: &str| {
+            (tables.models.find(id).is_none() || tables.serves_text(id)) && allowed(name, id)
+        };
+        let served =
+            |version: &Arc<Version>| version.about().offers.text || self.state.serves_family(version.about());
+        let versions = registry.versions().into_iter().filter(served);
+        with_surfaces(versions.map(|version| listing(&version, &tables, &offered)))
     }
+
+    /// Every loaded family with all its models, also those whose provider has no account yet.
+    #[must_use]
+    pub fn loaded_families(&self) -> Vec<FamilyListing> {
+        let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
+        with_surfaces(registry.versions().into_iter().map(|version| listing(&version, &tables, &|_, _| true)))
+    }
+}
+
+fn with_surfaces(listed: impl Iterator<Item = FamilyListing>) -> Vec<FamilyListing> {
+    listed.filter(|family| !family.surfaces.is_empty()).collect()
 }
 
 fn listing(version: &Version, tables: &Tables, allowed: &dyn Fn(&str, &str) -> bool) -> FamilyListing {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
 use gatehouse_model::{Boxed, Key, KeyDigest, Media, Task, TaskId, UnixMs};
+use gatehouse_runtime::ModelRow;
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use gatehouse_upstream::QueueEstimate;
 use tokio::runtime::Handle;
@@ -124,11 +125,12 @@ impl Driver {
         result::waiting(task)
     }
 
-    /// Models this key may use, aliases included.
+    /// Models this key may use, aliases included. One whose provider has no account is not among them.
     #[must_use]
     pub fn models(&self, key: &Key) -> Vec<ModelListing> {
         let registry = self.state.plugins.registry();
-        let jobs = registry.models().into_iter().map(|row| {
+        let served = |row: &ModelRow| self.state.serves_family_of(&registry, &row.family);
+        let jobs = registry.models().into_iter().filter(served).map(|row| {
             let listing =
                 ModelListing { id: row.id, family: row.family, surfaces: row.surfaces, since: row.since };
             (listing, row.model)
@@ -137,17 +139,18 @@ impl Driver {
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
         let tables = self.state.tables.load();
-        let texts = tables.models.names().filter_map(|(name, id)| {
-            let kind = tables.models.kind(id);
-            let surfaces: Vec<String> =
-                served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
-            if surfaces.is_empty() {
-                return None;
-            }
-            let family = tables.models.provider(id);
-            let listing = ModelListing { id: name.to_owned(), family, surfaces, since };
-            Some((listing, id.to_owned()))
-        });
+        let texts =
+            tables.models.names().filter(|(_, id)| tables.serves_text(id)).filter_map(|(name, id)| {
+                let kind = tables.models.kind(id);
+                let surfaces: Vec<String> =
+                    served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
+                if surfaces.is_empty() {
+                    return None;
+                }
+                let family = tables.models.provider(id);
+                let listing = ModelListing { id: name.to_owned(), family, surfaces, since };
+                Some((listing, id.to_owned()))
+            });
         let mut models: Vec<ModelListing> = jobs
             .chain(texts)
             .filter(|(listing, model)| self.state.may_use(key, &listing.id, model))
@@ -183,13 +186,13 @@ impl Driver {
         Box::pin(self.state.media.open_result(media, range))
     }
 
-    /// The model's own id, of a model that this gateway serves now under that id or alias.
+    /// The model's own id, of a model that this gateway has under that id or alias.
     #[must_use]
     pub fn model_id(&self, name: &str) -> Option<String> {
         self.state.own_id(name)
     }
 
-    /// Every name of every model that is served now.
+    /// Every name of every model of this gateway, also where a provider has no account yet.
     #[must_use]
     pub fn model_names(&self) -> Vec<String> {
         let jobs = self.state.plugins.registry().models().into_iter().map(|row| row.id);

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Command, WebhookChange};
 
@@ -18,6 +19,13 @@ const BATCH: usize = 1_000;
 const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
 
 impl DriverState {
+    /// Whether a hold that the wall clock calls expired is one of a text that has ended. Right after the clock was set forward
+    /// it may be one of a text that has just begun: what that costs could not be taken any more.
+    pub(crate) fn holds_have_expired(&self, now: UnixMs) -> bool {
+        let longest = u64::try_from(self.max_duration(true).as_millis()).unwrap_or(u64::MAX);
+        self.clock.skipped(UnixMs(now.0.saturating_sub(longest))).is_zero()
+    }
+
     pub(crate) async fn run_housekeeping(self: Arc<Self>) {
         let mut sweeps = 0_u64;
         loop {
@@ -25,13 +33,17 @@ impl DriverState {
             sweeps += 1;
             let now = self.now();
             let before_day = now.day().saturating_sub(self.config.history_days);
+            let sweeps_holds =
+                self.holds_have_expired(now).then_some(Command::SweepHolds { now, limit: BATCH });
             for command in [
                 Command::Sweep { now, limit: BATCH },
-                Command::SweepHolds { now, limit: BATCH },
                 Command::SweepResponses { now, limit: BATCH },
                 Command::Webhook { change: Box::new(WebhookChange::Sweep { limit: BATCH }), at: now },
                 Command::DropHistory { before_day },
-            ] {
+            ]
+            .into_iter()
+            .chain(sweeps_holds)
+            {
                 match self.store.execute(command).await {
                     Ok(Ok(_)) => {}
                     Ok(Err(rejection)) => {

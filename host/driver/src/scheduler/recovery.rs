@@ -51,9 +51,9 @@ impl DriverState {
             return now;
         }
         if until > now {
-            return until.min(task.deadline);
+            return until.min(self.deadline(task));
         }
         let pace = (now.since(task.created) / 8).clamp(SPREAD_MIN, SPREAD_MAX);
-        now.plus(pace.mul_f64(self.seed.unit())).min(task.deadline)
+        now.plus(pace.mul_f64(self.seed.unit())).min(self.deadline(task))
     }
 }

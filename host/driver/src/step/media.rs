@@ -35,7 +35,7 @@ impl DriverState {
         let found = tokio::select! {
             biased;
             found = found => found,
-            () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await,
+            () = self.clock.pause_until(self.deadline(&run.task)) => return self.time_out(run).await,
         };
         let found = match found {
             Ok(found) => found,
@@ -128,7 +128,7 @@ impl DriverState {
             let copy = tokio::select! {
                 biased;
                 copy = self.copy(run, product, sources) => copy,
-                () = self.clock.pause_until(run.task.deadline) => return self.time_out(run).await.map(Err),
+                () = self.clock.pause_until(self.deadline(&run.task)) => return self.time_out(run).await.map(Err),
             };
             match copy {
                 Ok(copied) => media.push(copied),

@@ -37,7 +37,7 @@ impl DriverState {
     ) -> Result<StepOutcome, StoreError> {
         let (version, before) = match self.version_for(run).await {
             Ok(found) => found,
-            Err(due) => return Ok(StepOutcome::Until(due.min(run.task.deadline))),
+            Err(due) => return Ok(StepOutcome::Until(due.min(self.deadline(&run.task)))),
         };
         if self.exceeds_step_limit(run) {
             return self.fail_internally(run, "the model's plugin made no progress on this task").await;
@@ -105,7 +105,7 @@ impl DriverState {
             seed: task.seed,
             task: Some(task.id),
             accepted_at: task.created,
-            deadline: task.deadline,
+            deadline: self.deadline(task),
             customer: self.pseudonym(&task.customer),
             settings: self.plugins.settings(version.family()),
         }
@@ -143,7 +143,7 @@ impl DriverState {
             }
             Action::Wait(until) => {
                 let due = until.max(run.not_before.unwrap_or(until)).max(self.now().plus(MIN_WAIT));
-                let due = self.with_jitter(due).min(run.task.deadline);
+                let due = self.with_jitter(due).min(self.deadline(&run.task));
                 run.log.wait(self.now(), due, "plugin");
                 run.task.phase = Phase::Wait(due);
                 self.commit_then(run, StepOutcome::Until(due)).await

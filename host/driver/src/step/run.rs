@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Event, FailureKind, Phase, Task, TaskFailure, TaskId};
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Ending, is_overdue};
+use gatehouse_tasks::Ending;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::state::DriverState;
@@ -80,7 +80,7 @@ impl DriverState {
     /// Whether half of all steps already wait for the plugin of this task's family. The task then comes again
     /// later: a slow family may not hold the steps of all others.
     pub(super) fn is_crowded(&self, task: &Task) -> bool {
-        let must_end = task.failure.is_some() || is_overdue(task, self.now());
+        let must_end = task.failure.is_some() || self.is_overdue(task);
         !must_end && self.plugins.waiting(&task.family) > self.config.concurrency / 2
     }
 
@@ -89,7 +89,7 @@ impl DriverState {
             return self.finish(run, Ending::failed(failure), None).await;
         }
         let now = self.now();
-        if is_overdue(&run.task, now) {
+        if self.is_overdue(&run.task) {
             match self.later_deadline(run)? {
                 Some(deadline) => run.task.deadline = deadline,
                 None => return self.time_out(run).await,
@@ -109,7 +109,7 @@ impl DriverState {
                 run.task.phase = Phase::Run(Event::Timer);
                 Ok(StepOutcome::Continue)
             }
-            Phase::Wait(until) => Ok(StepOutcome::Until(until.min(run.task.deadline))),
+            Phase::Wait(until) => Ok(StepOutcome::Until(until.min(self.deadline(&run.task)))),
             Phase::Publish { view, next } => self.publish(run, view, *next).await,
             Phase::Save(outcome) => self.save(run, outcome).await,
             Phase::SaveFailed(ending) => self.save_failed(run, ending).await,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use gatehouse_model::{AccountAssignment, Action, Call, Cause, Event, Phase, Task, UnixMs};
 use gatehouse_runtime::StepRoute;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Ending, is_overdue, timed_out};
+use gatehouse_tasks::{Ending, timed_out};
 use gatehouse_upstream::AccountPermit;
 
 use crate::state::DriverState;
@@ -22,7 +22,7 @@ impl DriverState {
     /// The deadline of a task that seemed over, when a request that joined during the run has moved it.
     pub(super) fn later_deadline(&self, run: &RunContext) -> Result<Option<UnixMs>, StoreError> {
         let stored = self.store.task(run.task.id)?;
-        Ok(stored.filter(|stored| !is_overdue(stored, self.now())).map(|stored| stored.deadline))
+        Ok(stored.filter(|stored| !self.is_overdue(stored)).map(|stored| stored.deadline))
     }
 
     /// Fails the task. An audit record notes once that its provider may still go on. A task that got more time meanwhile

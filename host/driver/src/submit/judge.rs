@@ -38,6 +38,10 @@ impl DriverState {
         if !allowed {
             return Err(SubmitError::ModelForbidden(requested));
         }
+        // A price is known without a provider.
+        if !request.body.is_price_only() {
+            self.check_job_providers(&requested, resolved.version.about())?;
+        }
         Ok(resolved)
     }
 

@@ -2,10 +2,12 @@
 
 mod calls;
 mod cancels;
+mod clock_steps;
 mod disks;
 mod failures;
 mod fairness;
 mod rates;
+mod served;
 mod submissions;
 mod support;
 mod text_timeouts;

@@ -95,8 +95,9 @@ impl DriverState {
             max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());
             let idle = self.config.text.idle();
+            let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
             let opening =
-                run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, run.cx.deadline, idle).await;
+                run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, deadline, idle).await;
             let outcome = match opening {
                 Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
                 Ok(Opening::Events(events)) => {

@@ -74,7 +74,7 @@ impl DriverState {
     }
 
     /// More than a request can take altogether: a hold that expires before its settlement is lost money.
-    fn max_duration(&self, streaming: bool) -> Duration {
+    pub(crate) fn max_duration(&self, streaming: bool) -> Duration {
         let text = &self.config.text;
         let stream = if streaming { text.stream() + text.drain() } else { Duration::ZERO };
         text.time_limit() + stream + GRACE

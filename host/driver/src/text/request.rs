@@ -243,6 +243,9 @@ impl DriverState {
         }
         request.report.of_model(&model.route.model);
         check_kind(model, request.surface, &requested)?;
+        if !request.body.is_price_only() {
+            tables.check_text_provider(&model.route.model)?;
+        }
         Ok((Arc::clone(model), version))
     }
 

@@ -26,6 +26,7 @@ pub(super) fn all() -> Vec<Operation> {
 pub(super) fn errors() -> Vec<ErrorCase> {
     let case = |row: &crate::errors::ErrorRow| ErrorCase {
         status: row.status,
+        responses_status: row.status_in(Form::Responses),
         type_word: row.type_word,
         journey_word: row.journey_word(),
         reason: row.reason,
@@ -74,7 +75,8 @@ fn operation(route: &'static Route) -> Option<Operation> {
             Form::Generic => ErrorForm::Generic,
             Form::Journey => ErrorForm::Journey,
             Form::Messages => ErrorForm::Messages,
-            Form::Responses | Form::Embeddings => ErrorForm::Responses,
+            Form::Responses => ErrorForm::Responses,
+            Form::Embeddings => ErrorForm::Embeddings,
         },
         security: match route.endpoint.key_use() {
             KeyUse::Ignored => Security::Open,

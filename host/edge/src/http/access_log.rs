@@ -18,6 +18,7 @@ use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
+use crate::http::body::StreamedBody;
 use crate::http::response::ResponseBody;
 use crate::http::routes::{KeyUse, TABLE};
 use crate::http::unread::UnreadAnswer;
@@ -55,8 +56,10 @@ pub(crate) struct AccessRecord {
     pub(crate) client: Option<IpAddr>,
     pub(crate) received: u64,
     pub(crate) permit: Option<(Permit<KeyId>, Permit<CustomerId>)>,
-    /// Its connection is in use as long.
-    pub(crate) in_use: Option<InUse>,
+    /// Keeps its connection in use, together with the bytes of its answer that are not written yet.
+    pub(crate) in_use: Option<Arc<InUse>>,
+    /// What of its body is held until a streamed answer has left.
+    pub(crate) body: Option<StreamedBody>,
     /// What it holds without a key.
     pub(crate) unread: Option<UnreadAnswer>,
     /// Where the driver says what it took and paid.
@@ -88,6 +91,7 @@ impl AccessRecord {
             received: 0,
             permit: None,
             in_use: None,
+            body: None,
             unread: None,
             report: RequestReport::default(),
             sent: 0,
@@ -95,6 +99,26 @@ impl AccessRecord {
             activity: connection.begin_request(),
             log: Arc::clone(log),
         }
+    }
+}
+
+/// Bytes of an answer, which keep the connection in use until they are written.
+struct Unwritten {
+    bytes: Bytes,
+    _in_use: Arc<InUse>,
+}
+
+impl AsRef<[u8]> for Unwritten {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AccessRecord {
+    /// The end of an answer drops its record, and may come long before a slow client has taken all of its bytes.
+    fn keep_in_use(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let Some(in_use) = &self.in_use else { return frame };
+        frame.map_data(|bytes| Bytes::from_owner(Unwritten { bytes, _in_use: Arc::clone(in_use) }))
     }
 }
 
@@ -191,7 +215,7 @@ impl Body for LoggedBody {
             None => {}
         }
         self.record.whole = !matches!(frame, Some(Err(_))) && self.body.is_end_stream();
-        Poll::Ready(frame)
+        Poll::Ready(frame.map(|frame| Ok(self.record.keep_in_use(frame?))))
     }
 
     fn is_end_stream(&self) -> bool {

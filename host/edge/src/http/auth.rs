@@ -49,11 +49,15 @@ impl Auth {
         let mut last = None;
         for presented in presented(headers, x_api_key) {
             let presented = presented.map_err(|refusal| (refusal, Refused::default()))?;
+            let key = ApiKey::parse(presented).ok();
             // The beginning of a key is its id, which is no secret.
-            let id = ApiKey::parse(presented).ok().map(|key| key.id());
-            let found = self.look_up(backend, presented).map_err(|refusal| (refusal, (id.clone(), None)))?;
+            let refused = || (key.as_ref().map(ApiKey::id), None);
+            let found = match &key {
+                Some(key) => self.look_up(backend, key).map_err(|refusal| (refusal, refused()))?,
+                None => None,
+            };
             let checked = match found {
-                None => Err((unknown(), (id, None))),
+                None => Err((unknown(), refused())),
                 Some(key) => {
                     let refused = (Some(key.id.clone()), Some(key.customer.clone()));
                     check(key, client, now).map_err(|refusal| (refusal, refused))
@@ -67,8 +71,7 @@ impl Auth {
         Err(last.unwrap_or_else(|| (missing(x_api_key), Refused::default())))
     }
 
-    fn look_up(&self, backend: &Backend, presented: &str) -> Result<Option<Arc<Key>>, Refusal> {
-        let Ok(key) = ApiKey::parse(presented) else { return Ok(None) };
+    fn look_up(&self, backend: &Backend, key: &ApiKey) -> Result<Option<Arc<Key>>, Refusal> {
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.
         let generation = backend.keys_generation();

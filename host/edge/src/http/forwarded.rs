@@ -14,24 +14,28 @@ use ipnet::IpNet;
 use crate::http::client_address;
 use crate::http::head::is_host_and_port;
 
-/// What is known of the client's own request line; `None` where nothing usable was forwarded.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What the client used.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    pub(crate) scheme: Option<&'static str>,
+    /// That of the connection where none was forwarded.
+    pub(crate) scheme: &'static str,
+    /// `None` where none was forwarded.
     pub(crate) host: Option<Authority>,
 }
 
-/// The scheme and host in front of the trusted proxies.
-pub(crate) fn origin(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Origin {
+/// The scheme and host in front of the trusted proxies. `scheme` is that of the connection.
+pub(crate) fn origin(scheme: &'static str, peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Origin {
     let proxies = client_address::walk(peer, headers, trusted).proxies;
     if proxies == 0 {
-        return Origin::default();
+        return Origin { scheme, host: None };
     }
+    let of_connection = scheme;
     let scheme = value(headers, "x-forwarded-proto", proxies - 1);
     let host = value(headers, "x-forwarded-host", proxies - 1);
     Origin {
         scheme: scheme
-            .and_then(|text| ["http", "https"].into_iter().find(|it| it.eq_ignore_ascii_case(text))),
+            .and_then(|text| ["http", "https"].into_iter().find(|it| it.eq_ignore_ascii_case(text)))
+            .unwrap_or(of_connection),
         host: host.and_then(|text| text.parse().ok()).filter(is_host_and_port),
     }
 }
@@ -53,9 +57,12 @@ mod tests {
         for (name, value) in lines {
             headers.append(*name, value.parse().unwrap());
         }
-        let found = origin(peer.parse().unwrap(), &headers, &trusted);
-        let expected = Origin { scheme, host: host.map(|host| host.parse().unwrap()) };
-        assert_eq!(found, expected, "{peer} {lines:?}");
+        for of_connection in ["http", "https"] {
+            let found = origin(of_connection, peer.parse().unwrap(), &headers, &trusted);
+            let scheme = scheme.unwrap_or(of_connection);
+            let expected = Origin { scheme, host: host.map(|host| host.parse().unwrap()) };
+            assert_eq!(found, expected, "{peer} {lines:?}");
+        }
     }
 
     const FOR: &str = "x-forwarded-for";

@@ -24,7 +24,7 @@ use crate::http::access_log::AccessRecord;
 use crate::http::auth::check_life;
 use crate::http::body::RequestBody;
 use crate::http::context::EndpointRequest;
-use crate::http::pipeline::Pipeline;
+use crate::http::pipeline::{Pipeline, hold_while_streamed};
 use crate::http::query::quoted;
 use crate::http::routes::{self, Lookup, Route};
 
@@ -123,6 +123,7 @@ impl LocalRequests {
             endpoints::respond(context, request, Some(Arc::clone(&key))).await
         };
         let result = result.await;
+        hold_while_streamed(&result, &mut body, &mut record);
         self.0.complete(result, form, record, |_, _| ()).map(|body| body.boxed_unsync())
     }
 }

@@ -25,7 +25,7 @@ use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
-use crate::http::forwarded;
+use crate::http::forwarded::{self, Origin};
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
@@ -94,11 +94,13 @@ impl Pipeline {
         let mut body = RequestBody::new(incoming, &parts.headers);
         let trusted = &self.context.config.trusted_proxies;
         record.client = Some(client_address::client(peer.address, &parts.headers, trusted));
-        let result = self.route(&parts, &mut body, peer, &mut record).await;
+        let origin = forwarded::origin(peer.scheme, peer.address, &parts.headers, trusted);
+        let result = self.route((&parts, &origin), &mut body, peer, &mut record).await;
         record.received = body.received();
+        hold_while_streamed(&result, &mut body, &mut record);
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
-            self.of_connection(response, &parts, peer, reusable);
+            self.of_connection(response, (&parts, &origin), peer, reusable);
             self.count_answer(response, record, peer);
         };
         self.complete(result, Form::of(parts.uri.path()), record, of_connection)
@@ -130,13 +132,13 @@ impl Pipeline {
 
     async fn route(
         &self,
-        parts: &Parts,
+        (parts, origin): (&Parts, &Origin),
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
-        let base_url = self.base_url(&authority, parts, peer);
+        let base_url = self.base_url(&authority, origin);
         let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
             Lookup::Route(route, param) => (route, param.unwrap_or_default()),
             Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
@@ -180,7 +182,7 @@ impl Pipeline {
             (record.key, record.customer) = refused;
             refusal
         })?;
-        record.in_use = Some(peer.open.begin_use());
+        record.in_use = Some(Arc::new(peer.open.begin_use()));
         self.admit(&key, record)?;
         Ok(key)
     }
@@ -209,27 +211,25 @@ impl Pipeline {
             return;
         }
         if matches!(response.body(), ResponseBody::Pieces(..)) {
-            record.in_use = Some(peer.open.begin_use());
+            record.in_use = Some(Arc::new(peer.open.begin_use()));
         } else {
             record.unread = self.unread.admit(&peer.unread, response);
         }
     }
 
-    fn base_url(&self, authority: &Authority, parts: &Parts, peer: &Peer) -> String {
-        let config = &self.context.config;
-        if let Some(url) = &config.public_url {
+    fn base_url(&self, authority: &Authority, origin: &Origin) -> String {
+        if let Some(url) = &self.context.config.public_url {
             return url.as_str().to_owned();
         }
-        let origin = forwarded::origin(peer.address, &parts.headers, &config.trusted_proxies);
         let host = origin.host.as_ref().unwrap_or(authority);
-        format!("{}://{host}", origin.scheme.unwrap_or(peer.scheme))
+        format!("{}://{host}", origin.scheme)
     }
 
     /// Adds what a connection needs, whatever became of the request.
     fn of_connection(
         &self,
         response: &mut Response<ResponseBody>,
-        parts: &Parts,
+        (parts, origin): (&Parts, &Origin),
         peer: &Peer,
         reusable: bool,
     ) {
@@ -241,10 +241,7 @@ impl Pipeline {
             peer.observed.flags.linger();
         }
         if let Some(value) = &self.hsts
-            && forwarded::origin(peer.address, &parts.headers, &self.context.config.trusted_proxies)
-                .scheme
-                .unwrap_or(peer.scheme)
-                == "https"
+            && origin.scheme == "https"
         {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
         }
@@ -255,6 +252,18 @@ impl Pipeline {
         if parts.version < Version::HTTP_2 && last {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+    }
+}
+
+/// A body is given up with its request, or with the last byte of an answer that is streamed: its plugin's instance lives as
+/// long.
+pub(super) fn hold_while_streamed(
+    result: &Result<Response<ResponseBody>, Refusal>,
+    body: &mut RequestBody,
+    record: &mut AccessRecord,
+) {
+    if result.as_ref().is_ok_and(|response| matches!(response.body(), ResponseBody::Stream(_))) {
+        record.body = body.while_streamed();
     }
 }
 

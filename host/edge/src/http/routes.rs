@@ -187,7 +187,8 @@ pub(crate) static TABLE: &[Route] = &[
     get("/readyz", "ready", Ready),
 ];
 
-/// Paths of OpenAI's that are not served, and that a pattern would take for something else.
+/// Paths of OpenAI's that are not served, though a pattern matches them. Clients do without an endpoint that is a 404, and
+/// take any other answer for its own.
 const NOT_OFFERED: [&str; 1] = ["/v1/responses/compact"];
 
 /// The result of a look-up.
@@ -201,10 +202,6 @@ pub(crate) enum Lookup<'p> {
 
 /// Looks a request line up. `HEAD` is served wherever `GET` is.
 pub(crate) fn look_up<'p>(method: &Method, path: &'p str) -> Lookup<'p> {
-    // Clients take another answer for an endpoint that is there, and do not do without it.
-    if NOT_OFFERED.contains(&path) {
-        return Lookup::UnknownPath;
-    }
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     let mut allowed: Vec<&str> = Vec::new();
     let mut is_fixed = false;
@@ -247,8 +244,11 @@ pub(crate) fn probable_path(path: &str) -> Option<String> {
     })
 }
 
-/// Whether the path matches, and the segment in the pattern's braces if it has any.
+/// Whether the path is served and matches, and the segment in the pattern's braces if it has any.
 fn matches<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
+    if NOT_OFFERED.contains(&path) {
+        return None;
+    }
     let Some((before, after)) = pattern.split_once('{') else {
         return (pattern == path).then_some(None);
     };
@@ -341,6 +341,10 @@ mod tests {
             ("/v1/chat/completions//", Some("/v1/chat/completions")),
             ("/v1/tasks/task_1/", Some("/v1/tasks/task_1")),
             ("/messages/", Some("/v1/messages")),
+            ("/responses/compact", None),
+            ("/v1/v1/responses/compact/", None),
+            ("/openai/v1/responses/compact", None),
+            ("/responses/resp_1", Some("/v1/responses/resp_1")),
             ("/v1/nothing/", None),
             ("/v1/videos//remix", None),
             ("/v1/nothing", None),

@@ -11,7 +11,7 @@ use gatehouse_net::{
     ShutdownPhase, network, reached,
 };
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use crate::config::count;
 use crate::http::client_address;
@@ -20,18 +20,17 @@ use crate::http::unread::UnreadOnConnection;
 use crate::net::concurrency_limit::{ConcurrencyLimit, Permit};
 use crate::net::open_connections::{OpenConnection, OpenConnections, Origin};
 
-/// After an accept that failed for want of descriptors or memory, time for some to come back.
+/// The time until the next accept after one that failed, mostly for want of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What all listeners of one edge share.
 pub(crate) struct Listeners {
-    pub(crate) permits: Arc<Semaphore>,
     pipeline: Arc<Pipeline>,
     connections: ConnectionServer,
     handshakes: Option<Handshakes>,
     shutdown: watch::Receiver<ShutdownPhase>,
     per_subnet: ConcurrencyLimit<IpAddr>,
-    open: Arc<OpenConnections>,
+    pub(crate) open: Arc<OpenConnections>,
 }
 
 /// Counts one open connection until it is dropped.
@@ -54,15 +53,13 @@ impl Listeners {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let (limits, clock) = (&pipeline.context.config.limits, Arc::clone(&pipeline.context.clock));
-        let semaphore = |setting| Semaphore::new(count(setting).min(Semaphore::MAX_PERMITS));
         let handshakes = certificates.map(|certificates| {
             Handshakes::new(certificates, limits.of_handshakes(), Arc::clone(&clock), shutdown.clone())
         });
         Self {
             handshakes,
-            permits: Arc::new(semaphore(limits.connections)),
             per_subnet: ConcurrencyLimit::new(count(limits.connections_per_ip)),
-            open: OpenConnections::new(limits.connections_of_network()),
+            open: OpenConnections::new(count(limits.connections), limits.connections_of_network()),
             connections: ConnectionServer::new(limits.of_connections(), clock, shutdown.clone()),
             shutdown,
             pipeline,
@@ -78,33 +75,16 @@ impl Listeners {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                // While all are in use nothing more is accepted: the kernel's queue holds the others. An accepted
-                // connection is served even if a shutdown begins while it waits.
+                // While every connection is in use nothing more is accepted: the kernel's queue holds the others. A
+                // connection that was accepted is served even if a shutdown begins while it waits.
                 Ok((stream, peer)) => tokio::select! {
-                    permit = self.permit() => self.admit(permit, stream, peer),
+                    permit = self.open.permit() => self.admit(permit, stream, peer),
                     () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,
                 },
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     self.pipeline.context.clock.pause(ACCEPT_PAUSE).await;
                 }
-            }
-        }
-    }
-
-    /// The permit of one more connection. Where all are taken, one that is not in use gives way, now or as soon as there
-    /// is one.
-    async fn permit(&self) -> OwnedSemaphorePermit {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return permit;
-        }
-        let mut ended = self.open.end_one();
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        tokio::pin!(permit);
-        loop {
-            tokio::select! {
-                permit = &mut permit => return permit.expect("the semaphore is never closed"),
-                () = self.open.released(), if !ended => ended = self.open.end_one(),
             }
         }
     }
@@ -168,7 +148,7 @@ impl Listeners {
         scheme: &'static str,
         protocol: Protocol,
     ) {
-        let observed = Observed::default();
+        let observed = Observed { flushes: open.flushes.clone(), ..Observed::default() };
         let unread = UnreadOnConnection::default();
         let peer = Arc::new(Peer { address, scheme, observed: observed.clone(), open, unread });
         let pipeline = Arc::clone(&self.pipeline);

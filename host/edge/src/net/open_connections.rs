@@ -1,23 +1,27 @@
-//! The open connections of all listeners, and which one gives way to a new one. Never touches a socket.
+//! The open connections of all listeners, and which of them ends to make room for a new one. Never touches a socket.
 //!
-//! A connection is in use while it carries a request that showed a key, or a signed link. Every other one may give way: one
-//! that waits for a request, one that asks for what needs no key, one whose client takes no answer. The one that was not in
-//! use for the longest time does, of the network that has most of such connections. So strangers who keep connections
-//! open, however they keep them busy, push out each other's and leave those of keys alone.
+//! A connection is in use from the moment that a request on it shows a key, or a signed link, until the last byte of the
+//! answer is with the kernel. All others may end: those that wait for a request, and those whose requests show nothing. The
+//! network with the most of them loses one first, and of its connections the one that was last in use longest ago. So
+//! strangers can only end the connections of strangers, however many they open and however busy they keep them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, oneshot};
+use gatehouse_net::Flushes;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Every open connection, by network.
 #[derive(Debug)]
 pub(crate) struct OpenConnections {
+    permits: Arc<Semaphore>,
     most_of_network: usize,
     state: Mutex<State>,
-    /// A connection is in use no more.
-    released: Notify,
+    /// There may be a connection that is not in use: a new one, or one whose request is over.
+    may_end: Notify,
+    /// Held by the listener that makes room.
+    making_room: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -50,20 +54,59 @@ struct Open {
 pub(crate) struct OpenConnection {
     origin: Origin,
     number: u64,
+    /// Says when the bytes written on it have left.
+    pub(crate) flushes: Flushes,
     connections: Arc<OpenConnections>,
 }
 
-/// A request with a key, on its connection, until its response has left.
+/// A request with a key, for as long as anything holds it: its access record, and the bytes of its answer that hyper has not
+/// written yet. The connection stays in use until what was written has left, too.
 #[derive(Debug)]
 pub(crate) struct InUse(Arc<OpenConnection>);
 
+/// The end of a use, when dropped.
+struct Release(Arc<OpenConnection>);
+
 impl OpenConnections {
-    pub(crate) fn new(most_of_network: usize) -> Arc<Self> {
-        Arc::new(Self { most_of_network, state: Mutex::default(), released: Notify::new() })
+    /// At most `most` of them, of one network at most `most_of_network`.
+    pub(crate) fn new(most: usize, most_of_network: usize) -> Arc<Self> {
+        Arc::new(Self {
+            permits: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            most_of_network,
+            state: Mutex::default(),
+            may_end: Notify::new(),
+            making_room: tokio::sync::Mutex::default(),
+        })
     }
 
-    /// Counts a new connection; the receiver ends when it has to give way. At the bound of its network another of that
-    /// network gives way; `None` where all of them are in use.
+    /// One permit for each connection that may be open.
+    pub(crate) fn permits(&self) -> &Arc<Semaphore> {
+        &self.permits
+    }
+
+    /// The permit of one more connection. Where all are taken, a connection that is not in use ends, now or as soon as there
+    /// is one.
+    ///
+    /// Only one listener at a time makes room. A free permit goes to the one that waits longest; if that were not the one
+    /// that ended a connection for it, the latter would wait on, and end no other.
+    pub(crate) async fn permit(&self) -> OwnedSemaphorePermit {
+        let _alone = self.making_room.lock().await;
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return permit;
+        }
+        let mut has_ended = self.end_one();
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        tokio::pin!(permit);
+        loop {
+            tokio::select! {
+                permit = &mut permit => return permit.expect("the semaphore is never closed"),
+                () = self.may_end.notified(), if !has_ended => has_ended = self.end_one(),
+            }
+        }
+    }
+
+    /// Counts a new connection. The receiver ends when the connection has to. At the bound of its network another of that
+    /// network ends; `None` where all of them are in use.
     pub(crate) fn enter(
         self: &Arc<Self>,
         origin: Origin,
@@ -78,11 +121,13 @@ impl OpenConnections {
         let number = state.next();
         let open = Open { in_use: 0, last_used: number, _end: end };
         state.networks.entry(origin).or_default().insert(number, open);
-        Some((Arc::new(OpenConnection { origin, number, connections: Arc::clone(self) }), ended))
+        self.may_end.notify_one();
+        let connections = Arc::clone(self);
+        Some((Arc::new(OpenConnection { origin, number, flushes: Flushes::default(), connections }), ended))
     }
 
     /// Ends a connection that is not in use. Returns false if all are in use.
-    pub(crate) fn end_one(&self) -> bool {
+    fn end_one(&self) -> bool {
         let mut state = self.state();
         let unused = |open: &BTreeMap<u64, Open>| open.values().filter(|open| open.in_use == 0).count();
         let is_proxy = |origin: &Origin| matches!(origin, Origin::Proxy(_));
@@ -94,11 +139,6 @@ impl OpenConnections {
             .max_by_key(|(rank, _)| *rank);
         let Some((_, origin)) = heaviest else { return false };
         state.networks.get_mut(&origin).is_some_and(end_oldest)
-    }
-
-    /// Returns once a connection is in use no more, which may have been before.
-    pub(crate) async fn released(&self) {
-        self.released.notified().await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,7 +163,7 @@ impl State {
 }
 
 impl OpenConnection {
-    /// Counts a request with a key: the connection gives way to no other before its response has left.
+    /// Counts a request with a key: the connection does not end for another before the answer has left.
     pub(crate) fn begin_use(self: &Arc<Self>) -> InUse {
         self.change(|open, _| open.in_use += 1);
         InUse(Arc::clone(self))
@@ -132,7 +172,7 @@ impl OpenConnection {
     fn change(&self, change: impl FnOnce(&mut Open, u64)) {
         let mut state = self.connections.state();
         let now = state.next();
-        // A connection that gave way has no entry any more.
+        // A connection that was told to end has no entry any more.
         if let Some(open) =
             state.networks.get_mut(&self.origin).and_then(|network| network.get_mut(&self.number))
         {
@@ -143,11 +183,17 @@ impl OpenConnection {
 
 impl Drop for InUse {
     fn drop(&mut self) {
+        self.0.flushes.drop_after(Box::new(Release(Arc::clone(&self.0))));
+    }
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
         self.0.change(|open, now| {
             open.in_use -= 1;
             open.last_used = now;
         });
-        self.0.connections.released.notify_one();
+        self.0.connections.may_end.notify_one();
     }
 }
 
@@ -165,6 +211,10 @@ impl Drop for OpenConnection {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use futures_util::FutureExt as _;
     use tokio::sync::oneshot::error::TryRecvError;
 
     use super::*;
@@ -185,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_one_unused_for_longest_gives_way_and_keyless_requests_are_no_use() {
-        let connections = OpenConnections::new(100);
+        let connections = OpenConnections::new(1000, 100);
         let mut all: Vec<Entered> = (0..3).map(|_| enter(&connections, 1)).collect();
         drop(all[0].0.begin_use());
         let request = all[1].0.begin_use();
@@ -198,9 +248,51 @@ mod tests {
         assert!(connections.end_one());
     }
 
+    type Waiting<'a> = Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send + 'a>>;
+
+    /// Its permit, if it has one now.
+    fn permit_of(listener: &mut Waiting<'_>) -> Option<OwnedSemaphorePermit> {
+        match listener.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => Some(permit),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Two listeners wait while the only connection has two requests. The end of the first request makes one listener look in
+    /// vain, so that it stands behind the other when the second request ends. If both made room at once, one would end the
+    /// connection, the other would get the permit, and the former would never end a connection again.
+    #[test]
+    fn a_listener_makes_room_until_it_has_its_own_permit() {
+        let connections = OpenConnections::new(1, 100);
+        let permit = connections.permit().now_or_never().unwrap();
+        let mut only = enter(&connections, 1);
+        let mut uses = vec![only.0.begin_use(), only.0.begin_use()];
+        let mut listeners: Vec<Waiting<'_>> =
+            vec![Box::pin(connections.permit()), Box::pin(connections.permit())];
+        let waits = |listener: &mut Waiting<'_>| permit_of(listener).is_none();
+        while !uses.is_empty() {
+            assert!(listeners.iter_mut().all(waits) && !has_ended(&mut only));
+            uses.pop();
+            assert!(listeners.iter_mut().all(waits));
+        }
+        assert!(has_ended(&mut only));
+        drop((permit, only));
+        let (first, permit) = listeners
+            .iter_mut()
+            .enumerate()
+            .find_map(|(number, listener)| Some((number, permit_of(listener)?)))
+            .expect("one has room");
+        let mut next = enter(&connections, 1);
+        drop(listeners.remove(first));
+        assert!(listeners.iter_mut().all(waits));
+        assert!(has_ended(&mut next), "the new connection is not in use, either");
+        drop((permit, next));
+        assert!(!listeners.iter_mut().any(waits));
+    }
+
     #[test]
     fn the_network_with_most_gives_way_first_and_a_proxy_last() {
-        let connections = OpenConnections::new(100);
+        let connections = OpenConnections::new(1000, 100);
         let mut proxied: Vec<Entered> =
             (0..9).map(|_| connections.enter(Origin::Proxy(IpAddr::from([10, 0, 0, 1]))).unwrap()).collect();
         let mut honest = enter(&connections, 1);
@@ -218,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_network_at_its_bound_makes_room_itself() {
-        let connections = OpenConnections::new(2);
+        let connections = OpenConnections::new(1000, 2);
         let (mut other, mut first, second) =
             (enter(&connections, 1), enter(&connections, 2), enter(&connections, 2));
         let mut third = enter(&connections, 2);
@@ -230,7 +322,7 @@ mod tests {
 
     #[test]
     fn an_ended_connection_leaves_nothing() {
-        let connections = OpenConnections::new(1);
+        let connections = OpenConnections::new(1000, 1);
         for _ in 0..3 {
             let entered = enter(&connections, 1);
             let request = entered.0.begin_use();

@@ -41,7 +41,9 @@ impl TestEdge {
     async fn behind(settings: &str, certificates: Option<Certificates>) -> Self {
         http::access_log::capture();
         let mut config: Config = toml::from_str(settings).unwrap();
-        config.listen = vec!["127.0.0.1:0".parse().unwrap()];
+        if config.listen == Config::default().listen {
+            config.listen = vec!["127.0.0.1:0".parse().unwrap()];
+        }
         let (clock, seed, pepper) = (TestClock::at(NOW), Arc::new(TestSeed::default()), Pepper::new([7; 32]));
         let key = ApiKey::mint(&*seed);
         let backend = Arc::new(ScriptedBackend::new(key.id(), key.digest(&pepper)));
@@ -56,7 +58,12 @@ impl TestEdge {
     }
 
     async fn connect(&self) -> Connection {
-        Connection::open(self.server.addresses()[0]).await
+        self.connect_to(0).await
+    }
+
+    /// Connects to the address of that number.
+    async fn connect_to(&self, number: usize) -> Connection {
+        Connection::open(self.server.addresses()[number]).await
     }
 
     /// Returns once a request has looked up its key.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Parser as _;
 use gatehouse_admin::{Operation, OperationError, OperationResult};
+use gatehouse_runtime::escape_control_in_json;
 
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
@@ -222,7 +223,7 @@ fn show_stages(refusal: &OperationError, output: OutputArgs) {
     drop(match output.json {
         true => serde_json::to_string_pretty(refusal)
             .map_err(io::Error::from)
-            .and_then(|text| writeln!(out, "{text}")),
+            .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),
         false => print::stages(&mut out, stages),
     });
 }

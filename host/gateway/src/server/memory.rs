@@ -1,8 +1,8 @@
 //! The memory this process may use, and what of it request bodies get where the operator did not say.
 //!
-//! The limit is the least of its control group's (version 2 or 1, its parents' included) and of the machine's memory. A byte
-//! of a body takes up to four while it is worked on: as it came, as it is joined, as the plugin and the provider get it. So
-//! an eighth of the limit for bodies leaves half of it to everything else.
+//! The limit is the least of its control group's (version 2 or 1, its parents' included) and of the machine's memory. What
+//! bodies take is counted as memory, not as bytes on the wire (`edge/src/http/body/budget.rs`), so half of the limit for them
+//! leaves the other half to everything else.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -12,8 +12,8 @@ use gatehouse_edge::Limits;
 
 const MIB: u64 = 1024 * 1024;
 /// The part of the memory that bodies get, as its divisor, and the most.
-const PART: u64 = 8;
-const MOST_MIB: u64 = 512;
+const PART: u64 = 2;
+const MOST_MIB: u64 = 2048;
 
 /// Fills in `server.limits.bodies_mib` where it is absent, and says so.
 pub(super) fn settle_bodies(limits: &mut Limits) {
@@ -25,15 +25,14 @@ pub(super) fn settle_bodies(limits: &mut Limits) {
             tracing::warn!(
                 bodies_mib = configured,
                 memory_mib,
-                "server.limits.bodies_mib is more than an eighth of the memory: a byte of a body takes up to four, expected at \
-                 most {usual}"
+                "server.limits.bodies_mib is more than half of the memory, expected at most {usual}"
             );
         }
         return;
     }
     let bodies_mib = bodies_mib(memory);
     limits.bodies_mib = Some(bodies_mib);
-    tracing::info!(bodies_mib, memory_mib, "request bodies share an eighth of the memory, 512 MiB at most");
+    tracing::info!(bodies_mib, memory_mib, "request bodies share half of the memory, 2048 MiB at most");
 }
 
 /// MiB of bodies where the process may use that much memory.
@@ -128,13 +127,13 @@ mod tests {
         }
     }
 
-    /// Without this a container of 512 MiB has 512 MiB of bodies, and one customer ends it.
+    /// Without this a container of 512 MiB has 2 GiB of bodies, and one customer ends it.
     #[test]
-    fn bodies_get_an_eighth_of_the_memory_and_no_more_than_ever() {
-        for (memory_mib, expected) in [(512, 64), (8192, 512), (2048, 256), (4, 1), (1 << 20, 512)] {
+    fn bodies_get_half_of_the_memory_and_no_more_than_ever() {
+        for (memory_mib, expected) in [(512, 256), (8192, 2048), (2048, 1024), (2, 1), (1 << 20, 2048)] {
             assert_eq!(bodies_mib(Some(memory_mib * MIB)).get(), expected, "{memory_mib}");
         }
-        assert_eq!(bodies_mib(None).get(), 512);
+        assert_eq!(bodies_mib(None).get(), 2048);
     }
 
     #[test]

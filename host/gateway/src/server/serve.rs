@@ -252,7 +252,10 @@ async fn start_sandbox(config: &mut Config) -> Result<Option<Sandbox>, ServeErro
     config.providers.retain(|name, provider| {
         let usable = !provider.accounts.is_empty();
         if !usable {
-            tracing::warn!(provider = name, "no account is configured; its models will fail");
+            tracing::warn!(
+                provider = name,
+                "no account is configured: its models are not listed, and requests for them are refused"
+            );
         }
         usable
     });

@@ -1,7 +1,7 @@
 //! Logs and metrics: how they leave the process.
 //!
-//! Logs go to standard error, one event a line, and the last ones stay in memory; metrics are rendered for the admin listener. Nothing else
-//! installs a subscriber or a recorder.
+//! Logs go to standard error, one event a line, and the last ones stay in memory. Metrics are rendered for the admin listener.
+//! Nothing else installs a subscriber or a recorder.
 
 mod log_lines;
 
@@ -17,6 +17,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use log_lines::KeepLines;
 pub(crate) use log_lines::process_log;
+
+use crate::terminal::JsonLines;
 
 /// The `[log]` table.
 #[derive(Clone, Debug, Deserialize)]
@@ -89,7 +91,7 @@ pub(crate) fn start_logs(config: &LogConfig) -> Result<(), String> {
             let ansi = io::IsTerminal::is_terminal(&io::stderr());
             wanted.with(lines.with_ansi(ansi)).try_init()
         }
-        LogFormat::Json => wanted.with(lines.json().flatten_event(true)).try_init(),
+        LogFormat::Json => wanted.with(lines.json().flatten_event(true).with_writer(|| JsonLines)).try_init(),
     };
     drop(installed);
     Ok(())

@@ -20,7 +20,7 @@ impl AdminService {
     /// [`OperationError::Refused`] without a running gateway: the configuration is its.
     pub fn prices(&self) -> Result<PricesView, OperationError> {
         match &self.backend {
-            Backend::Running { driver, .. } => Ok(book(driver.prices(), &driver.families(None))),
+            Backend::Running { driver, .. } => Ok(book(driver.prices(), &driver.loaded_families())),
             Backend::Offline(_) => {
                 Err(OperationError::Refused("prices are known to a running gateway only".to_owned()))
             }

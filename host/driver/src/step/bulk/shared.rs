@@ -33,7 +33,7 @@ impl DriverState {
     ) -> SharedAnswer {
         let Some((version, key, item)) = self.group_of(run, call).await else { return SharedAnswer::Alone };
         let (answer, answered) = oneshot::channel();
-        let deadline = run.task.deadline;
+        let deadline = self.deadline(&run.task);
         // Others may take their steps meanwhile; those that this call waits for must.
         run.step_permit = None;
         if let Some(opened) = self.call_groups.join(&key, Member { item, deadline, answer }) {

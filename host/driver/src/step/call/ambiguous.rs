@@ -53,7 +53,7 @@ impl DriverState {
     /// The task is due again when its time is over, or after a ruling.
     pub(in crate::step) fn await_ruling(&self, run: &RunContext) -> StepOutcome {
         self.live.note_ambiguous(run.task.id, true);
-        StepOutcome::Until(run.task.deadline)
+        StepOutcome::Until(self.deadline(&run.task))
     }
 
     /// Counts the call and writes it into the log of steps; its line for the audit record.

@@ -38,7 +38,7 @@ impl DriverState {
                 run.task.phase = Phase::Run(event);
                 return Ok(StepOutcome::Continue);
             }
-            SharedAnswer::TimeIsOver => return Ok(StepOutcome::Until(run.task.deadline)),
+            SharedAnswer::TimeIsOver => return Ok(StepOutcome::Until(self.deadline(&run.task))),
             SharedAnswer::Alone => {}
         }
         let is_journalled = call.replay != Replay::Safe;
@@ -143,7 +143,7 @@ impl DriverState {
     /// Waits for a permit: visible as `pending`, and durable, so that a restart goes on from here.
     async fn queue(&self, run: &mut RunContext, call: Call, due: UnixMs) -> Result<StepOutcome, StoreError> {
         run.task.status = run.task.status.max(Status::Pending);
-        let due = due.min(run.task.deadline);
+        let due = due.min(self.deadline(&run.task));
         run.log.wait(self.now(), due, "permit");
         if call.replay == Replay::Safe {
             // The plugin asks for it again when the time comes; the durable phase still leads here.

@@ -6,6 +6,8 @@ mod media_type;
 mod pace;
 mod read;
 
-pub(crate) use budget::BodyBudget;
+pub(crate) use budget::{BodyBudget, StreamedBody};
+#[cfg(test)]
+pub(crate) use budget::{STREAMED, WORKED_ON};
 pub(crate) use media_type::check_type;
 pub(crate) use read::RequestBody;

@@ -11,9 +11,9 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Frame, Incoming};
 
-use crate::config::{Limits, mib};
+use crate::config::Limits;
 use crate::errors::{Kind, Refusal};
-use crate::http::body::budget::{BodyBudget, Reservation, Shortage};
+use crate::http::body::budget::{BodyBudget, Reservation, Shortage, StreamedBody, WORKED_ON};
 use crate::http::body::pace::Pace;
 
 /// An unread body up to this length is read and dropped, so that the connection can be used again.
@@ -25,16 +25,19 @@ pub(crate) struct RequestBody {
     incoming: Either<Incoming, Full<Bytes>>,
     /// Whose part of the budget it takes.
     key: Option<Arc<Key>>,
+    /// What it takes, once it is read: until the request is over, also where the driver works on a copy of the bytes.
+    held: Option<Arc<Reservation>>,
     finished: bool,
     failed: bool,
     received: u64,
     awaits_continue: bool,
 }
 
-/// A body in memory; its part of the budget is given back when the last of its `Bytes` is dropped.
+/// A body in memory. Its part of the budget is not given back before the last of its `Bytes` is dropped: the driver may work
+/// on after its client has left.
 struct Counted {
     bytes: Bytes,
-    _reservation: Reservation,
+    _held: Arc<Reservation>,
 }
 
 impl AsRef<[u8]> for Counted {
@@ -59,6 +62,7 @@ impl RequestBody {
             finished: incoming.is_end_stream(),
             incoming,
             key: None,
+            held: None,
             failed: false,
             received: 0,
             awaits_continue: false,
@@ -68,6 +72,11 @@ impl RequestBody {
     /// The key that the body is counted for.
     pub(crate) fn count_for(&mut self, key: &Arc<Key>) {
         self.key = Some(Arc::clone(key));
+    }
+
+    /// What is left of it while its answer is streamed.
+    pub(crate) fn while_streamed(&mut self) -> Option<StreamedBody> {
+        self.held.take().map(StreamedBody::new)
     }
 
     /// Bytes read so far.
@@ -85,7 +94,7 @@ impl RequestBody {
         budget: &Arc<BodyBudget>,
         clock: &dyn Clock,
     ) -> Result<Bytes, Refusal> {
-        let max = mib(limits.body_mib);
+        let max = budget.longest();
         if self.incoming.size_hint().lower() > max as u64 {
             return Err(too_large(max));
         }
@@ -101,9 +110,10 @@ impl RequestBody {
                 return Err(too_large(max));
             }
             pace.record(clock.now(), piece.len());
-            reservation.grow_to(usize::try_from(self.received).unwrap_or(usize::MAX)).map_err(refuse)?;
+            let received = usize::try_from(self.received).unwrap_or(usize::MAX);
+            reservation.grow_to(received.saturating_mul(WORKED_ON)).map_err(refuse)?;
             let waits = clock.now();
-            let turn = budget.turn(&customer, usize::try_from(self.received).unwrap_or(usize::MAX)).await;
+            let turn = budget.turn(&customer, received).await;
             pace.wait(clock.now().since(waits));
             pieces.push(piece);
             if turn.is_some() {
@@ -115,7 +125,9 @@ impl RequestBody {
         if bytes.is_empty() {
             return Ok(bytes);
         }
-        Ok(Bytes::from_owner(Counted { bytes, _reservation: reservation }))
+        let held = Arc::new(reservation);
+        self.held = Some(Arc::clone(&held));
+        Ok(Bytes::from_owner(Counted { bytes, _held: held }))
     }
 
     /// The next frame, within the time the client has for it.

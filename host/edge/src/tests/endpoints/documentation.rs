@@ -1,9 +1,13 @@
 //! The document and the page: who gets what, versions of the bodies, and the headers of the page.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+use gatehouse_model::RequestId;
 use serde_json::json;
 
+use crate::errors::{Form, Refusal};
+use crate::tests::http::errors::EVERY;
 use crate::tests::{TestEdge, ask};
 
 /// A request without a key.
@@ -67,6 +71,29 @@ async fn every_operation_lists_every_status_and_has_its_own_id() {
     assert_eq!(ids.len(), count);
     for id in ["tasks.read", "tasks.events", "images.generate", "openapi", "models.list", "media.read"] {
         assert!(ids.iter().any(|own| own == id), "{id} in {ids:?}");
+    }
+}
+
+/// Were the document's statuses not those of answers, it would have a 502 of responses where a client gets a 403.
+#[tokio::test]
+async fn every_error_is_documented_under_the_status_of_its_answer() {
+    let edge = TestEdge::plain().await;
+    let document = ask(&edge, open("/v1/openapi.json", "")).await.json();
+    for path in ["/v1/tasks", "/v1/responses/{id}"] {
+        let form = Form::of(path);
+        let mut answered: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for kind in EVERY {
+            let refusal = Refusal::new(kind, "why");
+            let reason = refusal.parts().0.reason;
+            let response = refusal.into_response(form, RequestId::from_bits(1));
+            answered.entry(response.status().as_str().to_owned()).or_default().insert(reason);
+        }
+        for (status, reasons) in answered {
+            let reference = document["paths"][path]["get"]["responses"][&status]["$ref"].as_str().unwrap();
+            let described = document.pointer(reference.trim_start_matches('#')).unwrap();
+            let described = described["description"].as_str().unwrap().split('.').next().unwrap();
+            assert_eq!(described.split(", ").collect::<BTreeSet<_>>(), reasons, "{path} {status}");
+        }
     }
 }
 

@@ -108,7 +108,7 @@ async fn a_body_must_be_plain_json() {
 
 #[tokio::test]
 async fn the_bytes_of_all_bodies_are_limited() {
-    let edge = TestEdge::with("limits = { bodies_mib = 1 }").await;
+    let edge = TestEdge::with("limits = { bodies_mib = 4 }").await;
     let held = format!("{{\"refuse\":\"hang\"{}}}", " ".repeat(900_000));
     let mut first = edge.connect().await;
     first.send(edge.post("/v1/images/generations", &held)).await;

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-const EVERY: [Kind; 30] = [
+pub(in crate::tests) const EVERY: [Kind; 31] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::UnknownResponse,
@@ -35,6 +35,7 @@ const EVERY: [Kind; 30] = [
     Kind::BadGateway,
     Kind::UpstreamAccount,
     Kind::UpstreamTimeout,
+    Kind::NotServed,
     Kind::Busy,
     Kind::Draining,
     Kind::DiskFull,

@@ -2,6 +2,6 @@
 
 pub(super) mod access_log;
 mod auth;
-mod errors;
+pub(super) mod errors;
 mod local;
 mod pipeline;

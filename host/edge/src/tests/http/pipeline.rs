@@ -1,5 +1,10 @@
 //! What every response carries, and wrong paths and methods.
 
+use http::{Request, Version};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+
+use crate::tests::net::http2::{Body, secure_with, shake};
 use crate::tests::{TestEdge, ask};
 
 #[tokio::test]
@@ -47,4 +52,37 @@ async fn head_is_get_without_its_body() {
         assert_eq!((reply.status, reply.header("content-length")), (status, length));
     }
     assert_eq!(client.ask(models).await.status, 200);
+}
+
+/// Browsers are told to use TLS where they used it, and nowhere else: an answer over plain HTTP must not shut those out that
+/// have no other way.
+#[tokio::test]
+async fn browsers_are_told_to_use_tls_on_answers_over_tls() {
+    const HSTS: &str = "strict-transport-security";
+    let proxied = "trusted_proxies = [\"127.0.0.0/8\"]\nhsts_seconds = 300";
+    for (settings, forwarded, expected) in [
+        ("hsts_seconds = 300", "", ""),
+        ("hsts_seconds = 300", "X-Forwarded-Proto: https\r\n", ""),
+        ("hsts_seconds = 300\npublic_url = \"https://gate.test\"", "", ""),
+        (proxied, "X-Forwarded-Proto: https\r\n", "max-age=300"),
+        (proxied, "X-Forwarded-Proto: http\r\n", ""),
+        (proxied, "", ""),
+        ("trusted_proxies = [\"127.0.0.0/8\"]", "X-Forwarded-Proto: https\r\n", ""),
+    ] {
+        let edge = TestEdge::with(settings).await;
+        for path in ["/v1/models", "/docs", "/nowhere"] {
+            let reply = ask(&edge, edge.get(path, forwarded)).await;
+            assert_eq!(reply.header(HSTS), expected, "{settings} {forwarded} {path}");
+        }
+    }
+    for (settings, expected) in [("hsts_seconds = 300", Some("max-age=300")), ("", None)] {
+        let (edge, certificate) = secure_with(settings).await;
+        let stream = shake(&edge, &certificate, &[]).await;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let request = Request::get("/nowhere").version(Version::HTTP_11).header("host", "gate.test");
+        let response = sender.send_request(request.body(Body::default()).unwrap()).await.unwrap();
+        let told = response.headers().get(HSTS).map(|value| value.to_str().unwrap());
+        assert_eq!(told, expected, "{settings}");
+    }
 }

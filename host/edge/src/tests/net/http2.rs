@@ -15,17 +15,26 @@ use tokio_rustls::client::TlsStream;
 use crate::Certificates;
 use crate::tests::{TestEdge, secs};
 
-type Body = Full<bytes::Bytes>;
+pub(in crate::tests) type Body = Full<bytes::Bytes>;
 
 async fn secure() -> (TestEdge, CertificateDer<'static>) {
+    secure_with("").await
+}
+
+/// An edge behind TLS, and its certificate.
+pub(in crate::tests) async fn secure_with(settings: &str) -> (TestEdge, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec!["gate.test".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let certificates = Certificates::from_material(vec![certificate.clone()], key).unwrap();
-    (TestEdge::behind("", Some(certificates)).await, certificate)
+    (TestEdge::behind(settings, Some(certificates)).await, certificate)
 }
 
-async fn shake(edge: &TestEdge, trusted: &CertificateDer<'static>, offer: &[&[u8]]) -> TlsStream<TcpStream> {
+pub(in crate::tests) async fn shake(
+    edge: &TestEdge,
+    trusted: &CertificateDer<'static>,
+    offer: &[&[u8]],
+) -> TlsStream<TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,6 +1,7 @@
 //! Tests of connections: TLS, HTTP/2, timers, limits, shutdown.
 
-mod http2;
+mod giving_way;
+pub(super) mod http2;
 mod limits;
 mod shutdown;
 mod timers;

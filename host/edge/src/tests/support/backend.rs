@@ -182,6 +182,10 @@ impl ScriptedBackend {
         if let Some(word) = body["refuse"].as_str() {
             return Err(failure(word));
         }
+        if let Some(bytes) = body["bytes"].as_u64() {
+            let text = format!("\"{}\"", "x".repeat(usize::try_from(bytes).unwrap()));
+            return Ok(CompletionResponse::Whole(text.into()));
+        }
         let Some(events) = body["events"].as_array() else {
             return Ok(CompletionResponse::Whole(Bytes::from_static(br#"{"a":  1.0}"#)));
         };

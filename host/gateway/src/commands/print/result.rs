@@ -6,6 +6,7 @@ use gatehouse_admin::{
     AuditNote, Examination, LoginLinkView, OperationResult, PluginState, PluginView, StageVerdict, StageView,
 };
 use gatehouse_model::Customer;
+use gatehouse_runtime::escape_control_in_json;
 
 use super::table::{rfc3339, table};
 use super::{configuration, deployment, key, price, provider, steps as task_steps, task, webhook};
@@ -14,7 +15,7 @@ use crate::terminal::PlainText;
 /// Writes an result as one JSON document.
 pub(crate) fn json(out: &mut dyn Write, result: &OperationResult) -> io::Result<()> {
     let text = serde_json::to_string_pretty(result)?;
-    writeln!(out, "{text}")
+    writeln!(out, "{}", escape_control_in_json(&text))
 }
 
 /// Writes an result for people.

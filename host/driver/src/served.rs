@@ -1,0 +1,58 @@
+//! Which models this gateway can serve: those whose providers have an account here. One without is neither listed nor
+//! accepted: its task would fail later, and its client could not tell why.
+
+use gatehouse_model::About;
+use gatehouse_runtime::Registry;
+
+use crate::config::tables::Tables;
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+
+impl DriverState {
+    /// Refuses a job of a family that needs a provider without an account.
+    pub(crate) fn check_job_providers(&self, model: &str, about: &About) -> Result<(), SubmitError> {
+        self.lacking_provider(about).map_or(Ok(()), |provider| Err(not_served(model, &provider)))
+    }
+
+    /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
+    /// and no such provider keeps the others from being served.
+    pub(crate) fn serves_family(&self, about: &About) -> bool {
+        self.lacking_provider(about).is_none()
+    }
+
+    /// The same of an active family, by its name.
+    pub(crate) fn serves_family_of(&self, registry: &Registry, family: &str) -> bool {
+        registry.family(family).is_some_and(|version| self.serves_family(version.about()))
+    }
+
+    fn lacking_provider(&self, about: &About) -> Option<String> {
+        let config = self.plugins.config();
+        // Without an inventory nobody says what is optional: tests and tools have none.
+        let optional = &config.inventory.as_ref()?.optional;
+        let mut needed = about.providers.iter().filter(|name| !optional.contains(*name));
+        needed.find(|name| !self.upstream.knows(name)).cloned()
+    }
+}
+
+impl Tables {
+    /// Refuses a text of the model of that id where its provider has no account.
+    pub(crate) fn check_text_provider(&self, model: &str) -> Result<(), SubmitError> {
+        if self.serves_text(model) { Ok(()) } else { Err(not_served(model, &self.models.provider(model))) }
+    }
+
+    /// Whether the provider of the text model of that id has an account.
+    pub(crate) fn serves_text(&self, model: &str) -> bool {
+        self.upstream.knows(&self.models.provider(model))
+    }
+}
+
+/// The refusal; the operator reads the remedy in the log.
+fn not_served(model: &str, provider: &str) -> SubmitError {
+    tracing::warn!(
+        model,
+        provider,
+        "a request asks for a model whose provider has no account: write [providers.{provider}.accounts.main] with its \
+         secret, and run `gatehouse reload`"
+    );
+    SubmitError::NotServed(model.to_owned())
+}

@@ -1,0 +1,49 @@
+//! A wall clock that is set forward: what has run for a moment has run for a moment.
+
+use std::time::Duration;
+
+use gatehouse_harness::TestClock;
+use gatehouse_model::{Clock, Task};
+use gatehouse_sample::{START, task};
+use serde_json::json;
+
+use crate::Config;
+use crate::tests::support::Process;
+
+const HOURS: Duration = Duration::from_secs(5 * 3600);
+
+/// Without the steps of the clock in it, a task of ten minutes' age would be out of time.
+#[tokio::test]
+async fn a_step_of_the_clock_is_no_time_of_a_task() {
+    let data = tempfile::tempdir().expect("a folder");
+    let clock = TestClock::at(START.0);
+    let process = Process::start(data.path(), json!({}), Config::default(), clock.clone()).await;
+    let state = &process.driver.state;
+    let limit = Duration::from_secs(1800);
+    let young = Task { deadline: START.plus(limit), ..task(1, 0, 0, 10, START) };
+    clock.advance(Duration::from_secs(600));
+    clock.set_forward(HOURS);
+    assert!(!state.is_overdue(&young), "twenty minutes are left");
+    assert_eq!(state.deadline(&young), clock.now().plus(Duration::from_secs(1200)));
+    let later = Task { deadline: clock.now().plus(limit), ..task(2, 0, 0, 10, clock.now()) };
+    clock.advance(Duration::from_millis(1_200_000 - 1));
+    assert!(!state.is_overdue(&young) && !state.is_overdue(&later));
+    clock.advance_ms(1);
+    assert!(state.is_overdue(&young) && !state.is_overdue(&later));
+    clock.advance(Duration::from_secs(600));
+    assert!(state.is_overdue(&later), "it began after the step");
+}
+
+/// A text that has just begun would lose its hold to the sweep, and could not be charged.
+#[tokio::test]
+async fn holds_are_not_swept_before_what_took_them_must_have_ended() {
+    let data = tempfile::tempdir().expect("a folder");
+    let clock = TestClock::at(START.0);
+    let process = Process::start(data.path(), json!({}), Config::default(), clock.clone()).await;
+    let state = &process.driver.state;
+    assert!(state.holds_have_expired(clock.now()));
+    clock.set_forward(HOURS);
+    assert!(!state.holds_have_expired(clock.now()));
+    clock.advance(state.max_duration(true));
+    assert!(state.holds_have_expired(clock.now()));
+}

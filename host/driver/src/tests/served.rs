@@ -1,0 +1,72 @@
+//! Models whose provider has no account: refused before anything is written, listed for nobody.
+
+use std::sync::Arc;
+
+use gatehouse_harness::{TestClock, component};
+use gatehouse_model::{Clock, Credits, Key};
+use gatehouse_runtime::Inventory;
+use serde_json::{Value, json};
+
+use crate::tests::support::{Process, customer};
+use crate::{CheckedBody, CompletionRequest, Config, RequestReport, SubmitError, SubmitRequest, TextError};
+
+async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool, SubmitError> {
+    let body = CheckedBody::parse(body.to_string().into(), None)?;
+    let only_price = body.is_dry_run();
+    let body = if only_price { body.for_price() } else { body };
+    let (key, report) = (Arc::clone(key), RequestReport::default());
+    let request =
+        SubmitRequest { key, surface: "images.generate", parent: None, body, idempotency: None, report };
+    if only_price {
+        return process.driver.dry_run(request).await.map(|_| true);
+    }
+    process.driver.submit(request).await.map(|_| true)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
+    let data = tempfile::tempdir().expect("a folder");
+    let models =
+        json!({"texts": {"provider": "gone", "protocol": "chat", "prices": {"input": "1", "output": "2"}}});
+    let config = Config {
+        prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(),
+        models: serde_json::from_value(models).expect("a table"),
+        ..Config::default()
+    };
+    let clock = TestClock::real(&[]);
+    let process = Process::start(data.path(), json!({}), config, clock.clone()).await;
+    for family in ["plugins/context-image", "plugins/chat"] {
+        process.plugins.install(&component(family)).expect("the plugin");
+    }
+    let known = gatehouse_runtime::Config {
+        inventory: Some(Inventory::default()),
+        ..(*process.plugins.config()).clone()
+    };
+    process.plugins.configure(known);
+    let key = customer(&process.store, clock.now()).await;
+    let driver = &process.driver;
+    assert!(driver.models(&key).is_empty() && driver.families(Some(&key)).is_empty());
+    let loaded: Vec<String> = driver.loaded_families().into_iter().map(|family| family.family).collect();
+    assert_eq!(loaded, ["chat", "context-image"], "the price book has them all the same");
+    assert_eq!(driver.model_id("ctx-pro").as_deref(), Some("ctx-pro"), "a key may be limited to it");
+
+    let body = json!({"model": "ctx-pro", "prompt": "a kite"});
+    let refused = submit(&process, &key, &body).await;
+    assert!(matches!(&refused, Err(SubmitError::NotServed(model)) if model == "ctx-pro"), "{refused:?}");
+    let price = json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true});
+    assert!(submit(&process, &key, &price).await.expect("a price"), "an operator may ask for the price");
+    let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]}).to_string();
+    let request = CompletionRequest {
+        id: gatehouse_sample::request_id(1),
+        key: Arc::clone(&key),
+        surface: "chat.completions",
+        body: CheckedBody::parse(body.into(), None).expect("an object"),
+        headers: Vec::new(),
+        report: RequestReport::default(),
+    };
+    let refused = driver.complete(request).await.map(|_| ());
+    let refused = refused.expect_err("it has no provider");
+    assert!(matches!(refused, TextError::Refused(SubmitError::NotServed(_))), "{refused:?}");
+    let account = process.store.customer(&key.customer).expect("readable").expect("a customer");
+    assert_eq!((account.reserved, account.spent), (Credits::ZERO, Credits::ZERO));
+}
