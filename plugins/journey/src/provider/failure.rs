@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::shown;
+use gatehouse_sdk::provider::{REFUSED, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 
 /// Banned words in a prompt, however the provider calls them.
@@ -19,6 +19,8 @@ const TIMEOUT: [&str; 4] = [
 const MODERATED: [&str; 3] = ["image denied", "output filters", "moderat"];
 /// The engine's refusals of arguments.
 const INVALID: [&str; 4] = ["invalid parameter", "invalid link", "invalid image", "unrecognized"];
+/// How the engine begins a text about the request. What follows may quote the prompt, so it says nothing of accounts.
+const OF_REQUEST: [&str; 4] = ["[invalid parameter", "[invalid link", "[invalid image", "[image denied"];
 /// Words about the operator's accounts, which are nobody else's business.
 const ACCOUNT: [&str; 11] = [
     "account",
@@ -88,6 +90,12 @@ pub(crate) fn of_text(text: &str) -> Failure {
     if has_any(text, &BANNED) {
         return banned();
     }
+    let lower = text.trim_start().to_lowercase();
+    if OF_REQUEST.iter().any(|lead| lower.starts_with(lead)) {
+        log::warn("the engine refused a request", &[("reason", text)]);
+        let words = words(text).unwrap_or_else(|| REFUSED.to_owned());
+        return if has_any(text, &MODERATED) { Failure::moderation(words) } else { Failure::request(words) };
+    }
     if has_any(text, &TIMEOUT) {
         return Failure::upstream("Task timeout");
     }
@@ -151,6 +159,14 @@ mod tests {
                 Blame::Moderation,
                 "Request cancelled due to output filters",
             ),
+            // A prompt that is quoted.
+            (
+                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
+                Blame::Request,
+                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
+            ),
+            ("[Invalid parameter] `--credit card`", Blame::Request, "the upstream refused the request"),
+            ("[Image denied] a bank account", Blame::Moderation, "the upstream refused the request"),
             ("[Internal Server Error]", Blame::Upstream, "[Internal Server Error]"),
             ("Failed to process your command", Blame::Upstream, "Failed to process your command"),
             ("The account midj-7 is banned", Blame::Upstream, "No available upstream"),

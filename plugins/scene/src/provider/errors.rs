@@ -2,7 +2,7 @@
 //! name the operator's account or the provider's models, and speak of the client's fields.
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::{says_spent, shown};
+use gatehouse_sdk::provider::{refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
@@ -121,9 +121,7 @@ impl ErrorStatus {
 
     /// The provider's words in terms of the client's fields, where they are for clients at all.
     fn explanation(&self) -> String {
-        let refused = "the upstream refused the request";
-        shown(&self.message, FIELDS, PRIVATE)
-            .map_or_else(|| refused.to_owned(), |text| format!("{refused}: {text}"))
+        refused(&self.message, FIELDS, PRIVATE)
     }
 
     /// Whether a quota of the day is used up, which no task waits for.
