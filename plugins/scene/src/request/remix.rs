@@ -14,13 +14,12 @@ pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> R
     let aspect = found.record.aspect;
     let names = (("aspect_ratio", params.aspect_ratio), ("size", params.size));
     let wanted = either(&request.body, names.0, names.1)?;
-    if let Some(wanted) = wanted.filter(|wanted| *wanted != aspect) {
+    if let Some((wanted, field)) = wanted.filter(|(wanted, _)| *wanted != aspect) {
         let problem = format!(
             "expected that of the original, `{}`, or nothing, got the string \"{}\"",
             aspect.name(),
             wanted.name()
         );
-        let field = if params.aspect_ratio.is_some() { "aspect_ratio" } else { "size" };
         return Err(InvalidParam::at(Some(field), problem).into());
     }
     let resolution = params.resolution.unwrap_or_default();

@@ -38,7 +38,7 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
         milliseconds: u64::from(whole(seconds)) * 1000,
         hidden_milliseconds: 0,
         samples: whole(samples),
-        aspect: aspect.unwrap_or_default(),
+        aspect: aspect.map(|(aspect, _)| aspect).unwrap_or_default(),
         resolution: params.resolution.unwrap_or_default(),
         audio: params.generate_audio.unwrap_or(false),
         people: params.person_generation.unwrap_or_default(),
@@ -60,7 +60,7 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
 
 fn samples(body: &Value, params: &VideoParams) -> Result<i64, InvalidParam> {
     let count = either(body, ("sample_count", params.sample_count), ("n", params.n))?;
-    Ok(count.unwrap_or(1))
+    Ok(count.map_or(1, |(count, _)| count))
 }
 
 fn input(params: &VideoParams, request: &Submission) -> Result<Input, InvalidParam> {
