@@ -120,7 +120,8 @@ impl UpstreamError {
         match kind {
             ErrorKind::Moderation => Failure::moderation(moderated(&self.code)),
             ErrorKind::Request => Failure::request(self.words(names)),
-            ErrorKind::Account | ErrorKind::Busy => Policy::DEFAULT.unavailable(),
+            ErrorKind::Account => Policy::DEFAULT.account(),
+            ErrorKind::Busy => Policy::DEFAULT.unavailable(),
             ErrorKind::Provider => Failure::upstream(format!("the upstream failed to {what}")),
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
 
 fn account(fields: &[(&str, &str)]) -> Failure {
     log::error("the provider refused the operator's account", fields);
-    POLICY.unavailable()
+    POLICY.account()
 }
 
 /// Why a call was refused; both may be empty.

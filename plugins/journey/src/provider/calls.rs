@@ -48,13 +48,13 @@ pub(crate) fn create(cx: &Context, job: &Job) -> Call {
     submission(cx, path, speed, &body).affinity(job.account.clone())
 }
 
-/// The call that finishes a dialog.
-pub(crate) fn confirm(cx: &Context, id: &str, modal: &ModalRequest) -> Call {
+/// The call that finishes a dialog, at the account that has it.
+pub(crate) fn confirm(cx: &Context, job: &Job, id: &str, modal: &ModalRequest) -> Call {
     let mut body = json!({"taskId": id, "prompt": modal.prompt});
     if let Some(area) = &modal.area {
         body["maskBase64"] = json!(area.source);
     }
-    submission(cx, "modal", Some(modal.speed), &body)
+    submission(cx, "modal", Some(modal.speed), &body).affinity(job.account.clone())
 }
 
 /// The call that asks for a task.

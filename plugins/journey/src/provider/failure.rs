@@ -36,6 +36,18 @@ const ACCOUNT: [&str; 11] = [
     "\u{989d}\u{5ea6}",
 ];
 
+/// How a refusal of the operator's account begins: used-up quota, no account of the engine.
+const SPENT: [&str; 8] = [
+    "quota_not_enough",
+    "quota not enough",
+    "insufficient",
+    "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}",
+    "\u{6ca1}\u{6709}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}",
+    "\u{8d26}\u{53f7}",
+    "\u{989d}\u{5ea6}",
+    "\u{4f59}\u{989d}",
+];
+
 /// What a client reads when the provider does not do it: in most cases the specification's own words. A full queue and
 /// a missing connection are tried for a minute at the usual pace.
 pub(crate) const POLICY: Policy = Policy {
@@ -73,11 +85,22 @@ pub(crate) fn failed() -> Failure {
 /// The answer has a status that says the operator's account was refused, or that the provider is down.
 pub(crate) fn of_status(reply: &Reply) -> Failure {
     let status = reply.status.to_string();
-    match reply.status {
-        401..=403 => log::error("the provider refused the operator's account", &[("status", &status)]),
-        _ => log::error("the provider answered with an error", &[("status", &status)]),
+    if matches!(reply.status, 401..=403) {
+        log::error("the provider refused the operator's account", &[("status", &status)]);
+        return POLICY.account();
     }
+    log::error("the provider answered with an error", &[("status", &status)]);
     unavailable()
+}
+
+/// The reason of a refused submission, if it is the provider's word for an account whose quota is used up, or that has
+/// nothing to draw with. It begins the text: what follows may be the client's.
+pub(crate) fn of_spent_account(text: &str) -> Option<Failure> {
+    let lower = text.trim_start().to_lowercase();
+    SPENT.iter().any(|lead| lower.starts_with(lead)).then(|| {
+        log::error("the provider refused the operator's account", &[("reason", text)]);
+        POLICY.account()
+    })
 }
 
 /// Whether a text is about the operator's accounts.
