@@ -102,7 +102,7 @@ pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> ga
     }
 }
 
-/// The value of a field that has two names, each with what came under it.
+/// The value of a field that has two names, and the name under which it came; each name stands with what came under it.
 ///
 /// # Errors
 /// Both came, and they differ.
@@ -112,24 +112,26 @@ pub fn unsupported<C>(advice: &'static str) -> impl Fn(&Option<Value>, &C) -> ga
 /// use serde_json::json;
 ///
 /// let body = json!({"size": "16:9", "aspect_ratio": "9:16"});
-/// assert_eq!(either(&body, ("size", Some(1)), ("aspect_ratio", None)), Ok(Some(1)));
+/// assert_eq!(either(&body, ("size", Some(1)), ("aspect_ratio", None)), Ok(Some((1, "size"))));
+/// assert_eq!(either(&body, ("size", None), ("aspect_ratio", Some(1))), Ok(Some((1, "aspect_ratio"))));
 /// assert_eq!(
 ///     either(&body, ("size", Some(1)), ("aspect_ratio", Some(2))).unwrap_err().to_string(),
 ///     "`aspect_ratio`: expected the same as `size`, the string \"16:9\", or nothing, got the string \"9:16\""
 /// );
 /// ```
-pub fn either<T: PartialEq>(
+pub fn either<'a, T: PartialEq>(
     body: &Value,
-    (name, value): (&str, Option<T>),
-    (alias, other): (&str, Option<T>),
-) -> Result<Option<T>, InvalidParam> {
+    (name, value): (&'a str, Option<T>),
+    (alias, other): (&'a str, Option<T>),
+) -> Result<Option<(T, &'a str)>, InvalidParam> {
     match (value, other) {
         (Some(value), Some(other)) if value != other => {
             let (one, other) = (came(body.get(name)), came(body.get(alias)));
             let problem = format!("expected the same as `{name}`, {one}, or nothing, got {other}");
             Err(InvalidParam::at(Some(alias), problem))
         }
-        (value, other) => Ok(value.or(other)),
+        (Some(value), _) => Ok(Some((value, name))),
+        (None, other) => Ok(other.map(|value| (value, alias))),
     }
 }
 

@@ -3,31 +3,55 @@
 //! Providers put account numbers, names of projects and addresses of their consoles into error messages. A client reads a
 //! provider's words only where a code says that they are about the request, and only what [`shown`] leaves of them.
 
+/// What a client reads of a refusal whose reason is not for clients.
+pub const REFUSED: &str = "the upstream refused the request";
+
 /// Characters of a provider's text that a client reads.
 const MAX_SHOWN: usize = 400;
 /// More digits in a row than this are an id of the provider.
 const MAX_DIGITS: usize = 9;
-/// Parts of codes that are about the operator's account or its money, in lower case without marks.
-const ACCOUNT_CODES: [&str; 19] = [
+/// Parts of codes about the operator's account or its money, in lower case without marks. None of them may be a part of a
+/// word about requests: `balance` would be found in `LoadBalancerError`, `budget` in `ThinkingBudgetExceeded`.
+const ACCOUNT_CODES: [&str; 28] = [
     "arrear",
-    "overdue",
+    "accountoverdue",
+    "billoverdue",
+    "paymentoverdue",
+    "serviceoverdue",
     "billing",
     "unpaid",
     "notpurchased",
     "unpurchased",
-    "budget",
-    "balance",
+    "insufficientbalance",
+    "insufficientaccountbalance",
+    "insufficientuserbalance",
+    "accountbalance",
+    "creditbalance",
+    "balanceinsufficient",
+    "balancenotenough",
+    "balanceexhausted",
     "insufficientfund",
     "insufficientcredit",
     "insufficientquota",
-    "subscription",
-    "apikey",
+    "invalidsubscription",
+    "subscriptionrequired",
+    "subscriptionexpired",
+    "invalidapikey",
+    "apikeyinvalid",
+    "freetier",
     "accountdisabled",
     "accountblocked",
-    "freetier",
+];
+/// The same, for codes that begin so: `SetLimitExceeded` is about the account's own limit, `AssetLimitExceeded` is not.
+const ACCOUNT_BEGINNINGS: [&str; 8] = [
     "setlimit",
     "spendlimit",
     "spendinglimit",
+    "budgetlimit",
+    "budgetexceeded",
+    "overdue",
+    "apikey",
+    "subscription",
 ];
 /// Words about money in a message whose code does not tell a spent account from a busy one.
 const SPENT: [&str; 16] = [
@@ -74,16 +98,18 @@ const PRIVATE: [&str; 13] = [
 /// assert!(is_account_code("PostpaidBillOverdue"));
 /// assert!(is_account_code("insufficient_balance"));
 /// assert!(!is_account_code("RateLimitExceeded"));
+/// assert!(!is_account_code("AssetLimitExceeded"));
 /// ```
 #[must_use]
 pub fn is_account_code(code: &str) -> bool {
     let plain: String =
         code.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
     ACCOUNT_CODES.iter().any(|part| plain.contains(part))
+        || ACCOUNT_BEGINNINGS.iter().any(|start| plain.starts_with(start))
 }
 
-/// Whether a message says that money or a trial is used up. Only for answers that are an account's or a rate limit's anyway:
-/// a message about a request may quote the client.
+/// Whether a message says that money or a trial is used up. Call it only where the message cannot quote the client, such as
+/// a message about too many requests: a prompt may hold the same words.
 #[must_use]
 pub fn says_spent(message: &str) -> bool {
     let lower = message.to_lowercase();
@@ -113,6 +139,23 @@ pub fn shown(text: &str, names: &[(&str, &str)], private: &[&str]) -> Option<Str
     shown.contains(char::is_alphabetic).then_some(shown)
 }
 
+/// What a client reads of a request that the provider refused: that it did, and of the reason what [`shown`] leaves.
+///
+/// ```
+/// use gatehouse_sdk::provider::refused;
+///
+/// let names = [("input.img_url", "image_urls[0]")];
+/// assert_eq!(
+///     refused("input.img_url is too small", &names, &[]),
+///     "the upstream refused the request: image_urls[0] is too small"
+/// );
+/// assert_eq!(refused("account 12 has no plan", &names, &[]), "the upstream refused the request");
+/// ```
+#[must_use]
+pub fn refused(text: &str, names: &[(&str, &str)], private: &[&str]) -> String {
+    shown(text, names, private).map_or_else(|| REFUSED.to_owned(), |reason| format!("{REFUSED}: {reason}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,11 +179,35 @@ mod tests {
             "insufficient_quota",
             "billing_hard_limit_reached",
             "InvalidApiKey",
+            "API_KEY_INVALID",
+            "ApiKeyNotFound",
+            "InsufficientBalance",
+            "insufficient_user_balance",
+            "InsufficientAccountBalance",
+            "spending-limit-reached",
+            "budget_exceeded",
+            "OverdueBill",
+            "AllocationQuota.FreeTierOnly",
         ] {
             assert!(is_account_code(code), "{code}");
         }
-        for code in ["", "QuotaExceeded", "RateLimitExceeded", "ServerOverloaded", "InvalidParameter", "1113"]
-        {
+        for code in [
+            "",
+            "QuotaExceeded",
+            "RateLimitExceeded",
+            "ServerOverloaded",
+            "InvalidParameter",
+            "1113",
+            // Words of accounts inside of other words.
+            "AssetLimitExceeded",
+            "AssetSetLimitExceeded",
+            "LoadBalancerError",
+            "InvalidParameter.WhiteBalance",
+            "ThinkingBudgetExceeded",
+            "InvalidParameter.BudgetTokens",
+            "SuspendLimitExceeded",
+            "TaskOverdue",
+        ] {
             assert!(!is_account_code(code), "{code}");
         }
         assert!(says_spent("Your free trial quota for model x is exhausted"));

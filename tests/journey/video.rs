@@ -72,7 +72,11 @@ fn fields_are_always_sent_and_every_film_is_a_link() {
         }
         let grid = scene.grid("a kite --v 7").await;
         scene.done("video", &json!({"task_id": grid, "index": 1, "animate_mode": "auto"})).await;
-        assert_eq!(scene.latest().prompt, " ", "auto sends no prompt of its own");
+        assert_eq!(
+            scene.latest().prompt,
+            "natural motion",
+            "auto leaves the prompt out, which may not be blank"
+        );
     });
 }
 

@@ -1,6 +1,7 @@
 //! What customers get around the models, as a black box: dry runs, events of tasks, and the documentation of the API.
 //! The real binary with every family, and strict simulated providers.
 
+mod accounts;
 mod documents;
 mod dry_run;
 mod dry_run_limits;

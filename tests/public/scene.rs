@@ -17,9 +17,14 @@ pub(crate) struct Scene {
 impl Scene {
     /// With providers whose jobs are ready after `job_time`.
     pub(crate) async fn start(job_time: Duration) -> Self {
+        Self::start_with(job_time, "").await
+    }
+
+    /// The same with more configuration.
+    pub(crate) async fn start_with(job_time: Duration, more: &str) -> Self {
         let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let gateway = Gateway::start(setup(&sandbox).with_inherited_socket()).await;
+        let gateway = Gateway::start(setup(&sandbox).with(more).with_inherited_socket()).await;
         let caller = gateway.open_account("acme", "100000").await;
         Self { gateway, sandbox, caller }
     }
@@ -106,7 +111,7 @@ fn setup(sandbox: &Sandbox) -> Setup {
             "[providers.veo]\nbase_url = \"{}\"\norigins = [\"{storage}\"]\nconcurrency = 1000\n\
              auth = {{ service_account = {{ token_url = \"{}\" }} }}\n\n\
              [providers.veo.accounts.main]\nsecret = {{ file = \"{here}/../sandbox/src/veo/keys/first.json\" }}\n\n\
-             [plugins.settings.scene]\ndialect = \"vertex\"\nstorage_url = \"{storage}\"\n",
+             [plugins.settings.scene]\nstorage_url = \"{storage}\"\n",
             veo.vertex,
             veo.token,
             storage = veo.storage,

@@ -50,6 +50,15 @@ fn accepts(field: &str, values: Vec<Value>) -> Vec<Row> {
     values.into_iter().map(|value| (json!({field: value}), &[][..])).collect()
 }
 
+/// Fields that are true or false: both are taken, and nothing else is.
+fn switches(fields: &[&'static str]) -> Vec<Row> {
+    let rows = |field: &&'static str| {
+        let good = accepts(field, vec![json!(true), json!(false), json!(null)]);
+        [good, refuses(field, vec![json!("true"), json!(1)])].concat()
+    };
+    fields.iter().flat_map(rows).collect()
+}
+
 /// Refused values of one field; the refusal names it.
 fn refuses(field: &'static str, values: Vec<Value>) -> Vec<Row> {
     let words: &'static [&'static str] = Box::leak(Box::new([field]));
@@ -123,8 +132,29 @@ fn motion() {
             (json!({"image_urls": [PICTURE], "template": "melt", "prompt": null}), &[]),
             (json!({"image_urls": [PICTURE], "aspect_ratio": "9:16"}), &["aspect_ratio"]),
             (json!({"prompt": null}), &["prompt"]),
+            (json!({"prompt": null, "image_urls": [PICTURE]}), &[]),
+            (json!({"audio_url": SOUND, "audio": false}), &[]),
+            (json!({"image_urls": [PICTURE], "template": "fly"}), &["template"]),
             (json!({"colour": "red"}), &[]),
         ]);
+        let templates = [
+            "squish",
+            "rotation",
+            "poke",
+            "inflate",
+            "dissolve",
+            "melt",
+            "icecream",
+            "flying",
+            "carousel",
+            "singleheart",
+            "dance1",
+            "dance2",
+        ];
+        rows.extend(templates.map(|name| (json!({"image_urls": [PICTURE], "template": name}), &[][..])));
+        rows.extend(switches(&["prompt_extend", "audio", "watermark"]));
+        rows.extend(refuses("seed", vec![json!("7"), json!(1.5)]));
+        rows.extend(refuses("negative_prompt", vec![json!(5)]));
         none(walk(&scene, VIDEOS, good, rows).await);
 
         let good = json!({"model": "motion-2.7", "prompt": "a kite"});
@@ -149,7 +179,34 @@ fn motion() {
             (json!({"audio_url": SOUND}), &[]),
             (json!({"audio_url": SOUND, "image_urls": [PICTURE]}), &["audio_url", "image_urls"]),
             (json!({"audio_url": SOUND, "video_urls": [FILM]}), &["audio_url", "video_urls"]),
+            (
+                json!({"audio_url": SOUND, "image_with_roles": [{"url": PICTURE}]}),
+                &["audio_url", "image_with_roles"],
+            ),
+            (json!({"prompt": null}), &["prompt"]),
+            (json!({"prompt": null, "image_urls": [PICTURE]}), &[]),
+            (json!({"prompt": null, "video_urls": [FILM, FILM]}), &[]),
+            (json!({"image_with_roles": [{"url": PICTURE}]}), &[]),
+            (json!({"image_with_roles": [{"url": PICTURE}, {"url": PICTURE, "role": "last_frame"}]}), &[]),
+            (
+                json!({"image_with_roles": [{"url": PICTURE, "role": "last_frame"}]}),
+                &["image_with_roles[0].role"],
+            ),
+            (
+                json!({"image_with_roles": [{"url": PICTURE, "role": "reference_image"}]}),
+                &["image_with_roles[0].role"],
+            ),
+            (
+                json!({"image_with_roles": [{"url": PICTURE}, {"url": PICTURE}]}),
+                &["image_with_roles[1].role"],
+            ),
+            (json!({"image_with_roles": [{"role": "first_frame"}]}), &["image_with_roles[0].url"]),
+            (
+                json!({"image_urls": [PICTURE], "image_with_roles": [{"url": PICTURE}]}),
+                &["image_with_roles", "image_urls"],
+            ),
         ]);
+        rows.extend(switches(&["prompt_extend", "watermark"]));
         none(walk(&scene, VIDEOS, good, rows).await);
     });
 }
@@ -186,7 +243,21 @@ fn clip() {
             (json!({"model": "clip-2.0-fast", "resolution": "1080p"}), &["resolution"]),
             (json!({"model": "clip-2.0-mini", "prompt": "k".repeat(4001)}), &[]),
             (json!({"image_urls": ["asset://unknown"]}), &["image_urls[0]"]),
+            (json!({"prompt": null, "image_urls": [PICTURE]}), &[]),
+            (json!({"image_with_roles": [{"url": PICTURE, "role": "first_frame"}, {"url": PICTURE, "role": "last_frame"}]}), &[]),
+            (json!({"image_with_roles": [{"url": PICTURE, "role": "last_frame"}]}), &["image_with_roles", "first_frame"]),
+            (json!({"image_with_roles": [{"url": PICTURE, "role": "first_frame"}, {"url": PICTURE, "role": "reference_image"}]}), &["image_with_roles"]),
+            (json!({"image_with_roles": [{"url": PICTURE, "role": "reference_image"}], "audio_urls": [SOUND]}), &[]),
+            (json!({"image_with_roles": [{"url": PICTURE, "role": "first_frame"}], "audio_urls": [SOUND]}), &["audio_urls"]),
+            (json!({"image_urls": [PICTURE, PICTURE], "video_urls": [FILM], "audio_urls": [SOUND]}), &[]),
+            (json!({"model": "clip-2.0-fast", "resolution": "480p"}), &[]),
+            (json!({"model": "clip-2.0-fast", "resolution": "4k"}), &["resolution"]),
+            (json!({"model": "clip-2.0-mini", "resolution": "1080p"}), &["resolution"]),
+            (json!({"model": "clip-2.0-mini", "image_urls": ["asset://a"]}), &["image_urls[0]", "clip-2.0-fast"]),
+            (json!({"tools": [{"type": "web_search"}]}), &[]),
         ]);
+        rows.extend(switches(&["generate_audio", "return_last_frame"]));
+        rows.extend(refuses("seed", vec![json!("7"), json!(1.5)]));
         none(walk(&scene, VIDEOS, good, rows).await);
 
         let good = json!({"assets": [{"url": PICTURE, "name": "face"}]});
@@ -200,7 +271,17 @@ fn clip() {
         rows.extend([
             (json!({"group": {"name": "faces"}, "group_id": "group-1"}), &["group"][..]),
             (json!({"url": PICTURE}), &["url", "assets"]),
+            (json!({"assets": null, "url": PICTURE, "name": "face"}), &[]),
+            (json!({"assets": null, "url": PICTURE}), &["name"]),
+            (json!({"assets": null, "name": "face"}), &["url"]),
+            (json!({"assets": null}), &["assets"]),
+            (json!({"assets": [{"url": PICTURE}]}), &["assets[0].name"]),
+            (json!({"assets": [{"name": "face"}]}), &["assets[0].url"]),
+            (json!({"assets": [{"url": "face.png", "name": "face"}]}), &["assets[0].url"]),
+            (json!({"group": {"name": "faces", "description": "of friends"}}), &[]),
+            (json!({"group": {"description": "of friends"}}), &["group.name"]),
         ]);
+        rows.extend(refuses("project_name", vec![json!(5)]));
         none(walk(&scene, "/v1/clip2/private-avatar", good, rows).await);
     });
 }
@@ -242,8 +323,27 @@ fn scene() {
             (json!({"resize_mode": "crop"}), &["resize_mode"]),
             (json!({"size": "16:9", "aspect_ratio": "9:16"}), &["size", "aspect_ratio"]),
             (json!({"image_urls": [], "audio_url": null}), &[]),
+            (json!({"first_frame_image": PICTURE, "resize_mode": "fit"}), &["resize_mode"]),
+            (json!({"model": "scene-3.1-quality-official"}), &[]),
         ]);
+        rows.extend(switches(&["generate_audio"]));
+        rows.extend(accepts("enhance_prompt", vec![json!(true), json!(null)]));
+        rows.extend(refuses("prompt", vec![json!(null), json!(" ")]));
+        rows.extend(refuses("negative_prompt", vec![json!(5)]));
         none(walk(&scene, VIDEOS, good, rows).await);
+
+        let whole = json!({"model": "scene-3.1-fast-official", "prompt": "a kite"});
+        let path = format!("{VIDEOS}/{}/remix", scene.done(VIDEOS, &whole).await).replace("/generations", "");
+        let good = json!({"model": "scene-3.1-fast", "prompt": "it lands"});
+        let mut rows = switches(&["raw"]);
+        rows.extend(accepts("model", vec![json!("scene-3.1-fast-ext"), json!("scene-3.1-fast-official")]));
+        rows.extend(refuses("model", ["scene-3.1-quality", "scene-3.1-quality-ext"].map(Value::from).into()));
+        rows.extend(accepts("resolution", ["720p", "1080p", "4k"].map(Value::from).into()));
+        rows.extend(refuses("resolution", vec![json!("480p"), json!(720)]));
+        rows.extend(accepts("aspect_ratio", vec![json!("16:9"), json!(null)]));
+        rows.extend(refuses("aspect_ratio", vec![json!("1:1"), json!("9:16")]));
+        rows.extend(refuses("prompt", vec![json!(null), json!("")]));
+        none(walk(&scene, &path, good, rows).await);
     });
 }
 
@@ -265,7 +365,35 @@ fn journey() {
             accepts("metadata", vec![json!("a note"), json!(5), json!({"stylize": "x"}), json!([1])]);
         rows.extend(accepts("stylize", vec![json!(0), json!(1000), json!(5.0)]));
         rows.extend(refuses("stylize", vec![json!(-1), json!(1001), json!("5")]));
+        rows.extend([
+            (json!({"draft": true, "metadata": {"version": "6.1"}}), &[][..]),
+            (json!({"version": "8.1", "metadata": {"niji": true}}), &[]),
+            (json!({"draft": true, "version": "6.1"}), &["draft"]),
+        ]);
+        rows.extend(accepts("version", ["8.2", "8.1", "7", "6.1", "5.2", "5.1"].map(Value::from).into()));
+        rows.extend(refuses("version", vec![json!("4"), json!(true)]));
+        rows.extend(accepts("speed", ["relax", "fast", "turbo"].map(Value::from).into()));
+        rows.extend(refuses("speed", vec![json!("slow"), json!("FAST")]));
         broken.extend(walk(&scene, &path("imagine"), json!({"prompt": "a kite"}), rows).await);
+        let mut rows = accepts("image_urls", vec![json!(vec![PICTURE; 4])]);
+        rows.extend(refuses("image_urls", vec![json!([PICTURE]), json!(vec![PICTURE; 5]), json!(null)]));
+        rows.extend(accepts("dimensions", ["SQUARE", "portrait", "LANDSCAPE"].map(Value::from).into()));
+        rows.extend(refuses("dimensions", vec![json!("ROUND")]));
+        let two = json!({"image_urls": [PICTURE, PICTURE]});
+        broken.extend(walk(&scene, &path("blend"), two, rows).await);
+        for route in ["upscale", "variation"] {
+            let mut rows = accepts("index", vec![json!(1), json!(4)]);
+            rows.extend(refuses("index", vec![json!(0), json!(5), json!(null)]));
+            broken.extend(walk(&scene, &path(route), json!({"task_id": grid}), rows).await);
+        }
+        let mut rows = accepts("index", vec![json!(0), json!(3)]);
+        rows.extend(refuses("index", vec![json!(-1), json!(4), json!(null)]));
+        rows.extend(accepts("batch_size", vec![json!(1), json!(2), json!(4), json!(3)]));
+        rows.extend(accepts("motion", vec![json!("low"), json!("high")]));
+        rows.extend(refuses("motion", vec![json!("wild")]));
+        rows.extend(accepts("animate_mode", vec![json!("manual"), json!("auto")]));
+        rows.extend(accepts("prompt", vec![json!(null), json!(" "), json!("it flies")]));
+        broken.extend(walk(&scene, &path("video"), json!({"task_id": grid, "index": 0}), rows).await);
         none(broken);
     });
 }

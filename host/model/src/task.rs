@@ -237,7 +237,7 @@ impl From<Failure> for TaskFailure {
         let kind = match failure.blame {
             Blame::Request => FailureKind::Request,
             Blame::Moderation => FailureKind::Moderation,
-            Blame::Upstream => FailureKind::Upstream,
+            Blame::Upstream | Blame::Account => FailureKind::Upstream,
         };
         Self { kind, message: failure.message }
     }

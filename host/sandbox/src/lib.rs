@@ -6,7 +6,7 @@
 //! plugin or a crate of the gateway: an error in one must not be repeated by the other.
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
-//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI and the Gemini API), [`messages`] (Anthropic's Messages API)
+//! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI), [`messages`] (Anthropic's Messages API)
 //! and [`chat`] (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
 
 pub mod ark;

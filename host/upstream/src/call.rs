@@ -248,7 +248,7 @@ pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
     // What the body says may be a client's own text.
     match reply.status {
         429 => permit.note_error("429: too many requests".to_owned()),
-        status @ 401..=403 if !permit.is_anonymous() => {
+        status @ (401 | 402) if !permit.is_anonymous() => {
             permit.note_error(format!("{status}: the account's credentials or credit are refused"));
         }
         status @ 500.. => permit.note_error(format!("{status}: the provider failed")),
@@ -256,7 +256,7 @@ pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
     }
     match reply.status {
         429 => permit.report(HealthSignal::RateLimited(retry_after(reply, now))),
-        401..=403 if !permit.is_anonymous() => {
+        401 | 402 if !permit.is_anonymous() => {
             let (provider, account, status) = (permit.provider(), permit.account(), reply.status);
             tracing::error!(
                 provider,
@@ -267,6 +267,7 @@ pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
             permit.report(HealthSignal::AccountRefused);
         }
         500.. => permit.report(HealthSignal::Failing),
+        // A 403 may be about what the client sent: whoever reads the answer says whose it is.
         _ => permit.report(HealthSignal::Healthy),
     }
 }

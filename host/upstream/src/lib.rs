@@ -43,6 +43,7 @@ pub use config::settings::{AccountConfig, Config, FairnessConfig, FetchConfig, P
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;
+pub use pool::accounts::Wanted;
 pub use pool::breaker::{Admission, Breaker};
 pub use pool::call_permit::CallPermit;
 pub use pool::operator::last_errors::AccountError;

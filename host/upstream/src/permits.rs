@@ -34,11 +34,11 @@ impl Upstream {
         &self,
         provider: &str,
         claimant: &Claimant,
-        pinned: Option<&str>,
+        wanted: Wanted,
         grant: impl FnOnce(Permits) + Send + 'static,
     ) -> Result<Permits, (NoPermit, Option<Waiting>)> {
         let pool = self.pool(provider).ok_or((NoPermit::Unknown, None))?;
-        let outcome = pool.acquire_or_wait(claimant, Wanted::of(pinned), grant);
+        let outcome = pool.acquire_or_wait(claimant, wanted, grant);
         outcome.map_err(|(denials, waiting)| (denials.reason(), waiting))
     }
 
@@ -94,6 +94,19 @@ impl Upstream {
     /// Reports an account failure that only the reader of the answer can recognise (a 400 about credit).
     pub fn report_failure(&self, permit: &AccountPermit) {
         permit.report_failure();
+    }
+
+    /// The same of an account by its name; nothing where it is not configured any more.
+    pub fn report_refused(&self, provider: &str, account: &str) {
+        if let Some(pool) = self.pool(provider) {
+            pool.report_refused(account);
+        }
+    }
+
+    /// Whether work may be given to an account of the provider that was not `tried` yet: one that is not drained.
+    #[must_use]
+    pub fn has_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_account_besides(tried))
     }
 
     /// Reports a rate limit that only the reader of the answer can recognise (an error in an answer of 200).

@@ -5,7 +5,7 @@
 //! the operator's account, the provider's names or its servers goes to the operator's log.
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
+use gatehouse_sdk::provider::{REFUSED, is_account_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 
@@ -79,8 +79,6 @@ const REQUEST: &[&str] = &[
 const MISSING_FILE: &[&str] = &["Download", "Fetch", "Unreachable"];
 /// Ends of the first part of codes of moderation.
 const MODERATED: [&str; 2] = ["SensitiveContentDetected", "RiskDetection"];
-/// What a client reads of a refusal whose words are not for it.
-const REFUSED: &str = "the upstream refused the request";
 
 impl UpstreamError {
     /// Out of `{"error": {...}}`.
@@ -122,7 +120,8 @@ impl UpstreamError {
         match kind {
             ErrorKind::Moderation => Failure::moderation(moderated(&self.code)),
             ErrorKind::Request => Failure::request(self.words(names)),
-            ErrorKind::Account | ErrorKind::Busy => Policy::DEFAULT.unavailable(),
+            ErrorKind::Account => Policy::DEFAULT.account(),
+            ErrorKind::Busy => Policy::DEFAULT.unavailable(),
             ErrorKind::Provider => Failure::upstream(format!("the upstream failed to {what}")),
         }
     }
@@ -221,6 +220,8 @@ mod tests {
             (200, "InvalidParameter.URL", ErrorKind::Request),
             (200, "NotFound.Group", ErrorKind::Request),
             (200, "InternalError", ErrorKind::Provider),
+            (429, "AssetLimitExceeded", ErrorKind::Busy),
+            (500, "LoadBalancerError", ErrorKind::Provider),
         ] {
             assert_eq!(error(code, "").kind(status), kind, "{status} {code}");
         }

@@ -102,7 +102,7 @@ fn without_task(error: &str) -> Submitted<Task> {
 fn account(reply: &Reply) -> Failure {
     let (status, reason) = (reply.status.to_string(), detail::words(reply));
     log::error("the provider refused the operator's account", &status_fields(&status, &reason));
-    POLICY.unavailable()
+    POLICY.account()
 }
 
 fn status_fields<'a>(status: &'a str, reason: &'a str) -> [(&'a str, &'a str); 2] {

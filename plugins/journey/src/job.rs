@@ -116,7 +116,7 @@ pub(crate) struct Film {
     pub(crate) is_720p: bool,
     pub(crate) motion: Motion,
     pub(crate) batch_size: u32,
-    /// What the provider gets as prompt: the client's, the parent's, or nothing.
+    /// The client's prompt, the parent's, or nothing.
     pub(crate) prompt: String,
 }
 

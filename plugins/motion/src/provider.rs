@@ -188,7 +188,7 @@ impl Output {
 /// The operator's account was refused.
 fn account(status: u16, code: &str, message: &str) -> Failure {
     log::error("the provider refused the operator's account", &fields(&status.to_string(), code, message));
-    POLICY.unavailable()
+    POLICY.account()
 }
 
 fn fields<'a>(status: &'a str, code: &'a str, message: &'a str) -> [(&'a str, &'a str); 3] {

@@ -1,8 +1,8 @@
 //! The scene family: `scene-3.1-fast-official` and `scene-3.1-quality-official`, videos from a text or from images, and their
 //! continuation ("remix"), made by the Veo models of the provider `veo`.
 //!
-//! Owns the family's parameters, the translation into both dialects of the provider (Vertex AI and the Gemini API), the
-//! meaning of its answers, and the record that a continuation needs of its original. Invalid shapes, values and combinations
+//! Owns the family's parameters, the translation into the provider's protocol (Vertex AI), the meaning of its answers, and the
+//! record that a continuation needs of its original. Invalid shapes, values and combinations
 //! are refused; what only the images can tell fails the task. Never a socket, a clock, a key or money; the host owns those.
 
 mod params;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::params::{RemixParams, VideoParams};
 use crate::record::Record;
 use crate::state::State;
-use crate::words::{Dialect, FAMILY, Model};
+use crate::words::{FAMILY, Model};
 
 /// The surface of new videos.
 pub const VIDEOS: &str = "videos.generate";
@@ -70,17 +70,9 @@ impl Family for Scene {
     }
 }
 
-/// A finished video, for the self-tests: one that either dialect can continue.
+/// A finished video, for the self-tests.
 fn original(model: Model) -> Parent {
-    let record = Record {
-        model,
-        dialect: Dialect::Gemini,
-        uri: Some(
-            "https://generativelanguage.googleapis.com/v1beta/files/kite:download?alt=media".to_owned(),
-        ),
-        milliseconds: 8000,
-        ..Record::default()
-    };
+    let record = Record { model, milliseconds: 8000, ..Record::default() };
     let film = Facts {
         milliseconds: Some(8000),
         blob: Some("blob:kite".to_owned()),
@@ -93,8 +85,8 @@ fn original(model: Model) -> Parent {
 impl Jobs for Scene {
     type State = State;
 
-    fn submit(cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
-        submit::submit(cx, &request)
+    fn submit(_cx: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
+        submit::submit(&request)
     }
 
     fn advance(cx: &Context, state: State, event: Event) -> Step<State> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::provider::VideoSource;
 use crate::request::{VideoKind, VideoRequest};
-use crate::words::{Dialect, Model};
+use crate::words::Model;
 
 /// The state of a task.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,6 @@ pub struct Sending {
 /// An operation of the provider; the id that is polled is its name.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    pub(crate) dialect: Dialect,
     pub(crate) model: Model,
     pub(crate) kind: VideoKind,
     #[serde(flatten)]
@@ -47,10 +46,6 @@ pub struct Fetching {
     pub(crate) videos: Vec<VideoSource>,
     /// Where the provider keeps the first one.
     pub(crate) uri: Option<String>,
-    /// Where a redirect of the present one leads.
-    pub(crate) redirect: Option<String>,
-    /// Redirects of the present one so far.
-    pub(crate) hops: u32,
     /// Failed tries of the present one.
     pub(crate) tries: u32,
     /// Waits until then; `None` while a call is sent.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Accepted, Context, Refusal, Submission};
+use gatehouse_sdk::{Accepted, Refusal, Submission};
 
 use crate::request::VideoRequest;
 use crate::state::State;
@@ -10,8 +10,8 @@ use crate::state::State;
 /// The provider says 11 seconds to 6 minutes.
 pub(crate) const USUAL_DURATION: Duration = Duration::from_secs(90);
 
-pub(crate) fn submit(cx: &Context, request: &Submission) -> Result<Accepted<State>, Refusal> {
-    let video = VideoRequest::read(cx, request)?;
+pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
+    let video = VideoRequest::read(request)?;
     let (model, charge) = (video.model.id(), video.charge());
     Ok(Accepted::new(model, charge, State::Accepted(video)).expected(USUAL_DURATION))
 }

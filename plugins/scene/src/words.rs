@@ -39,15 +39,6 @@ impl Model {
     }
 }
 
-/// The provider's two APIs for the same models.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dialect {
-    #[default]
-    Vertex,
-    Gemini,
-}
-
 /// The ratio of width to height.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum Aspect {
@@ -103,11 +94,10 @@ pub(crate) enum People {
 
 impl People {
     /// As the provider writes it.
-    pub(crate) fn name(self, dialect: Dialect) -> &'static str {
-        match (self, dialect) {
-            (Self::AllowAdult, _) => "allow_adult",
-            (Self::Disallow, Dialect::Vertex) => "disallow",
-            (Self::Disallow, Dialect::Gemini) => "dont_allow",
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::AllowAdult => "allow_adult",
+            Self::Disallow => "dont_allow",
         }
     }
 }

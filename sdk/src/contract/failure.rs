@@ -91,10 +91,17 @@ impl Failure {
         Self { blame: Blame::Moderation, message: message.into() }
     }
 
-    /// The provider failed, or the operator's account there.
+    /// The provider failed.
     #[must_use]
     pub fn upstream(message: impl Into<String>) -> Self {
         Self { blame: Blame::Upstream, message: message.into() }
+    }
+
+    /// The provider refused the operator's account; the client reads `message` and no more of it. In answer to a submission
+    /// the host tries the next account.
+    #[must_use]
+    pub fn account(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Account, message: message.into() }
     }
 }
 

@@ -60,6 +60,13 @@ impl Policy {
         interrupted: "the task was interrupted, please submit it again",
     };
 
+    /// The same sentence where the provider refused the operator's account: the host passes it over, and makes a submission at
+    /// the next one. Its code goes to the operator's log.
+    #[must_use]
+    pub fn account(&self) -> Failure {
+        Failure::account(self.unavailable)
+    }
+
     /// The failure with the sentence `unavailable`. Why goes to the operator's log.
     #[must_use]
     pub fn unavailable(&self) -> Failure {

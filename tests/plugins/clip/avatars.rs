@@ -123,7 +123,7 @@ fn without_a_group_the_customers_own_is_found_or_made() {
     let body = || json!({"url": FACE, "name": "face"});
     let start = || {
         accepted(body()).start().expect_call(|call| {
-            is_action(call, "ListAssetGroups", Replay::Safe);
+            is_action(call, "ListAssetGroups", Replay::Token);
             assert_eq!(call.json_body()["Filter"], json!({"Name": "default-", "GroupType": "AIGC"}));
         })
     };
@@ -256,7 +256,7 @@ fn the_operators_account_ends_it() {
         (200, "AccessDenied"),
     ] {
         let script = grouped(assets(&["face"])).reply(status, error(code, "the account 2100"));
-        play(&script.expect_fail(Blame::Upstream, UNAVAILABLE));
+        play(&script.expect_fail(Blame::Account, UNAVAILABLE));
     }
     play(&grouped(assets(&["face"])).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
 }

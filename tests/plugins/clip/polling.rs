@@ -102,7 +102,7 @@ fn a_failed_task_says_why() {
     fails(failed_with("InvalidParameter"), Blame::Request, "in words of its own");
     fails(failed_with("InternalServiceError"), Blame::Upstream, FAILED);
     fails(failed_with("ServerOverloaded"), Blame::Upstream, FAILED);
-    fails(failed_with("AccountOverdueError"), Blame::Upstream, UNAVAILABLE);
+    fails(failed_with("AccountOverdueError"), Blame::Account, UNAVAILABLE);
     fails(task("failed"), Blame::Upstream, FAILED);
     fails(task("expired"), Blame::Upstream, "the upstream did not finish the video in time");
     fails(task("cancelled"), Blame::Upstream, "the video was cancelled at the upstream");
@@ -112,7 +112,7 @@ fn a_failed_task_says_why() {
 fn the_operators_account_ends_it() {
     for status in [401, 403] {
         let answer = error("AuthenticationError", "the key is wrong");
-        play(&polled(json!({})).reply(status, answer).expect_fail(Blame::Upstream, UNAVAILABLE));
+        play(&polled(json!({})).reply(status, answer).expect_fail(Blame::Account, UNAVAILABLE));
     }
     play(&polled(json!({})).outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
 }

@@ -34,10 +34,10 @@ fn the_operators_account_is_never_the_clients_fault() {
         (404, "InvalidEndpointOrModel.NotFound"),
         (404, "ModelNotOpen"),
     ] {
-        ends(status, error(code, "the account 2100 is in arrears"), Blame::Upstream, UNAVAILABLE);
+        ends(status, error(code, "the account 2100 is in arrears"), Blame::Account, UNAVAILABLE);
     }
-    ends(401, json!({}), Blame::Upstream, UNAVAILABLE);
-    ends(402, json!({}), Blame::Upstream, UNAVAILABLE);
+    ends(401, json!({}), Blame::Account, UNAVAILABLE);
+    ends(402, json!({}), Blame::Account, UNAVAILABLE);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_waiting_does_not_mend_ends_the_task() {
         (403, "AccountOverdueError", "The account 2100000001 has an overdue balance"),
         (404, "InvalidEndpoint.ClosedEndpoint", "The endpoint ep-1 is closed"),
     ] {
-        ends(status, error(code, message), Blame::Upstream, UNAVAILABLE);
+        ends(status, error(code, message), Blame::Account, UNAVAILABLE);
     }
     for code in ["ContentSecurityDetectionError", "SomethingNew"] {
         ends(400, error(code, "account 2100000001"), Blame::Upstream, FAILED);

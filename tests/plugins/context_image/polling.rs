@@ -135,8 +135,9 @@ fn answers_that_end_the_task() {
     let mut explained = status("Error");
     explained["details"] = json!({"secret": "cluster 7 is on fire"});
     end(200, explained, FAILED);
-    end(402, json!({"detail": "Insufficient credits"}), UNAVAILABLE);
-    end(403, json!({"detail": "Not authenticated"}), UNAVAILABLE);
+    for (code, detail) in [(402, "Insufficient credits"), (403, "Not authenticated")] {
+        play(&polled().reply(code, json!({"detail": detail})).expect_fail(Blame::Account, UNAVAILABLE));
+    }
     play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
 }
 

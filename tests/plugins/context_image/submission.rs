@@ -27,12 +27,12 @@ fn answers_that_end_the_task() {
         play(&sent().reply(status, body).expect_fail(blame, message));
     };
     // The operator's account, in whatever words.
-    end(402, json!({"detail": "Insufficient credits"}), Blame::Upstream, UNAVAILABLE);
+    end(402, json!({"detail": "Insufficient credits"}), Blame::Account, UNAVAILABLE);
     let key = "Not authenticated - Invalid Authentication";
-    end(403, json!({"detail": key}), Blame::Upstream, UNAVAILABLE);
-    end(401, json!({}), Blame::Upstream, UNAVAILABLE);
-    end(422, json!({"detail": "Invalid API key format"}), Blame::Upstream, UNAVAILABLE);
-    end(429, json!({"detail": "Insufficient credits"}), Blame::Upstream, UNAVAILABLE);
+    end(403, json!({"detail": key}), Blame::Account, UNAVAILABLE);
+    end(401, json!({}), Blame::Account, UNAVAILABLE);
+    end(422, json!({"detail": "Invalid API key format"}), Blame::Account, UNAVAILABLE);
+    end(429, json!({"detail": "Insufficient credits"}), Blame::Account, UNAVAILABLE);
     // The request.
     let detail =
         json!([{"loc": ["body", "safety_tolerance"], "msg": "Input should be at most 6", "input": 9}]);

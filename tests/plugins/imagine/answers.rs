@@ -151,14 +151,21 @@ fn the_operators_account_is_never_shown() {
     let key = "Incorrect API key provided. You can obtain one from https://console.x.ai.";
     let credits = "Your team 7 has used all available credits or reached its monthly spending limit.";
     for form in [flat, nested] {
-        ends(400, form("invalid-argument", key), Blame::Upstream, UNAVAILABLE);
-        ends(401, form("unauthenticated", "No credentials were sent."), Blame::Upstream, UNAVAILABLE);
-        ends(402, form("", ""), Blame::Upstream, UNAVAILABLE);
-        ends(403, form("permission-denied", "Your API key is blocked."), Blame::Upstream, UNAVAILABLE);
-        ends(403, form("permission-denied", credits), Blame::Upstream, UNAVAILABLE);
-        ends(429, form("resource-exhausted", credits), Blame::Upstream, UNAVAILABLE);
+        ends(400, form("invalid-argument", key), Blame::Account, UNAVAILABLE);
+        ends(401, form("unauthenticated", "No credentials were sent."), Blame::Account, UNAVAILABLE);
+        ends(402, form("", ""), Blame::Account, UNAVAILABLE);
+        ends(403, form("permission-denied", "Your API key is blocked."), Blame::Account, UNAVAILABLE);
+        ends(403, form("permission-denied", credits), Blame::Account, UNAVAILABLE);
+        ends(429, form("resource-exhausted", credits), Blame::Account, UNAVAILABLE);
+        ends(429, form("resource-exhausted", "Your free trial has ended."), Blame::Account, UNAVAILABLE);
+        ends(
+            400,
+            form("invalid-argument", "The team is at its spending limit."),
+            Blame::Account,
+            UNAVAILABLE,
+        );
     }
-    play(&sent(1).reply_whole(Reply::raw(403, "<html>")).expect_fail(Blame::Upstream, UNAVAILABLE));
+    play(&sent(1).reply_whole(Reply::raw(403, "<html>")).expect_fail(Blame::Account, UNAVAILABLE));
 }
 
 #[test]
@@ -169,6 +176,10 @@ fn a_bad_argument_is_the_requests_and_names_no_provider() {
     ends(400, nested("invalid-argument", text), Blame::Request, shown);
     let plain = "the upstream refused the request";
     ends(400, flat("invalid-argument", "grok-imagine-image fails"), Blame::Request, plain);
+    // A prompt that is quoted says nothing of the account.
+    let quoted = "The prompt `a free trial poster` is too long.";
+    ends(400, flat("invalid-argument", quoted), Blame::Request, &format!("{plain}: {quoted}"));
+    ends(400, flat("invalid-argument", "No prompt `a bill overdue`."), Blame::Request, plain);
     // Nothing says that these are about the request.
     ends(400, json!({}), Blame::Upstream, plain);
     ends(400, flat("some-other-code", text), Blame::Upstream, plain);

@@ -89,10 +89,11 @@ fn answers_that_end_the_task() {
             Blame::Upstream,
             gone,
         ),
-        (imagine(), 200, code(3, no_account), Blame::Upstream, UNAVAILABLE),
-        (upscale(), 200, code(3, no_account), Blame::Upstream, UNAVAILABLE),
+        (imagine(), 200, code(3, no_account), Blame::Account, UNAVAILABLE),
+        (upscale(), 200, code(3, no_account), Blame::Account, UNAVAILABLE),
         (imagine(), 200, code(4, "prompt is too long"), Blame::Request, "prompt is too long"),
-        (imagine(), 200, code(4, "quota_not_enough"), Blame::Upstream, UNAVAILABLE),
+        (imagine(), 200, code(4, "quota_not_enough"), Blame::Account, UNAVAILABLE),
+        (imagine(), 200, code(9, "quota_not_enough"), Blame::Account, UNAVAILABLE),
         (imagine(), 200, code(9, "[Internal Server Error]"), Blame::Upstream, "[Internal Server Error]"),
         (
             imagine(),
@@ -108,16 +109,16 @@ fn answers_that_end_the_task() {
             Blame::Upstream,
             "the upstream could not read the request",
         ),
-        (imagine(), 401, json!({}), Blame::Upstream, UNAVAILABLE),
-        (imagine(), 402, json!({"error": "pay"}), Blame::Upstream, UNAVAILABLE),
-        (imagine(), 403, json!({}), Blame::Upstream, UNAVAILABLE),
+        (imagine(), 401, json!({}), Blame::Account, UNAVAILABLE),
+        (imagine(), 402, json!({"error": "pay"}), Blame::Account, UNAVAILABLE),
+        (imagine(), 403, json!({}), Blame::Account, UNAVAILABLE),
         (imagine(), 500, json!({}), Blame::Upstream, UNAVAILABLE),
         (imagine(), 200, json!({"code": 1, "result": null}), Blame::Upstream, UNAVAILABLE),
     ] {
         play(&script.reply(status, body).expect_fail(blame, message));
     }
     play(&imagine().reply_whole(Reply::raw(200, "<html>")).expect_fail(Blame::Upstream, UNAVAILABLE));
-    play(&imagine().reply_whole(Reply::raw(401, "")).expect_fail(Blame::Upstream, UNAVAILABLE));
+    play(&imagine().reply_whole(Reply::raw(401, "")).expect_fail(Blame::Account, UNAVAILABLE));
     for outage in [Outage::Timeout, Outage::Broken, Outage::TooLarge, Outage::Refused] {
         play(&imagine().outage(outage).expect_fail(Blame::Upstream, UNAVAILABLE));
     }

@@ -193,7 +193,7 @@ fn a_film_of_a_tile_is_made_of_the_tiles_own_file() {
     for (fields, parent, image, prompt) in [
         (json!({"index": 0}), grid(), "blob:tile-0", "a red kite"),
         (json!({"index": 3, "prompt": "it flies"}), grid(), "blob:tile-3", "it flies"),
-        (json!({"index": 2, "animate_mode": "auto"}), grid(), "blob:tile-2", " "),
+        (json!({"index": 2, "animate_mode": "auto"}), grid(), "blob:tile-2", "natural motion"),
         (json!({}), single(), "blob:tile-0", "a red kite"),
         (json!({"index": 2}), single(), "blob:tile-0", "a red kite"),
     ] {

@@ -182,7 +182,7 @@ fn lost_polls_and_429_are_asked_again_until_the_deadline() {
 #[test]
 fn an_account_that_is_refused_ends_the_task() {
     for status in [401, 402, 403] {
-        play(&polled().reply(status, json!({})).expect_fail(Blame::Upstream, UNAVAILABLE));
+        play(&polled().reply(status, json!({})).expect_fail(Blame::Account, UNAVAILABLE));
     }
     play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
 }

@@ -50,6 +50,27 @@ fn a_prompt_is_sent_with_its_flags_at_the_path_of_its_speed() {
             "/mj-relax/mj/submit/imagine",
             "a red kite --q 2 --hd",
         ),
+        // Nor does a value of it that the body's own fields do not go with refuse the request; the others count.
+        (
+            json!({"draft": true, "metadata": {"version": "6.1", "chaos": 5}}),
+            "/mj-relax/mj/submit/imagine",
+            "a red kite --c 5 --draft",
+        ),
+        (
+            json!({"version": "8.1", "metadata": {"niji": true}}),
+            "/mj-relax/mj/submit/imagine",
+            "a red kite --v 8.1",
+        ),
+        (
+            json!({"hd": true, "metadata": {"version": "7", "niji": true}}),
+            "/mj-relax/mj/submit/imagine",
+            "a red kite --hd",
+        ),
+        (
+            json!({"prompt": "a red kite --ar 3:2 --fast", "metadata": {"extra": "--ar 1:1 --turbo --exp 5"}}),
+            "/mj-fast/mj/submit/imagine",
+            "a red kite --ar 3:2 --exp 5",
+        ),
         (json!({"metadata": "order 7"}), "/mj-relax/mj/submit/imagine", "a red kite"),
         (json!({"metadata": ["a", 5]}), "/mj-relax/mj/submit/imagine", "a red kite"),
     ] {
@@ -219,7 +240,7 @@ fn a_job_that_was_not_sent_can_be_cancelled() {
 
 #[test]
 fn films_are_made_of_pictures() {
-    let plain = json!({"prompt": " ", "image": "blob:0", "motion": "high", "videoType": "vid_1.1_i2v_480", "batchSize": 1});
+    let plain = json!({"prompt": "natural motion", "image": "blob:0", "motion": "high", "videoType": "vid_1.1_i2v_480", "batchSize": 1});
     let with = |fields: Value| {
         let mut body = plain.clone();
         for (name, value) in fields.as_object().unwrap() {

@@ -113,7 +113,7 @@ fn failures_come_with_status_200() {
     {
         end(code, "the file is odd", Blame::Request, "the upstream refused the request: the file is odd");
     }
-    end("Arrearage", "x", Blame::Upstream, UNAVAILABLE);
+    end("Arrearage", "x", Blame::Account, UNAVAILABLE);
     for code in ["InternalError", "InternalError.Timeout", "InternalError.Algo.X", "Throttling", ""] {
         end(code, "boom", Blame::Upstream, FAILED);
     }
@@ -128,7 +128,7 @@ fn a_refused_account_ends_the_task() {
         (403, json!({})),
         (400, json!({"code": "Arrearage"})),
     ] {
-        play(&polled().reply(code, body).expect_fail(Blame::Upstream, UNAVAILABLE));
+        play(&polled().reply(code, body).expect_fail(Blame::Account, UNAVAILABLE));
     }
     play(&polled().outage(Outage::Refused).expect_fail(Blame::Upstream, UNAVAILABLE));
 }

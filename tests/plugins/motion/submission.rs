@@ -43,9 +43,9 @@ fn answers_that_end_the_task() {
         (429, "BudgetLimitExceeded"),
         (400, "Workspace.AccessDenied"),
     ] {
-        end(status, refusal(code, "the account is in arrears"), Blame::Upstream, UNAVAILABLE);
+        end(status, refusal(code, "the account is in arrears"), Blame::Account, UNAVAILABLE);
     }
-    end(400, refusal("InvalidParameter", "Model not exist."), Blame::Upstream, UNAVAILABLE);
+    end(400, refusal("InvalidParameter", "Model not exist."), Blame::Account, UNAVAILABLE);
     let invalid = "the upstream refused the request: duration must be 5";
     end(400, refusal("InvalidParameter", "parameters.duration must be 5"), Blame::Request, invalid);
     let unreachable = "dependency unavailable: an image, video or sound of the request could not be fetched";

@@ -40,10 +40,6 @@ fn text(fields: Value) -> Value {
     with(json!({"model": FAST, "prompt": "a red kite"}), fields)
 }
 
-fn gemini() -> Script {
-    Script::new().settings(json!({"dialect": "gemini"}))
-}
-
 /// Submitted and accepted.
 fn accepted(script: Script, body: Value) -> Script {
     script.submit(VIDEOS, body).expect_accepted(|accepted| {
@@ -68,7 +64,7 @@ fn polled(body: Value) -> Script {
     taken(body).timer().expect_call(|_| ())
 }
 
-/// The last answer of an operation of Vertex AI.
+/// The last answer of an operation.
 fn done(response: Value) -> Value {
     json!({"name": OPERATION, "done": true, "response": response})
 }

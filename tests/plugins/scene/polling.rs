@@ -6,11 +6,10 @@ use gatehouse_sdk::{Blame, Body, Outage, Reading, Replay, Reply, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::scene::{FAILED, FAST, OPERATION, UNAVAILABLE, accepted, done, gemini, play, polled, taken, text};
+use crate::scene::{FAILED, FAST, OPERATION, UNAVAILABLE, done, play, polled, taken, text};
 
 const BLOB: &str = "blob:01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const NOT_FETCHED: &str = "the finished video could not be fetched from the upstream";
-const FILE: &str = "https://generativelanguage.googleapis.com/v1beta/files/f1:download?alt=media";
 
 fn one() -> Script {
     polled(text(json!({})))
@@ -25,17 +24,11 @@ fn again(script: Script) -> Script {
 }
 
 #[test]
-fn polls_the_operation_in_each_dialect() {
+fn polls_the_operation() {
     play(&taken(text(json!({}))).timer().expect_call(|call| {
         let path = "/publishers/google/models/veo-3.1-fast-generate-001:fetchPredictOperation";
         assert_eq!((call.method.as_str(), &call.target), ("POST", &Target::from(path)));
         assert_eq!(call.json_body(), json!({"operationName": OPERATION}));
-        assert_eq!((call.replay, call.reading), (Replay::Safe, Reading::Cut));
-    }));
-    let name = "models/veo-3.1-fast-generate-preview/operations/abc";
-    let begun = accepted(gemini(), text(json!({}))).start().expect_call(|_| ());
-    play(&begun.reply(200, json!({"name": name})).expect_wait(|_| ()).timer().expect_call(move |call| {
-        assert_eq!((call.method.as_str(), &call.target), ("GET", &Target::from(format!("/{name}"))));
         assert_eq!((call.replay, call.reading), (Replay::Safe, Reading::Cut));
     }));
 }
@@ -45,10 +38,13 @@ fn completes_with_the_videos_of_the_answer() {
     let script = one().reply(200, done(inline(1))).expect_done(|outcome| {
         assert_eq!(outcome.public, json!({"videos": [{"url": ["media:0"], "expires_at": "expires:0"}]}));
         assert_eq!((outcome.products.len(), outcome.products[0].source.as_str()), (1, BLOB));
-        assert_eq!((outcome.products[0].mime.as_deref(), &outcome.products[0].edit), (Some("video/mp4"), &None));
+        assert_eq!(
+            (outcome.products[0].mime.as_deref(), &outcome.products[0].edit),
+            (Some("video/mp4"), &None)
+        );
         assert_eq!(outcome.settle, None);
         let kept = json!({
-            "model": FAST, "dialect": "vertex", "uri": null, "until": null, "milliseconds": 8000, "hidden_milliseconds": 0,
+            "model": FAST, "uri": null, "milliseconds": 8000, "hidden_milliseconds": 0,
             "videos": 1, "aspect": "16:9", "resolution": "720p", "audio": false, "people": "allow_adult",
         });
         assert_eq!(outcome.private, kept);
@@ -75,12 +71,7 @@ fn what_the_filters_took_is_not_paid_for() {
     }));
     let moderated = "the request or the generated video was stopped by content moderation: violence";
     let all = json!({"raiMediaFilteredCount": 1, "raiMediaFilteredReasons": ["x. Support codes: 56562880"]});
-    play(&one().reply(200, done(all.clone())).expect_fail(Blame::Moderation, moderated));
-    play(
-        &one()
-            .reply(200, done(json!({"generateVideoResponse": all})))
-            .expect_fail(Blame::Moderation, moderated),
-    );
+    play(&one().reply(200, done(all)).expect_fail(Blame::Moderation, moderated));
     play(&one().reply(200, done(json!({}))).expect_fail(Blame::Upstream, FAILED));
 }
 
@@ -111,7 +102,7 @@ fn failures_inside_an_operation() {
     let moderated = "the request or the generated video was stopped by content moderation: a child";
     end(3, "no. Support codes: 58061214", Blame::Moderation, moderated);
     end(13, "no. Support codes: 58061214", Blame::Moderation, moderated);
-    end(7, "project", Blame::Upstream, UNAVAILABLE);
+    end(7, "project", Blame::Account, UNAVAILABLE);
     for code in [4, 8, 13, 14, 99] {
         end(code, "x", Blame::Upstream, FAILED);
     }
@@ -140,7 +131,7 @@ fn unclear_answers_are_polled_again() {
         script = again(script.reply(404, json!({})));
     }
     play(&script.reply(404, json!({})).expect_fail(Blame::Upstream, FAILED));
-    play(&again(one().reply(429, json!({}))).reply(403, json!({})).expect_fail(Blame::Upstream, UNAVAILABLE));
+    play(&again(one().reply(429, json!({}))).reply(403, json!({})).expect_fail(Blame::Account, UNAVAILABLE));
 }
 
 #[test]
@@ -182,50 +173,29 @@ fn videos_that_the_provider_keeps_are_fetched_with_credentials() {
     });
     play(&asked.reply_whole(blob()).expect_done(move |outcome| {
         assert_eq!((outcome.products[0].source.as_str(), &outcome.private["uri"]), (BLOB, &json!(uri)));
-        assert_eq!(outcome.private["until"], Value::Null);
     }));
-    let name = "models/veo-3.1-fast-generate-preview/operations/abc";
-    let samples = json!({"generateVideoResponse": {"generatedSamples": [{"video": {"uri": FILE}}]}});
-    let there = "https://generativelanguage.googleapis.com/download/f1";
-    let found = Reply::new(302, &json!({})).with_header("location", there);
-    let script = accepted(gemini(), text(json!({})))
-        .start()
-        .expect_call(|_| ())
-        .reply(200, json!({"name": name}))
-        .expect_wait(|_| ())
-        .timer()
-        .expect_call(|_| ())
-        .reply(200, json!({"name": name, "done": true, "response": samples}))
-        .expect_call(|call| assert_eq!(call.target, Target::from(FILE)))
-        .reply_whole(found)
-        .expect_call(move |call| assert_eq!(call.target, Target::from(there)))
-        .reply_whole(blob())
-        .expect_done(|outcome| {
-            assert_eq!(outcome.private["uri"], FILE);
-            assert_eq!(outcome.private["dialect"], "gemini");
-            assert!(outcome.private["until"].is_u64());
-        });
-    play(&script);
+    // Any other address is none: it would take the account's credentials elsewhere.
+    for elsewhere in ["https://files.example/a.mp4", "", "a.mp4"] {
+        play(&kept(json!({"gcsUri": elsewhere})).expect_wait(|_| ()));
+    }
 }
 
 #[test]
-fn a_download_has_five_tries_and_three_redirects() {
+fn a_download_has_five_tries() {
     let asked = || kept(json!({"gcsUri": "gs://b/o.mp4"})).expect_call(|_| ());
     let mut script = asked();
     for round in 0..4 {
         script = again(match round {
             0 => script.reply(403, json!({})),
+            // It leads nowhere: a bucket does not redirect.
+            2 => {
+                script.reply_whole(Reply::new(302, &json!({})).with_header("location", "https://x.example/"))
+            }
             1 => script.outage(Outage::Broken),
             _ => script.reply(503, json!({})),
         });
     }
     play(&script.reply(404, json!({})).expect_fail(Blame::Upstream, NOT_FETCHED));
-    let found = || Reply::new(302, &json!({})).with_header("location", "https://storage.googleapis.com/x");
-    let mut script = asked();
-    for _ in 0..3 {
-        script = script.reply_whole(found()).expect_call(|_| ());
-    }
-    play(&script.reply_whole(found()).expect_wait(|_| ()));
     for outage in [Outage::Refused, Outage::TooLarge] {
         play(&asked().outage(outage).expect_fail(Blame::Upstream, NOT_FETCHED));
     }

@@ -35,11 +35,8 @@ fn answers_that_end_the_task() {
         (404, "NOT_FOUND"),
         (402, ""),
     ] {
-        end(status, error(status, name, "project p"), Blame::Upstream, UNAVAILABLE);
+        end(status, error(status, name, "project p"), Blame::Account, UNAVAILABLE);
     }
-    let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
-        "details": [{"reason": "API_KEY_INVALID"}]}});
-    end(400, key, Blame::Upstream, UNAVAILABLE);
     let invalid = error(400, "INVALID_ARGUMENT", "parameters.durationSeconds must be 8");
     let shown = "the upstream refused the request: duration must be 8";
     end(400, json!([invalid]), Blame::Request, shown);

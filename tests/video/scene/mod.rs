@@ -1,7 +1,6 @@
-//! scene-3.1-fast-official and scene-3.1-quality-official with their continuations, against the simulated Veo in both dialects.
+//! scene-3.1-fast-official and scene-3.1-quality-official with their continuations, against the simulated Veo.
 
 mod faults;
-mod gemini;
 mod remix;
 mod requests;
 
@@ -20,7 +19,7 @@ pub(crate) fn configure(setup: Setup, sandbox: &Sandbox) -> Setup {
         "[providers.veo]\nbase_url = \"{vertex}\"\norigins = [\"{storage}\"]\nconcurrency = 1000\n\
          auth = {{ service_account = {{ token_url = \"{token}\" }} }}\n\n\
          [providers.veo.accounts.main]\nsecret = {{ file = \"{}\" }}\n\n\
-         [plugins.settings.scene]\ndialect = \"vertex\"\nstorage_url = \"{storage}\"\n\n\
+         [plugins.settings.scene]\nstorage_url = \"{storage}\"\n\n\
          [plugins.settings.scene.pace]\nshortest_ms = 10\nlongest_ms = 200\n",
         key_file("first"),
     ))

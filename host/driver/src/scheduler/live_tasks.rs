@@ -49,6 +49,8 @@ struct TaskResources {
     steps: u32,
     /// What it did that no commit has taken along.
     quiet: QuietSteps,
+    /// Providers and accounts that have refused its calls.
+    refused: Vec<(String, String)>,
     /// The version that could not read the task's state; it is not asked again.
     unread_by: Option<Digest>,
 }
@@ -60,6 +62,13 @@ struct QueuePosition {
     /// The account it waits for; any, if it may have any.
     account: Option<String>,
     waiting: Arc<Waiting>,
+}
+
+impl TaskResources {
+    fn refused_by(&self, provider: &str) -> Vec<String> {
+        let of_provider = self.refused.iter().filter(|(known, _)| known == provider);
+        of_provider.map(|(_, account)| account.clone()).collect()
+    }
 }
 
 impl LiveTasks {
@@ -147,6 +156,29 @@ impl LiveTasks {
         };
         // A returned permit may be granted to another task, which takes the lock.
         drop(before);
+    }
+
+    /// The task gives its permit back: another account is to have it.
+    pub(crate) fn drop_account_permit(&self, task: TaskId) {
+        let before = {
+            let mut state = self.lock();
+            state.resources.get_mut(&task).and_then(|resources| resources.account_permit.take())
+        };
+        drop(before);
+    }
+
+    /// Accounts of that provider that have refused the task's calls.
+    pub(crate) fn refused(&self, task: TaskId, provider: &str) -> Vec<String> {
+        let state = self.lock();
+        state.resources.get(&task).map(|own| own.refused_by(provider)).unwrap_or_default()
+    }
+
+    /// Remembers that an account has refused the task's call; all that have.
+    pub(crate) fn note_refused(&self, task: TaskId, provider: &str, account: &str) -> Vec<String> {
+        let mut state = self.lock();
+        let Some(own) = state.resources.get_mut(&task) else { return vec![account.to_owned()] };
+        own.refused.push((provider.to_owned(), account.to_owned()));
+        own.refused_by(provider)
     }
 
     /// Whether the task already waits for that permit.

@@ -117,6 +117,13 @@ impl DriverState {
         run: &mut RunContext,
         mut step: Step,
     ) -> Result<StepOutcome, StoreError> {
+        if let Some(answered) = run.answered.take()
+            && let Some(call) = self.heed_account(run, &step, answered)
+        {
+            // As if the answer had not come: the task keeps the state that its call belongs to.
+            run.task.phase = Phase::Call(call);
+            return Ok(StepOutcome::Continue);
+        }
         let (view, next) = (step.view.take(), run.take(step));
         let Some(view) = view else { return self.act(run, next).await };
         let task = &mut run.task;

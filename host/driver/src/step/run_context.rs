@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Action, Status, Step, Task, UnixMs};
+use gatehouse_model::{Action, Call, Status, Step, Task, UnixMs};
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -15,6 +15,8 @@ pub(super) struct RunContext {
     pub(super) account_permit: Option<Arc<AccountPermit>>,
     /// A provider asked for no call before this moment.
     pub(super) not_before: Option<UnixMs>,
+    /// The call that the plugin is told the reply of.
+    pub(super) answered: Option<AnsweredCall>,
     /// Given back before a wait for the network, where other limits hold.
     pub(super) step_permit: Option<OwnedSemaphorePermit>,
     /// Steps its plugin has taken in this run.
@@ -31,6 +33,7 @@ impl RunContext {
             task,
             account_permit,
             not_before: None,
+            answered: None,
             step_permit: None,
             steps: 0,
             log: StepLog::default(),
@@ -45,6 +48,14 @@ impl RunContext {
         task.progress = task.progress.max(step.progress);
         step.next
     }
+}
+
+/// A call that was answered, and through which account.
+pub(super) struct AnsweredCall {
+    pub(super) call: Call,
+    pub(super) account: String,
+    /// Of the answer.
+    pub(super) status: u16,
 }
 
 /// What follows a phase.

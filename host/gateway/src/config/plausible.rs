@@ -73,7 +73,7 @@ const SETTINGS: [(&str, &[&str]); 8] = [
     ("journey", &["speed_prefix"]),
     ("messages", &[]),
     ("motion", &["upstream_models"]),
-    ("scene", &["dialect", "storage_uri", "storage_url", "upstream_models"]),
+    ("scene", &["storage_uri", "storage_url", "upstream_models"]),
 ];
 
 /// A key, what is wrong with it, and after a semicolon the remedy.

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Facts, MediaKind};
 
-use crate::probe::{length, mp4, wav};
+use crate::probe::{length, mp4, orientation, wav};
 
 /// Types by name, with the extension their files get. The first of a type is the one written.
 const TYPES: &[(&str, &str, MediaKind)] = &[
@@ -118,10 +118,14 @@ pub(crate) fn type_of_extension(extension: &str) -> Option<&'static str> {
     TYPES.iter().find(|(_, known, _)| *known == extension).map(|(name, ..)| *name)
 }
 
+/// Width and height are those of the picture as a viewer shows it.
 fn image(bytes: &[u8], mime: &str, facts: &mut Facts) {
     if let Ok(size) = imagesize::blob_size(bytes) {
         facts.width = u32::try_from(size.width).ok();
         facts.height = u32::try_from(size.height).ok();
+        if orientation::is_turned(bytes, mime) {
+            std::mem::swap(&mut facts.width, &mut facts.height);
+        }
     }
     facts.has_alpha = match mime {
         "image/png" => png_alpha(bytes),

@@ -6,6 +6,7 @@ mod fragments;
 mod length;
 pub(crate) mod look;
 pub(crate) mod mp4;
+pub(crate) mod orientation;
 mod remote;
 pub(crate) mod wav;
 pub(crate) mod whole;

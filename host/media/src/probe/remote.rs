@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::probe::boxes::{word32, word64};
 use crate::probe::facts::{SNIFFED, facts, kind, sniff};
+use crate::probe::orientation;
 use crate::storage::media_store::MediaStore;
 
 /// Bytes of the first request, and of each later one at least.
@@ -62,7 +63,8 @@ impl MediaStore {
         let known = sniff(&begin[..begin.len().min(SNIFFED)]);
         if let (Some(total), Some(MediaKind::Image)) = (total, known.map(kind)) {
             let found = facts(&begin);
-            if found.width.is_some_and(|width| width > 0) {
+            let is_clear = !orientation::may_follow(&begin, &found.mime);
+            if is_clear && found.width.is_some_and(|width| width > 0) {
                 return Ok(Facts { bytes: total, ..found });
             }
         }

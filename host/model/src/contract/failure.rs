@@ -9,8 +9,10 @@ pub enum Blame {
     Request,
     /// A moderation filter stopped it.
     Moderation,
-    /// The provider's, or the operator's account there.
+    /// The provider's.
     Upstream,
+    /// The operator's account at the provider; clients read it as the provider's.
+    Account,
 }
 
 /// Why an accepted task ends badly.

@@ -67,8 +67,8 @@ variants! {
     own::Cause => jobs::Cause { Client, Deadline }
     own::Outage => upstream::Outage { Unreachable, Timeout, Broken, TooLarge, Refused }
     // Both ways.
-    types::Blame => own::Blame { Request, Moderation, Upstream }
-    own::Blame => types::Blame { Request, Moderation, Upstream }
+    types::Blame => own::Blame { Request, Moderation, Upstream, Account }
+    own::Blame => types::Blame { Request, Moderation, Upstream, Account }
     types::MediaKind => own::MediaKind { Image, Video, Audio, Other }
     own::MediaKind => types::MediaKind { Image, Video, Audio, Other }
     parents::Status => own::Status { Submitted, Pending, Processing, Completed, Failed }

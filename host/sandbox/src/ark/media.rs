@@ -63,57 +63,87 @@ fn embedded(encoded: &str) -> File {
     }
 }
 
-/// Checks an image; the error is a text about it.
-pub(crate) fn check_image(file: File) -> Result<(), String> {
+/// Why a file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// As the review of an asset writes it.
+    pub(crate) code: &'static str,
+    pub(crate) text: String,
+}
+
+impl Problem {
+    fn missing(what: &str) -> Self {
+        Self { code: "InvalidParameter.DownloadFailed", text: format!("the {what} could not be downloaded") }
+    }
+
+    fn unfit(text: String) -> Self {
+        Self { code: "InvalidAsset", text }
+    }
+
+    fn format(what: &str) -> Self {
+        Self::unfit(format!("the format of the {what} is not supported"))
+    }
+
+    /// Moderation has stopped it.
+    pub(crate) fn sensitive() -> Self {
+        Self { code: "SensitiveContentDetected", text: "The content may be sensitive.".to_owned() }
+    }
+}
+
+/// Checks an image.
+pub(crate) fn check_image(file: File) -> Result<(), Problem> {
     match file {
         File::Unknown => Ok(()),
         File::Image(width, height) => check_sides(width, height),
-        File::Missing => Err("the image could not be downloaded".to_owned()),
-        _ => Err("the format of the image is not supported".to_owned()),
+        File::Missing => Err(Problem::missing("image")),
+        _ => Err(Problem::format("image")),
     }
 }
 
 /// Checks a video for a resolution of the output, and gives its milliseconds.
-pub(crate) fn check_video(file: File, resolution: &str) -> Result<Option<u64>, String> {
+pub(crate) fn check_video(file: File, resolution: &str) -> Result<Option<u64>, Problem> {
     let film = match file {
         File::Unknown => return Ok(None),
         File::Film(film) => film,
-        File::Missing => return Err("the video could not be downloaded".to_owned()),
-        _ => return Err("the format of the video is not supported".to_owned()),
+        File::Missing => return Err(Problem::missing("video")),
+        _ => return Err(Problem::format("video")),
     };
     check_sides(film.width, film.height)?;
     let pixels = u64::from(film.width) * u64::from(film.height);
     let most = if resolution == "1080p" { VIDEO_PIXELS_FOR_1080P } else { *VIDEO_PIXELS.end() };
     if pixels < *VIDEO_PIXELS.start() || pixels > most {
-        return Err(format!("the video must have {} to {most} pixels, got {pixels}", VIDEO_PIXELS.start()));
+        let least = VIDEO_PIXELS.start();
+        return Err(Problem::unfit(format!("the video must have {least} to {most} pixels, got {pixels}")));
     }
     check_time(film.milliseconds, "video").map(Some)
 }
 
 /// Checks a sound, and gives its milliseconds.
-pub(crate) fn check_sound(file: File) -> Result<Option<u64>, String> {
+pub(crate) fn check_sound(file: File) -> Result<Option<u64>, Problem> {
     match file {
         File::Unknown => Ok(None),
         File::Sound(milliseconds) => check_time(milliseconds, "audio").map(Some),
-        File::Missing => Err("the audio could not be downloaded".to_owned()),
-        _ => Err("the format of the audio is not supported".to_owned()),
+        File::Missing => Err(Problem::missing("audio")),
+        _ => Err(Problem::format("audio")),
     }
 }
 
-fn check_time(milliseconds: u64, what: &str) -> Result<u64, String> {
+fn check_time(milliseconds: u64, what: &str) -> Result<u64, Problem> {
     if MILLISECONDS.contains(&milliseconds) {
         return Ok(milliseconds);
     }
-    Err(format!("the {what} must have 1.8 to 15.2 seconds, got {milliseconds} ms"))
+    Err(Problem::unfit(format!("the {what} must have 1.8 to 15.2 seconds, got {milliseconds} ms")))
 }
 
-fn check_sides(width: u32, height: u32) -> Result<(), String> {
+fn check_sides(width: u32, height: u32) -> Result<(), Problem> {
     if !SIDES.contains(&width) || !SIDES.contains(&height) {
-        return Err(format!("expected a width and a height of 300 to 6000 px, received {width}x{height}"));
+        let text = format!("expected a width and a height of 300 to 6000 px, received {width}x{height}");
+        return Err(Problem::unfit(text));
     }
     let (w, h) = (u64::from(width), u64::from(height));
     if 5 * w < 2 * h || 2 * w > 5 * h {
-        return Err(format!("expected a width to height of 0.4 to 2.5, received {width}x{height}"));
+        let text = format!("expected a width to height of 0.4 to 2.5, received {width}x{height}");
+        return Err(Problem::unfit(text));
     }
     Ok(())
 }

@@ -36,7 +36,6 @@ markers! {
     InvalidInList "400-list" Times(EVER), Submit "the same inside a list";
     Private "400-private" Times(EVER), Submit "a submission answers 400 INVALID_ARGUMENT and names the project";
     Blocked "blocked" Times(EVER), Submit "a submission answers 400 INVALID_ARGUMENT with a support code";
-    ApiKey "400-key" Times(EVER), Submit "a submission answers 400 INVALID_ARGUMENT, API_KEY_INVALID";
     Precondition "400-precondition" Times(EVER), Submit "a submission answers 400 FAILED_PRECONDITION";
     Token "401" Times(EVER), Submit "a submission answers 401 UNAUTHENTICATED";
     Denied "403" Times(EVER), Submit "a submission answers 403 PERMISSION_DENIED";
@@ -115,10 +114,6 @@ pub(super) fn error(fault: Marker) -> Refusal {
         Marker::Blocked | Marker::LateBlocked => Refusal::argument(
             "The prompt could not be submitted, it may violate the usage guidelines. Support codes: 61493863",
         ),
-        Marker::ApiKey => Refusal {
-            reason: Some("API_KEY_INVALID"),
-            ..Refusal::argument("API key not valid. Please pass a valid API key.")
-        },
         Marker::Precondition => {
             Refusal::new(400, "FAILED_PRECONDITION", "Billing is not enabled for the project sandbox.")
         }

@@ -7,7 +7,7 @@ use crate::common::markers::Counts;
 use crate::common::settings::Settings;
 use crate::veo::check::{Order, Stored};
 use crate::veo::faults::{Faults, Marker, Target};
-use crate::veo::record::{BegunVideo, DeclinedVideo, Dialect};
+use crate::veo::record::{BegunVideo, DeclinedVideo};
 use gatehouse_sandbox_files::Film;
 
 /// Operations kept.
@@ -16,8 +16,6 @@ const MAX_OPERATIONS: usize = 100_000;
 const MAX_DECLINED: usize = 10_000;
 /// An operation that never ends stops counting as under way.
 const ABANDONED_MS: u64 = 1_800_000;
-/// The Gemini API keeps a video for two days.
-pub(super) const KEPT_MS: u64 = 172_800_000;
 
 /// An operation.
 pub(super) struct Operation {
@@ -34,7 +32,7 @@ pub(super) struct Operation {
     pub(super) tries: u32,
 }
 
-/// Where a file is read: one name for each, in both dialects.
+/// Where a file is read: one name for each.
 pub(super) struct FileKey {
     pub(super) operation: String,
 }
@@ -49,8 +47,8 @@ pub(super) struct Operations {
     order: VecDeque<String>,
     pub(super) accepted: u64,
     declined: VecDeque<DeclinedVideo>,
-    /// Ends of the operations under way, by dialect and account.
-    under_way: HashMap<(bool, usize), Vec<u64>>,
+    /// Ends of the operations under way, by account.
+    under_way: HashMap<usize, Vec<u64>>,
     /// Submissions so far of each prompt with a fault of submissions.
     counts: Counts,
     job_ms: u64,
@@ -80,8 +78,7 @@ impl Operations {
         if let Some(fault) = faults.submit_fault(earlier) {
             return Err(fault);
         }
-        let of_account = (record.dialect == Dialect::Vertex, record.account);
-        let under_way = self.under_way.entry(of_account).or_default();
+        let under_way = self.under_way.entry(record.account).or_default();
         under_way.retain(|end| *end > now);
         if under_way.len() >= self.max_in_flight {
             return Err(Marker::Rate);
@@ -122,35 +119,26 @@ impl Operations {
     }
 
     /// An account's operation.
-    pub(super) fn own(&mut self, name: &str, dialect: Dialect, account: usize) -> Option<&mut Operation> {
-        let is_own = |it: &&mut Operation| it.record.account == account && it.record.dialect == dialect;
-        self.by_name.get_mut(name).filter(is_own)
+    pub(super) fn own(&mut self, name: &str, account: usize) -> Option<&mut Operation> {
+        self.by_name.get_mut(name).filter(|operation| operation.record.account == account)
     }
 
     /// The operation behind a file of an account.
     pub(super) fn of_file(
         &mut self,
         file: &str,
-        dialect: Dialect,
         account: usize,
         now: u64,
     ) -> Option<(FileKey, &mut Operation)> {
         let name = self.files.get(file)?.clone();
-        let operation = self.own(&name, dialect, account)?;
+        let operation = self.own(&name, account)?;
         let ended = operation.ends_at.is_some_and(|end| end <= now);
-        let gone = dialect == Dialect::Gemini && now >= operation.record.at.saturating_add(KEPT_MS);
-        (ended && !gone).then_some((FileKey { operation: name }, operation))
+        ended.then_some((FileKey { operation: name }, operation))
     }
 
     /// A video that may be continued, by the name of its file.
-    pub(super) fn stored(
-        &mut self,
-        file: &str,
-        dialect: Dialect,
-        account: usize,
-        now: u64,
-    ) -> Option<Stored> {
-        let (_, operation) = self.of_file(file, dialect, account, now)?;
+    pub(super) fn stored(&mut self, file: &str, account: usize, now: u64) -> Option<Stored> {
+        let (_, operation) = self.of_file(file, account, now)?;
         let film = operation.film;
         Some(Stored { milliseconds: film.milliseconds, is_tall: film.height > film.width })
     }
@@ -169,12 +157,11 @@ impl Operations {
     }
 }
 
-/// The name of an operation's file: `gs://bucket/prefix/<id>/sample_0.mp4`, or the id of a file of the Gemini API.
+/// The name of an operation's file: `gs://bucket/prefix/<id>/sample_0.mp4`, or one that nobody reads.
 pub(super) fn file_name(operation: &Operation, id: &str, at: usize) -> String {
-    match (&operation.storage, operation.record.dialect) {
-        (Some(prefix), _) => format!("{}/{id}/sample_{at}.mp4", prefix.trim_end_matches('/')),
-        (None, Dialect::Gemini) => format!("{}-{at}", id.replace('-', "")),
-        (None, Dialect::Vertex) => format!("inline:{id}/{at}"),
+    match &operation.storage {
+        Some(prefix) => format!("{}/{id}/sample_{at}.mp4", prefix.trim_end_matches('/')),
+        None => format!("inline:{id}/{at}"),
     }
 }
 

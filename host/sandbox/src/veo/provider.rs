@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::common::settings::Settings;
 use crate::veo::faults::unauthenticated;
 use crate::veo::operations::Operations;
-use crate::veo::record::{Dialect, VeoRecord};
+use crate::veo::record::VeoRecord;
 use crate::veo::refusal::Refusal;
 use crate::veo::tokens::Tokens;
 
@@ -22,8 +22,6 @@ pub struct VeoAddresses {
     pub token: String,
     /// The origin of its buckets.
     pub storage: String,
-    /// The Gemini API with its version.
-    pub gemini: String,
     /// The record, for tests in other processes.
     pub record: String,
 }
@@ -62,19 +60,8 @@ impl Provider {
         self.operations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The account of a request: of its bearer token, or of its API key as an index into the settings' keys.
-    pub(super) fn account(&self, dialect: Dialect, headers: &HeaderMap) -> Result<usize, Refusal> {
-        let account = match dialect {
-            Dialect::Vertex => self.tokens.account(headers, self.now()),
-            Dialect::Gemini => {
-                let key = headers.get("x-goog-api-key").and_then(|key| key.to_str().ok());
-                let Some(key) = key else {
-                    let message = "Method doesn't allow unregistered callers.";
-                    return Err(Refusal::new(403, "PERMISSION_DENIED", message));
-                };
-                self.settings.keys.iter().position(|known| known == key)
-            }
-        };
-        account.ok_or_else(unauthenticated)
+    /// The account of a request, by its bearer token.
+    pub(super) fn account(&self, headers: &HeaderMap) -> Result<usize, Refusal> {
+        self.tokens.account(headers, self.now()).ok_or_else(unauthenticated)
     }
 }

@@ -23,9 +23,7 @@ pub struct VeoRecord {
 pub struct BegunVideo {
     /// Its name.
     pub name: String,
-    /// Through which API.
-    pub dialect: Dialect,
-    /// Index into the settings' keys, or of the service account.
+    /// Index of the service account.
     pub account: usize,
     /// The model of the path.
     pub model: String,
@@ -52,14 +50,4 @@ pub struct DeclinedVideo {
     pub message: String,
     /// The body, as in [`BegunVideo`].
     pub body: Value,
-}
-
-/// Google's two APIs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Dialect {
-    /// Vertex AI.
-    #[default]
-    Vertex,
-    /// The Gemini API.
-    Gemini,
 }

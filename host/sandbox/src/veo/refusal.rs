@@ -12,13 +12,11 @@ pub(super) struct Refusal {
     /// The name of the gRPC code.
     pub(super) name: &'static str,
     pub(super) message: String,
-    /// Of `google.rpc.ErrorInfo`.
-    pub(super) reason: Option<&'static str>,
 }
 
 impl Refusal {
     pub(super) fn new(status: u16, name: &'static str, message: impl Into<String>) -> Self {
-        Self { status, name, message: message.into(), reason: None }
+        Self { status, name, message: message.into() }
     }
 
     /// 400 for a field.
@@ -40,12 +38,7 @@ impl Refusal {
     }
 
     fn body(&self) -> Value {
-        let mut error = json!({ "code": self.status, "message": self.message, "status": self.name });
-        if let Some(reason) = self.reason {
-            let info = json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason });
-            error["details"] = json!([info]);
-        }
-        json!({ "error": error })
+        json!({ "error": { "code": self.status, "message": self.message, "status": self.name } })
     }
 
     /// Inside an operation: the number of the gRPC code.

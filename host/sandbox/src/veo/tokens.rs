@@ -117,7 +117,7 @@ fn private_key(pem: &str) -> Option<RsaKeyPair> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use ring::rand::SystemRandom;
     use ring::signature::RSA_PKCS1_SHA256;
     use serde_json::json;
@@ -129,10 +129,20 @@ mod tests {
 
     /// An assertion of the first account with these claims over the right ones.
     fn assertion(alg: &str, more: &Value) -> String {
-        let file: KeyFile = serde_json::from_str(KEY_FILES[0]).expect("a key file");
+        assertion_of(0, AUDIENCE, NOW, (alg, more))
+    }
+
+    /// An assertion of that account, with the algorithm in its header and more claims.
+    pub(crate) fn assertion_of(
+        account: usize,
+        audience: &str,
+        now: u64,
+        (alg, more): (&str, &Value),
+    ) -> String {
+        let file: KeyFile = serde_json::from_str(KEY_FILES[account]).expect("a key file");
         let key = private_key(&file.private_key).expect("a key");
-        let seconds = NOW / 1000;
-        let mut claims = json!({"iss": file.client_email, "aud": AUDIENCE, "scope": SCOPE, "iat": seconds, "exp": seconds + HOUR_S});
+        let seconds = now / 1000;
+        let mut claims = json!({"iss": file.client_email, "aud": audience, "scope": SCOPE, "iat": seconds, "exp": seconds + HOUR_S});
         for (name, value) in more.as_object().expect("an object") {
             claims[name] = value.clone();
         }

@@ -96,9 +96,7 @@ impl AccountPermit {
     }
 
     pub(crate) fn report_failure(&self) {
-        self.pool
-            .note_error(self.index, "an answer says that the account or its credit is refused".to_owned());
-        self.pool.report(self.index, HealthSignal::AccountRefused);
+        self.pool.refused(self.index);
     }
 }
 

@@ -327,6 +327,28 @@ impl Pool {
         self.publish(account, &state.breaker);
     }
 
+    /// Whoever reads the answers of that account has found it refused.
+    pub(super) fn refused(&self, index: usize) {
+        self.note_error(index, "an answer says that the account or its credit is refused".to_owned());
+        self.report(index, HealthSignal::AccountRefused);
+    }
+
+    /// The same by its name.
+    pub(crate) fn report_refused(&self, account: &str) {
+        if let Some(index) = self.accounts.iter().position(|known| known.name == account) {
+            self.refused(index);
+        }
+    }
+
+    /// Whether there is an account that was not `tried` and takes new work.
+    pub(crate) fn has_account_besides(&self, tried: &[String]) -> bool {
+        let mut state = self.lock();
+        (0..self.accounts.len()).any(|index| {
+            let is_tried = tried.contains(&self.accounts[index].name);
+            !is_tried && !self.state(&mut state, index).drained
+        })
+    }
+
     fn publish(&self, account: &Account, breaker: &Breaker) {
         let open = f64::from(u8::from(breaker.is_open()));
         metrics::gauge!(metric::BREAKER_OPEN, "provider" => self.provider.name.clone(), "account" => account.name.clone())
@@ -397,7 +419,7 @@ fn lock(state: &Mutex<PoolState>) -> MutexGuard<'_, PoolState> {
 
 /// Which accounts will do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// This one.
     One(String),
     /// Any but these.
@@ -405,7 +427,9 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    pub(crate) fn of(pinned: Option<&str>) -> Self {
+    /// The account of that name, or any.
+    #[must_use]
+    pub fn of(pinned: Option<&str>) -> Self {
         pinned.map_or_else(|| Self::Any(Vec::new()), |account| Self::One(account.to_owned()))
     }
 

@@ -81,11 +81,7 @@ impl Upstream {
             let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
                 Ok(reply) => {
-                    // A 403 may be about what the client sent: who reads the answer says whose it is.
-                    match reply.status {
-                        403 => permit.report(HealthSignal::Healthy),
-                        _ => report(&permit, &reply, self.clock().now()),
-                    }
+                    report(&permit, &reply, self.clock().now());
                     Ok(Opening::Reply(reply))
                 }
                 Err(cut) => Err(self.lost(&permit, cut.into())),

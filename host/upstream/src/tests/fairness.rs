@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::accounts::Wanted;
 use crate::pool::waiting::{Claimant, Permits, Waiting};
 
 fn claimant(customer: &str) -> Claimant {
@@ -37,7 +38,7 @@ impl Granted {
     fn ask(&self, upstream: &Upstream, name: &str) -> Option<Waiting> {
         let (granted, of) = (self.clone(), name.to_owned());
         let grant = move |permits| granted.0.lock().unwrap().push_back((of, permits));
-        match upstream.acquire_or_wait("p", &claimant(name), None, grant) {
+        match upstream.acquire_or_wait("p", &claimant(name), Wanted::of(None), grant) {
             Ok(permits) => {
                 self.0.lock().unwrap().push_back((name.to_owned(), permits));
                 None
@@ -109,7 +110,7 @@ fn any_number_of_waiters_whose_owner_is_gone_takes_the_same_stack() {
                 told.fetch_add(1, Ordering::Relaxed);
                 drop::<Permits>(permits);
             };
-            upstream.acquire_or_wait("p", &claimant("a"), None, grant).unwrap_err().1
+            upstream.acquire_or_wait("p", &claimant("a"), Wanted::of(None), grant).unwrap_err().1
         })
         .collect();
     let small = std::thread::Builder::new().stack_size(128 << 10);
@@ -124,7 +125,9 @@ fn any_number_of_waiters_whose_owner_is_gone_takes_the_same_stack() {
 fn a_panic_of_one_waiter_leaves_the_others_in_order() {
     let (upstream, granted) = (account("concurrency = 1", ""), Granted::default());
     let held = upstream.acquire_account("p", &acme(), None).unwrap();
-    let panics = upstream.acquire_or_wait("p", &claimant("a"), None, |_| panic!("on purpose")).unwrap_err();
+    let panics = upstream
+        .acquire_or_wait("p", &claimant("a"), Wanted::of(None), |_| panic!("on purpose"))
+        .unwrap_err();
     let waiting = ["b", "c"].map(|name| granted.ask(&upstream, name));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held))).is_err());
     upstream.pool("p").unwrap().serve_waiting();

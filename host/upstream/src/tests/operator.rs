@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pool::account::{HealthSignal, NoPermit};
+use crate::pool::accounts::Wanted;
 use crate::pool::operator::overview::{AccountOverview, BreakerState};
 use crate::pool::waiting::{Claimant, Permits, Waiting};
 use gatehouse_model::KeyId;
@@ -33,7 +34,7 @@ fn ask(upstream: &Upstream, customer: &str, granted: &Arc<Mutex<Vec<Permits>>>) 
     let claimant = Claimant { customer: CustomerId::from(customer), key: KeyId::from("key") };
     let into = Arc::clone(granted);
     let grant = move |permits| into.lock().unwrap().push(permits);
-    match upstream.acquire_or_wait("p", &claimant, None, grant) {
+    match upstream.acquire_or_wait("p", &claimant, Wanted::of(None), grant) {
         Ok(permits) => {
             granted.lock().unwrap().push(permits);
             None
@@ -61,8 +62,27 @@ fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
     assert_eq!(name(&upstream).unwrap(), "b");
     assert_eq!(upstream.drain("p", "a", false), Some(false));
     assert_eq!((name(&upstream).unwrap().as_str(), one(&upstream, "a").refused_until), ("a", None));
+    // The same by its name, for whoever read the answer later.
+    upstream.report_refused("p", "a");
+    upstream.report_refused("p", "none");
+    upstream.report_refused("none", "a");
+    assert_eq!(name(&upstream).unwrap(), "b");
     assert_eq!(upstream.drain("p", "none", true), None);
     assert_eq!(upstream.drain("none", "a", true), None);
+}
+
+#[test]
+fn another_account_is_one_that_takes_new_work() {
+    let upstream = open(&TestClock::at(0), &[("a", ""), ("b", "")]);
+    let besides = |tried: &[&str]| {
+        let tried: Vec<String> = tried.iter().map(ToString::to_string).collect();
+        upstream.has_account_besides("p", &tried)
+    };
+    assert!(besides(&["a"]) && besides(&[]) && !besides(&["a", "b"]));
+    upstream.report_refused("p", "b");
+    assert!(besides(&["a"]), "one that was refused to others may be asked once more");
+    let _ = upstream.drain("p", "b", true);
+    assert!(!besides(&["a"]) && !upstream.has_account_besides("none", &[]));
 }
 
 #[test]

@@ -34,7 +34,8 @@ pub(crate) fn call(cx: &Context, state: &AvatarState) -> Call {
         Doing::FindGroup => {
             let filter = json!({"Name": default_group(cx), "GroupType": "AIGC"});
             let body = json!({"Filter": filter, "PageNumber": 1, "PageSize": 100, "ProjectName": project});
-            action("ListAssetGroups", &body).safe()
+            // Harmless to repeat, and the first call of its task: another account may answer it.
+            action("ListAssetGroups", &body).token()
         }
         Doing::MakeGroup => action("CreateAssetGroup", &new_group(cx, state)).once(),
         Doing::MakeAsset(at) => {

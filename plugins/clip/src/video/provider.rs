@@ -178,7 +178,7 @@ pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer
         ErrorKind::Busy => Polled::Busy,
         ErrorKind::Account if reply.status != 404 => {
             error.log("the provider refused the operator's account", reply.status);
-            Polled::Failed(POLICY.unavailable())
+            Polled::Failed(POLICY.account())
         }
         _ if reply.status == 404 => Polled::Missing,
         _ => Polled::Faulty(format!("HTTP {}: {} {}", reply.status, error.code, error.message)),

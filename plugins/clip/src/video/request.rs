@@ -103,7 +103,7 @@ impl VideoRequest {
             model: params.model,
             prompt,
             duration: params.duration.unwrap_or(DURATION),
-            size: size.unwrap_or_default(),
+            size: size.map(|(size, _)| size).unwrap_or_default(),
             resolution,
             seed: params.seed,
             generate_audio: params.generate_audio.unwrap_or(true),

@@ -5,6 +5,18 @@ use gatehouse_sdk::Reply;
 use gatehouse_sdk::provider::{says_spent, shown};
 use serde_json::Value;
 
+/// Beginnings of sentences about the operator's key or credit.
+const ACCOUNT: [&str; 8] = [
+    "api key",
+    "invalid api key",
+    "missing api key",
+    "insufficient credit",
+    "insufficient balance",
+    "insufficient fund",
+    "not enough credits",
+    "out of credits",
+];
+
 /// The reason in words, for the operator.
 pub(super) fn words(reply: &Reply) -> String {
     let body: Value = reply.json().unwrap_or(Value::Null);
@@ -18,10 +30,14 @@ pub(super) fn for_client(reply: &Reply) -> String {
     words.and_then(|words| shown(&words, &[], &[])).unwrap_or_else(|| answered(reply))
 }
 
-/// Whether a refusal of the request, 422 among them, is one of the operator's key or credit.
+/// Whether a refusal of the request, 422 among them, is one of the operator's key or credit. What is said of a request may
+/// quote its prompt, so only the beginning of the sentence counts there.
 pub(super) fn is_about_the_account(reply: &Reply) -> bool {
     let body: Value = reply.json().unwrap_or(Value::Null);
-    let is_it = |text: String| text.to_ascii_lowercase().contains("api key") || says_spent(&text);
+    let is_it = |text: String| {
+        let lower = text.trim_start().to_ascii_lowercase();
+        ACCOUNT.iter().any(|start| lower.starts_with(start)) || reply.status == 429 && says_spent(&text)
+    };
     fields(&body).is_none() && sentence(&body).is_some_and(is_it)
 }
 
@@ -114,6 +130,11 @@ mod tests {
         assert!(is_it(json!("Insufficient credits")));
         assert!(!is_it(json!("Invalid prompt")));
         assert!(!is_it(json!([{"msg": "api key"}])));
+        // A prompt that is quoted.
+        assert!(!is_it(json!("Unsupported prompt: an overdue bill, insufficient credits")));
+        assert!(!is_it(json!("The prompt `free trial of an api key` is not allowed")));
+        let busy = Reply::new(429, &json!({"detail": "Your account has insufficient credits"}));
+        assert!(is_about_the_account(&busy));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Answers outside of 200 to 299. Their body is flat, `{code, error}`, or `error` is an object, or it is plain text.
 //!
 //! Status and code do not decide alone: a wrong key is a 400, used-up credits are a 403 or a 429, and content that
-//! violates the provider's rules is a 400 or a 403 with the code of a missing permission. The text tells them apart.
+//! violates the provider's rules is a 400 or a 403 with the code of a missing permission. The text tells them apart, as far
+//! as it cannot be the client's: a 400 may quote the prompt.
 
 use gatehouse_sdk::job::Submitted;
-use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
+use gatehouse_sdk::provider::{REFUSED, is_account_code, refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde_json::Value;
 
@@ -13,12 +14,12 @@ use super::POLICY;
 /// Words about content.
 const CONTENT: [&str; 3] = ["content-moderated", "content moderation", "usage guidelines"];
 /// Words about the operator's account, in a 400 or a 429.
-const ACCOUNT: [&str; 5] = ["api key", "credits", "monthly limit", "monthly spending", "billing"];
+const ACCOUNT: [&str; 6] =
+    ["api key", "credits", "monthly limit", "monthly spending", "spending limit", "billing"];
 /// Words that name the provider or the account: a text with one of them is not for clients.
 const PRIVATE: [&str; 5] = ["grok", "x.ai", "xai", "team", "key"];
 /// Codes about the request. The words of others are not for clients.
 const REQUEST: [&str; 2] = ["invalid-argument", "client specified an invalid argument"];
-const REFUSED: &str = "the upstream refused the request";
 
 pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
@@ -31,11 +32,12 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
             Failure::moderation("the prompt or the generated image was stopped by moderation")
         }
         401..=403 => account(&fields),
-        400 | 429 if has(&ACCOUNT) || says_spent(&text) || is_account_code(&code) => account(&fields),
+        400 | 429 if has(&ACCOUNT) || is_account_code(&code) => account(&fields),
+        429 if says_spent(&text) => account(&fields),
         429 => return Submitted::Busy,
         400 if REQUEST.contains(&code.to_lowercase().as_str()) => {
             log::warn("the provider refused parameters this family let through", &fields);
-            Failure::request(for_client(&text))
+            Failure::request(refused(&text, &[], &PRIVATE))
         }
         400 => {
             log::error("the provider refused a request by a code that this family does not know", &fields);
@@ -50,12 +52,7 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
 
 fn account(fields: &[(&str, &str)]) -> Failure {
     log::error("the provider refused the operator's account", fields);
-    POLICY.unavailable()
-}
-
-/// The provider's sentence, where it is about the request and about nothing else.
-fn for_client(text: &str) -> String {
-    shown(text, &[], &PRIVATE).map_or_else(|| REFUSED.to_owned(), |text| format!("{REFUSED}: {text}"))
+    POLICY.account()
 }
 
 /// Why a call was refused; both may be empty.
@@ -106,6 +103,7 @@ mod tests {
 
     #[test]
     fn a_text_that_names_the_provider_is_not_shown() {
+        let for_client = |text| refused(text, &[], &PRIVATE);
         assert_eq!(for_client("prompt is too long"), "the upstream refused the request: prompt is too long");
         for text in ["", "Model Grok-X fails", "https://docs", "Team 1", "<html>"] {
             assert_eq!(for_client(text), REFUSED, "{text}");

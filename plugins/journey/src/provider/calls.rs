@@ -14,6 +14,8 @@ pub(crate) const NAME: &str = "midjourney";
 pub(crate) const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a submission, which may carry ten pictures.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(120);
+/// The prompt of a film that has none of its own: the provider refuses an empty or blank one.
+const MOVE: &str = "natural motion";
 /// Polls of all tasks may become one.
 const SHARED: &str = "tasks";
 
@@ -46,13 +48,13 @@ pub(crate) fn create(cx: &Context, job: &Job) -> Call {
     submission(cx, path, speed, &body).affinity(job.account.clone())
 }
 
-/// The call that finishes a dialog.
-pub(crate) fn confirm(cx: &Context, id: &str, modal: &ModalRequest) -> Call {
+/// The call that finishes a dialog, at the account that has it.
+pub(crate) fn confirm(cx: &Context, job: &Job, id: &str, modal: &ModalRequest) -> Call {
     let mut body = json!({"taskId": id, "prompt": modal.prompt});
     if let Some(area) = &modal.area {
         body["maskBase64"] = json!(area.source);
     }
-    submission(cx, "modal", Some(modal.speed), &body)
+    submission(cx, "modal", Some(modal.speed), &body).affinity(job.account.clone())
 }
 
 /// The call that asks for a task.
@@ -67,8 +69,7 @@ fn film_body(film: &Film, first: &str, last: Option<&str>) -> Value {
         Motion::High => "high",
     };
     let mut body = json!({
-        // It refuses an empty prompt.
-        "prompt": if film.prompt.is_empty() { " " } else { &film.prompt },
+        "prompt": if film.prompt.trim().is_empty() { MOVE } else { &film.prompt },
         "image": first,
         "motion": motion,
         "videoType": if film.is_720p { "vid_1.1_i2v_720" } else { "vid_1.1_i2v_480" },

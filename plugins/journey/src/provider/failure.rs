@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::shown;
+use gatehouse_sdk::provider::{REFUSED, shown};
 use gatehouse_sdk::{Failure, Reply, log};
 
 /// Banned words in a prompt, however the provider calls them.
@@ -19,6 +19,8 @@ const TIMEOUT: [&str; 4] = [
 const MODERATED: [&str; 3] = ["image denied", "output filters", "moderat"];
 /// The engine's refusals of arguments.
 const INVALID: [&str; 4] = ["invalid parameter", "invalid link", "invalid image", "unrecognized"];
+/// How the engine begins a text about the request. What follows may quote the prompt, so it says nothing of accounts.
+const OF_REQUEST: [&str; 4] = ["[invalid parameter", "[invalid link", "[invalid image", "[image denied"];
 /// Words about the operator's accounts, which are nobody else's business.
 const ACCOUNT: [&str; 11] = [
     "account",
@@ -32,6 +34,18 @@ const ACCOUNT: [&str; 11] = [
     "secret",
     "\u{8d26}\u{53f7}",
     "\u{989d}\u{5ea6}",
+];
+
+/// How a refusal of the operator's account begins: used-up quota, no account of the engine.
+const SPENT: [&str; 8] = [
+    "quota_not_enough",
+    "quota not enough",
+    "insufficient",
+    "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}",
+    "\u{6ca1}\u{6709}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}",
+    "\u{8d26}\u{53f7}",
+    "\u{989d}\u{5ea6}",
+    "\u{4f59}\u{989d}",
 ];
 
 /// What a client reads when the provider does not do it: in most cases the specification's own words. A full queue and
@@ -71,11 +85,22 @@ pub(crate) fn failed() -> Failure {
 /// The answer has a status that says the operator's account was refused, or that the provider is down.
 pub(crate) fn of_status(reply: &Reply) -> Failure {
     let status = reply.status.to_string();
-    match reply.status {
-        401..=403 => log::error("the provider refused the operator's account", &[("status", &status)]),
-        _ => log::error("the provider answered with an error", &[("status", &status)]),
+    if matches!(reply.status, 401..=403) {
+        log::error("the provider refused the operator's account", &[("status", &status)]);
+        return POLICY.account();
     }
+    log::error("the provider answered with an error", &[("status", &status)]);
     unavailable()
+}
+
+/// The reason of a refused submission, if it is the provider's word for an account whose quota is used up, or that has
+/// nothing to draw with. It begins the text: what follows may be the client's.
+pub(crate) fn of_spent_account(text: &str) -> Option<Failure> {
+    let lower = text.trim_start().to_lowercase();
+    SPENT.iter().any(|lead| lower.starts_with(lead)).then(|| {
+        log::error("the provider refused the operator's account", &[("reason", text)]);
+        POLICY.account()
+    })
 }
 
 /// Whether a text is about the operator's accounts.
@@ -87,6 +112,12 @@ pub(crate) fn is_about_accounts(text: &str) -> bool {
 pub(crate) fn of_text(text: &str) -> Failure {
     if has_any(text, &BANNED) {
         return banned();
+    }
+    let lower = text.trim_start().to_lowercase();
+    if OF_REQUEST.iter().any(|lead| lower.starts_with(lead)) {
+        log::warn("the engine refused a request", &[("reason", text)]);
+        let words = words(text).unwrap_or_else(|| REFUSED.to_owned());
+        return if has_any(text, &MODERATED) { Failure::moderation(words) } else { Failure::request(words) };
     }
     if has_any(text, &TIMEOUT) {
         return Failure::upstream("Task timeout");
@@ -151,6 +182,14 @@ mod tests {
                 Blame::Moderation,
                 "Request cancelled due to output filters",
             ),
+            // A prompt that is quoted.
+            (
+                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
+                Blame::Request,
+                "[Invalid parameter] Unrecognized parameter(s): `--timed out`",
+            ),
+            ("[Invalid parameter] `--credit card`", Blame::Request, "the upstream refused the request"),
+            ("[Image denied] a bank account", Blame::Moderation, "the upstream refused the request"),
             ("[Internal Server Error]", Blame::Upstream, "[Internal Server Error]"),
             ("Failed to process your command", Blame::Upstream, "Failed to process your command"),
             ("The account midj-7 is banned", Blame::Upstream, "No available upstream"),

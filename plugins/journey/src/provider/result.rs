@@ -4,7 +4,7 @@
 use gatehouse_sdk::Product;
 
 use crate::action::Action;
-use crate::job::{Body, Job};
+use crate::job::{Body, Job, Tile};
 use crate::provider::failure;
 use crate::provider::task::Task;
 use crate::record::{Button, Completed, Kind};
@@ -65,6 +65,8 @@ pub(crate) fn finished(task: &Task, job: &Job) -> Result<Finished, String> {
 /// say that a follow-up made one picture.
 fn kind(job: &Job, buttons: &[Button]) -> Kind {
     match job.action {
+        // The first part of a follow-up of a tile: the picture that the button of the second is pressed on.
+        _ if matches!(job.tile, Some(Tile::Upscaling(_))) => Kind::Single,
         Action::Describe => Kind::Text,
         Action::Video => Kind::Films,
         Action::Upscale => Kind::Single,

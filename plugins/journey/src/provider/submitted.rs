@@ -69,7 +69,9 @@ impl Coded {
             3 => self.not_found(),
             4 | 5 => self.refused(),
             9 if self.is_full() => Submitted::Busy,
-            9 => Submitted::Failed(failure::of_text(&self.text)),
+            9 => Submitted::Failed(
+                failure::of_spent_account(&self.text).unwrap_or_else(|| failure::of_text(&self.text)),
+            ),
             23 => Submitted::Busy,
             24 => Submitted::Failed(failure::banned()),
             _ => {
@@ -105,7 +107,8 @@ impl Coded {
     fn not_found(&self) -> Submitted<Taken> {
         let is_parent = self.has_parent && (self.status == 404 || !failure::is_about_accounts(&self.text));
         log::error("the provider found no task or no account", &[("reason", &self.text)]);
-        Submitted::Failed(if is_parent { failure::parent_gone() } else { failure::unavailable() })
+        let of_account = || failure::of_spent_account(&self.text).unwrap_or_else(failure::unavailable);
+        Submitted::Failed(if is_parent { failure::parent_gone() } else { of_account() })
     }
 
     /// The provider found the parameters wrong, or its operator's own limits reached.
@@ -113,6 +116,9 @@ impl Coded {
         let text = self.text.to_ascii_lowercase();
         if self.has_parent && (text.contains("task_not_found") || text.contains("task_no_found")) {
             return Submitted::Failed(failure::parent_gone());
+        }
+        if let Some(refused) = failure::of_spent_account(&self.text) {
+            return Submitted::Failed(refused);
         }
         let by_text = failure::of_text(&self.text);
         let is_plain = by_text == failure::failed();
@@ -145,6 +151,7 @@ mod tests {
         let accepted = || Submitted::Accepted(Taken::Accepted(id()));
         let modal = || Submitted::Accepted(Taken::Modal(id()));
         let unavailable = || Submitted::Failed(failure::unavailable());
+        let account = || Submitted::Failed(failure::POLICY.account());
         let request = |text: &str| Submitted::Failed(Failure::request(text));
         let full = "\u{63d0}\u{4ea4}\u{5931}\u{8d25}\u{ff0c}\u{961f}\u{5217}\u{5df2}\u{6ee1}";
         let no_account = "\u{65e0}\u{53ef}\u{7528}\u{7684}\u{8d26}\u{53f7}\u{5b9e}\u{4f8b}";
@@ -177,8 +184,8 @@ mod tests {
                 Submitted::Failed(failure::parent_gone()),
             ),
             (200, code(3, "no such parent"), true, Submitted::Failed(failure::parent_gone())),
-            (200, code(3, no_account), true, unavailable()),
-            (200, code(3, no_account), false, unavailable()),
+            (200, code(3, no_account), true, account()),
+            (200, code(3, no_account), false, account()),
             (200, code(3, "?"), false, unavailable()),
             (200, code(4, "prompt is required"), false, request("prompt is required")),
             (
@@ -187,7 +194,9 @@ mod tests {
                 false,
                 request("the upstream refused the parameters of the request"),
             ),
-            (200, code(4, "quota_not_enough"), false, unavailable()),
+            (200, code(4, "quota_not_enough"), false, account()),
+            (200, code(9, "quota_not_enough"), true, account()),
+            (200, code(4, "bad prompt: quota_not_enough"), false, unavailable()),
             (200, code(4, "task_not_found"), true, Submitted::Failed(failure::parent_gone())),
             (200, code(4, "Banned prompt"), true, Submitted::Failed(failure::banned())),
             (200, code(9, full), false, Submitted::Busy),
@@ -220,8 +229,8 @@ mod tests {
             (200, json!({}), false, unavailable()),
             (200, json!([]), false, unavailable()),
             (404, json!({}), true, unavailable()),
-            (401, json!({}), false, unavailable()),
-            (403, json!({"code": 1, "result": "7"}), false, unavailable()),
+            (401, json!({}), false, account()),
+            (403, json!({"code": 1, "result": "7"}), false, account()),
             (429, json!({}), false, Submitted::Busy),
             (502, json!({"code": 1, "result": "7"}), false, unavailable()),
         ] {

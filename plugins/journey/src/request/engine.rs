@@ -1,5 +1,5 @@
-//! The engine's arguments: body fields (and `metadata`) over the flags of the prompt; together they decide what is
-//! sent, the version and the speed.
+//! The engine's arguments: a field of the body goes before a flag of the prompt, and that before a value of `metadata`.
+//! Together they decide what is sent, the version and the speed.
 
 use gatehouse_sdk::{InvalidParam, Refusal};
 

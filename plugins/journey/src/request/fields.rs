@@ -67,6 +67,7 @@ const NOTE: &str = "metadata";
 const NOTE_LEAD: &str = "metadata.";
 
 /// The fields of a request.
+#[derive(Clone)]
 pub(crate) struct Fields {
     body: Value,
     /// Paths of `body`, and what the client wrote instead.
@@ -143,6 +144,12 @@ impl Fields {
         self.body.as_object_mut().is_some_and(|body| body.remove(field).is_some())
     }
 
+    /// The names, as written, of what `metadata` added.
+    pub(crate) fn noted(&self) -> Vec<String> {
+        let written = self.renamed.iter().map(|(_, written)| written);
+        written.filter(|written| written.starts_with(NOTE_LEAD)).cloned().collect()
+    }
+
     pub(crate) fn get(&self, field: &str) -> Option<&Value> {
         self.body.get(field).filter(|value| !value.is_null())
     }
@@ -182,7 +189,12 @@ impl Fields {
             if is_absent(Some(&value)) || !is_absent(fields.get(&name)) || flagged(flags) {
                 continue;
             }
-            added.push((name, if is_value { unquoted(value) } else { value }));
+            let value = match value.as_str() {
+                Some(extra) if name == "extra" => Value::from(without_flags(extra, &flagged)),
+                _ if is_value => unquoted(value),
+                _ => value,
+            };
+            added.push((name, value));
         }
         for (name, value) in added {
             let alias = renamed.iter().find(|(path, _)| path.split('[').next() == Some(name.as_str()));
@@ -190,6 +202,14 @@ impl Fields {
             fields.insert(name, value);
         }
     }
+}
+
+/// `extra` without the flags that go before a note, all of one field where one of them is `flagged`.
+fn without_flags(extra: &str, flagged: &impl Fn(&[&str]) -> bool) -> String {
+    let mut extra = Prompt::read(extra);
+    let taken = TEXTS.iter().chain(&VALUES).map(|(_, flags)| *flags).filter(|flags| flagged(flags));
+    taken.flatten().for_each(|flag| extra.drop_flag(flag));
+    extra.write()
 }
 
 /// A number or a truth value that stands in quotes.

@@ -15,12 +15,30 @@ pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
     };
     let mut fields = Fields::read(&request.body)?;
     loop {
-        match judged(action, &fields, request) {
+        let refusal = match judged(action, &fields, request) {
+            Ok(accepted) => return Ok(accepted),
+            Err(refusal) => refusal,
+        };
+        match &refusal {
             // A value of the client's note that is no argument is only a note.
-            Err(Refusal::Invalid { field: Some(field), .. }) if fields.forget(&field) => {}
-            outcome => return outcome,
+            Refusal::Invalid { field: Some(field), .. } if fields.forget(field) => {}
+            _ => return with_fewer_notes(action, &fields, request).ok_or(refusal),
         }
     }
+}
+
+/// The request without the value of the note that another field does not go with, or without all of them. `None` where the
+/// refusal is about what the client has asked for.
+fn with_fewer_notes(action: Action, fields: &Fields, request: &Submission) -> Option<Accepted<State>> {
+    let notes = fields.noted();
+    let one_by_one = notes.iter().map(std::slice::from_ref);
+    one_by_one.chain([notes.as_slice()]).filter(|left_out| !left_out.is_empty()).find_map(|left_out| {
+        let mut fields = fields.clone();
+        for written in left_out {
+            fields.forget(written);
+        }
+        judged(action, &fields, request).ok()
+    })
 }
 
 fn judged(action: Action, fields: &Fields, request: &Submission) -> Result<Accepted<State>, Refusal> {

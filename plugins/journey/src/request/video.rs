@@ -39,7 +39,7 @@ pub(crate) struct VideoParams {
     /// The last frame.
     #[garde(skip)]
     end_url: Option<String>,
-    /// `manual` (default), or `auto`: no prompt; needs `task_id` and `index`.
+    /// `manual` (default), or `auto`: the prompt is left out; needs `task_id` and `index`.
     #[garde(skip)]
     #[schemars(extend("default" = "manual"))]
     animate_mode: Option<AnimateMode>,

@@ -33,7 +33,7 @@ pub(crate) fn confirm(cx: &Context, job: Job, id: String, modal: ModalRequest, p
 fn call(cx: &Context, job: &Job, dialog: Option<&Dialog>) -> Call {
     match dialog {
         None => calls::create(cx, job),
-        Some(dialog) => calls::confirm(cx, &dialog.id, &dialog.modal),
+        Some(dialog) => calls::confirm(cx, job, &dialog.id, &dialog.modal),
     }
 }
 

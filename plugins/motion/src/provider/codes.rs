@@ -1,7 +1,7 @@
 //! The provider's error codes. Messages for clients never name the operator's account, and speak of the client's fields.
 
 use gatehouse_sdk::Failure;
-use gatehouse_sdk::provider::{is_account_code, says_spent, shown};
+use gatehouse_sdk::provider::{is_account_code, refused, says_spent};
 
 /// Beginnings of codes about the operator's account, key or model.
 const ACCOUNT: [&str; 6] = [
@@ -66,7 +66,8 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
         );
     }
     // An unknown model is the operator's setting, and comes as a parameter.
-    if begins("invalidparameter") && message.to_ascii_lowercase().contains("model not exist") {
+    if begins("invalidparameter") && message.trim_start().to_ascii_lowercase().starts_with("model not exist")
+    {
         return Meaning::Account;
     }
     if ["invalidparameter", "invalidurl", "invalidfile"].iter().any(|prefix| begins(prefix)) {
@@ -77,11 +78,7 @@ pub(super) fn meaning(status: u16, code: &str, message: &str) -> Meaning {
 
 /// The provider's words in terms of the client's fields.
 fn explanation(code: &str, message: &str) -> String {
-    let text = if message.trim().is_empty() { code } else { message };
-    match shown(text, &FIELDS, &[]) {
-        Some(text) => format!("the upstream refused the request: {text}"),
-        None => "the upstream refused the request".to_owned(),
-    }
+    refused(if message.trim().is_empty() { code } else { message }, &FIELDS, &[])
 }
 
 #[cfg(test)]
@@ -112,6 +109,10 @@ mod tests {
         ];
         for code in request {
             assert_eq!(blame(400, code, "bad"), Some(Blame::Request), "{code}");
+        }
+        // Words of a prompt that is quoted say nothing of the account.
+        for quoted in ["prompt: a bill overdue", "prompt: free trial", "bad prompt: model not exist"] {
+            assert_eq!(blame(400, "InvalidParameter", quoted), Some(Blame::Request), "{quoted}");
         }
         let account = [
             (401, "InvalidApiKey", ""),
@@ -150,6 +151,7 @@ mod tests {
             (500, "InternalError.Algo.X"),
             (502, ""),
             (400, "Odd"),
+            (400, "LoadBalancerError"),
         ] {
             assert_eq!(meaning(status, code, ""), Meaning::Other, "{status} {code}");
         }

@@ -21,12 +21,11 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
         (Some(_), None) => Mode::Image,
         (Some(_), Some(_)) => Mode::Effects,
     };
-    let ratio =
-        either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?.unwrap_or_default();
+    let asked = either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?;
+    let (ratio, field) = asked.unwrap_or_default();
     if mode != Mode::Text && ratio != Ratio::default() {
         let problem =
             format!("not supported with an image, whose ratio the video has; got \"{}\"", ratio.name());
-        let field = if params.aspect_ratio.is_some() { "aspect_ratio" } else { "size" };
         return Err(InvalidParam::at(Some(field), problem));
     }
     let resolution = params.resolution.unwrap_or_default();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Mode, Model, VideoRequest, conflict, list_conflict, needed, put, whole_seconds};
 use crate::media_rules::{Check, MAX_SECONDS, Rule};
-use crate::params::{Params27, Resolution27 as Resolution, Role, RoleImage};
+use crate::params::{Params27, Ratio, Resolution27 as Resolution, Role, RoleImage};
 use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
@@ -32,7 +32,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
     let mut check = None;
     if mode == Mode::Text {
         needed(params.prompt.as_deref())?;
-        put(&mut parameters, "ratio", Some(size.unwrap_or_default().name()));
+        put(&mut parameters, "ratio", Some(size.map_or_else(Ratio::default, |(size, _)| size).name()));
         if let Some(source) = params.audio_url {
             let (source, _) = sources::settle("audio_url", source, MediaKind::Audio, blobs)?;
             put(&mut input, "audio_url", Some(source));

@@ -23,7 +23,7 @@ pub(crate) fn submitted(reply: &Reply) -> Submitted<String> {
         Meaning::Busy => Submitted::Busy,
         Meaning::Account => {
             error.log_account(&status);
-            Submitted::Failed(POLICY.unavailable())
+            Submitted::Failed(POLICY.account())
         }
         Meaning::Client(failure) => {
             error.log("the provider refused a submission", &status);
@@ -57,7 +57,7 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
         (_, Meaning::Busy) => Polled::Busy,
         (_, Meaning::Account) => {
             error.log_account(&status.to_string());
-            Polled::Failed(POLICY.unavailable())
+            Polled::Failed(POLICY.account())
         }
         _ => Polled::Faulty(format!("HTTP {status}: {}", error.message)),
     }
@@ -103,7 +103,7 @@ fn failure(error: &ErrorStatus) -> Failure {
     match error.of_operation() {
         Meaning::Account => {
             error.log_account(status);
-            POLICY.unavailable()
+            POLICY.account()
         }
         Meaning::Client(failure) => {
             error.log("the provider failed a task", status);

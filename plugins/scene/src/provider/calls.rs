@@ -1,4 +1,4 @@
-//! The calls. Vertex AI's base address names project and region, the Gemini API's its version.
+//! The calls. The base address names project and region.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::request::{Input, Kept, VideoRequest};
 use crate::sources::Image;
-use crate::words::{Dialect, Model};
+use crate::words::Model;
 
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "veo";
@@ -32,24 +32,23 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
             None
         }
         Input::Original(original) => {
-            instance["video"] = match (&original.video, request.dialect) {
-                (Kept::Blob { name, mime }, _) => {
+            instance["video"] = match &original.video {
+                Kept::Blob { name, mime } => {
                     json!({"bytesBase64Encoded": format!("{name}:base64"), "mimeType": mime})
                 }
-                (Kept::Uri(uri), Dialect::Vertex) => json!({"gcsUri": uri, "mimeType": "video/mp4"}),
-                (Kept::Uri(uri), Dialect::Gemini) => json!({"uri": uri}),
+                Kept::Uri(uri) => json!({"gcsUri": uri, "mimeType": "video/mp4"}),
             };
             original.account.clone()
         }
     };
     let body = json!({"instances": [instance], "parameters": parameters(cx, request)});
-    let path = format!("{}:predictLongRunning", model_path(cx, request.dialect, request.model));
+    let path = format!("{}:predictLongRunning", model_path(cx, request.model));
     Call::post(NAME, path).json(&body).once().timeout(SUBMIT_TIMEOUT).affinity(account)
 }
 
 fn parameters(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
     let mut parameters = request.parameters.clone();
-    if let (Dialect::Vertex, Some(uri)) = (request.dialect, text(&cx.settings["storage_uri"])) {
+    if let Some(uri) = text(&cx.settings["storage_uri"]) {
         parameters.insert("storageUri".to_owned(), uri.into());
     }
     parameters
@@ -61,18 +60,13 @@ fn bytes(image: &Image) -> Value {
 }
 
 /// Asks how an operation stands. Its last answer may hold videos, which become blobs.
-pub(crate) fn poll(cx: &Context, dialect: Dialect, model: Model, operation: &str) -> Call {
-    let call = match dialect {
-        Dialect::Vertex => {
-            let path = format!("{}:fetchPredictOperation", model_path(cx, dialect, model));
-            Call::post(NAME, path).json(&json!({"operationName": operation}))
-        }
-        Dialect::Gemini => Call::get(NAME, format!("/{operation}")),
-    };
-    call.safe().cut_body().timeout(POLL_TIMEOUT)
+pub(crate) fn poll(cx: &Context, model: Model, operation: &str) -> Call {
+    let path = format!("{}:fetchPredictOperation", model_path(cx, model));
+    let body = json!({"operationName": operation});
+    Call::post(NAME, path).json(&body).safe().cut_body().timeout(POLL_TIMEOUT)
 }
 
-/// Fetches a video with the account's credentials; the host refuses addresses outside the provider's origins.
+/// Fetches a video of a bucket with the account's credentials; the host refuses addresses outside the provider's origins.
 pub(crate) fn download(cx: &Context, uri: &str) -> Call {
     let url = match uri.strip_prefix("gs://").and_then(|rest| rest.split_once('/')) {
         Some((bucket, object)) => {
@@ -84,23 +78,17 @@ pub(crate) fn download(cx: &Context, uri: &str) -> Call {
     Call::get(NAME, url).save_body().timeout(DOWNLOAD_TIMEOUT)
 }
 
-fn model_path(cx: &Context, dialect: Dialect, model: Model) -> String {
-    let model = upstream_model(cx, dialect, model);
-    match dialect {
-        Dialect::Vertex => format!("/publishers/google/models/{model}"),
-        Dialect::Gemini => format!("/models/{model}"),
-    }
+fn model_path(cx: &Context, model: Model) -> String {
+    format!("/publishers/google/models/{}", upstream_model(cx, model))
 }
 
 /// The operator's choice, `upstream_models."<model>"`, or the usual one.
-fn upstream_model(cx: &Context, dialect: Dialect, model: Model) -> String {
-    let usual = match (dialect, model) {
-        (Dialect::Vertex, Model::Fast) => "veo-3.1-fast-generate-001",
-        (Dialect::Vertex, Model::Quality) => "veo-3.1-generate-001",
-        (Dialect::Gemini, Model::Fast) => "veo-3.1-fast-generate-preview",
-        (Dialect::Gemini, Model::Quality) => "veo-3.1-generate-preview",
+fn upstream_model(cx: &Context, model: Model) -> &str {
+    let usual = match model {
+        Model::Fast => "veo-3.1-fast-generate-001",
+        Model::Quality => "veo-3.1-generate-001",
     };
-    text(&cx.settings["upstream_models"][model.id()]).unwrap_or(usual).to_owned()
+    text(&cx.settings["upstream_models"][model.id()]).unwrap_or(usual)
 }
 
 fn text(value: &Value) -> Option<&str> {

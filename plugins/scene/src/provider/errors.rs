@@ -2,7 +2,7 @@
 //! name the operator's account or the provider's models, and speak of the client's fields.
 
 use gatehouse_sdk::job::Policy;
-use gatehouse_sdk::provider::{says_spent, shown};
+use gatehouse_sdk::provider::{refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
@@ -92,8 +92,6 @@ impl ErrorStatus {
             (429, _) if says_spent(&self.message) || self.is_over_for_the_day() => Meaning::Account,
             (429, _) => Meaning::Busy,
             (401..=404, _) => Meaning::Account,
-            // The Gemini API says so of a key that it does not know.
-            (400, _) if self.has_reason("API_KEY_INVALID") => Meaning::Account,
             // Regions, billing and terms of the project.
             (400, "FAILED_PRECONDITION") => Meaning::Account,
             (400, "INVALID_ARGUMENT" | "OUT_OF_RANGE") => self.of_request(),
@@ -121,9 +119,7 @@ impl ErrorStatus {
 
     /// The provider's words in terms of the client's fields, where they are for clients at all.
     fn explanation(&self) -> String {
-        let refused = "the upstream refused the request";
-        shown(&self.message, FIELDS, PRIVATE)
-            .map_or_else(|| refused.to_owned(), |text| format!("{refused}: {text}"))
+        refused(&self.message, FIELDS, PRIVATE)
     }
 
     /// Whether a quota of the day is used up, which no task waits for.
@@ -131,10 +127,6 @@ impl ErrorStatus {
         let violations = self.details.iter().filter_map(|detail| detail["violations"].as_array()).flatten();
         let mut quotas = violations.filter_map(|violation| violation["quotaId"].as_str());
         quotas.any(|quota| quota.contains("PerDay"))
-    }
-
-    fn has_reason(&self, reason: &str) -> bool {
-        self.details.iter().any(|detail| detail["reason"] == reason)
     }
 
     /// For the operator.
@@ -209,9 +201,6 @@ mod tests {
         let invalid = |message| blame(of("INVALID_ARGUMENT", message).meaning(400));
         assert_eq!(invalid("seed is odd"), Some(Blame::Request));
         assert_eq!(invalid("blocked. Support codes: 1"), Some(Blame::Moderation));
-        let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
-            "details": [{"reason": "API_KEY_INVALID"}]}});
-        assert_eq!(error(key).meaning(400), Meaning::Account);
         for (code, expected) in
             [(7, Meaning::Account), (16, Meaning::Account), (8, Meaning::Other), (13, Meaning::Other)]
         {

@@ -1,9 +1,9 @@
-//! The provider's protocol in both dialects: calls, and the meaning of its answers.
+//! The provider's protocol: calls, and the meaning of its answers.
 //!
 //! ```text
-//! Vertex AI   POST /publishers/google/models/{m}:predictLongRunning      Gemini API   POST /models/{m}:predictLongRunning
-//!             POST /publishers/google/models/{m}:fetchPredictOperation                GET  /{operation}
-//!             GET  https://storage.googleapis.com/storage/v1/b/...                    GET  {uri of the video}
+//! POST /publishers/google/models/{m}:predictLongRunning
+//! POST /publishers/google/models/{m}:fetchPredictOperation
+//! GET  https://storage.googleapis.com/storage/v1/b/...
 //! ```
 
 mod answers;

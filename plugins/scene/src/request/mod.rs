@@ -5,13 +5,12 @@ mod original;
 mod remix;
 mod video;
 
-use gatehouse_sdk::params::came;
-use gatehouse_sdk::{Affinity, Charge, Context, InvalidParam, Refusal, Submission};
+use gatehouse_sdk::{Affinity, Charge, InvalidParam, Refusal, Submission};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::sources::Image;
-use crate::words::{Aspect, Dialect, Model, People, REMIX, Resolution};
+use crate::words::{Aspect, Model, People, REMIX, Resolution};
 
 /// The host keeps 64 KiB of state for a task; the rest is for the other fields of the state.
 const MAX_BYTES: usize = 60 * 1024;
@@ -19,7 +18,6 @@ const MAX_BYTES: usize = 60 * 1024;
 /// What is sent to the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VideoRequest {
-    pub(crate) dialect: Dialect,
     pub(crate) model: Model,
     pub(crate) prompt: String,
     pub(crate) input: Input,
@@ -76,13 +74,9 @@ pub(crate) struct VideoKind {
 
 impl VideoRequest {
     /// Reads a request of either surface.
-    pub(crate) fn read(cx: &Context, request: &Submission) -> Result<Self, Refusal> {
-        let dialect = Dialect::deserialize(&cx.settings["dialect"]).unwrap_or_default();
-        let video = if request.surface == REMIX {
-            remix::request(cx, dialect, request)?
-        } else {
-            video::request(dialect, request)?
-        };
+    pub(crate) fn read(request: &Submission) -> Result<Self, Refusal> {
+        let video =
+            if request.surface == REMIX { remix::request(request)? } else { video::request(request)? };
         video.check_size()?;
         Ok(video)
     }
@@ -117,21 +111,14 @@ pub(crate) fn charge(model: Model, kind: &VideoKind, videos: u32) -> Charge {
 }
 
 /// What both kinds of requests tell the provider.
-fn common(dialect: Dialect, kind: &VideoKind) -> Map<String, Value> {
+fn common(kind: &VideoKind) -> Map<String, Value> {
     let mut parameters = Map::new();
     let mut put = |name: &str, value: Value| drop(parameters.insert(name.to_owned(), value));
     put("aspectRatio", kind.aspect.name().into());
     put("resolution", kind.resolution.name().into());
     put("sampleCount", kind.samples.into());
-    put("personGeneration", kind.people.name(dialect).into());
+    put("personGeneration", kind.people.name().into());
     put("enhancePrompt", true.into());
-    if dialect == Dialect::Vertex {
-        put("generateAudio", kind.audio.into());
-    }
+    put("generateAudio", kind.audio.into());
     parameters
-}
-
-/// What this gateway's provider cannot do.
-fn unsupported(field: &str, expected: &str, value: &Value) -> InvalidParam {
-    InvalidParam::at(Some(field), format!("expected {expected} at this gateway, got {}", came(Some(value))))
 }

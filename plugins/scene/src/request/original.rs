@@ -1,18 +1,19 @@
 //! The finished video that a continuation begins with: whether it may be continued, and where it is kept.
 
-use gatehouse_sdk::{Context, Facts, InvalidParam, Parent, Refusal, Status, Submission};
+use gatehouse_sdk::{Facts, InvalidParam, Parent, Refusal, Status, Submission};
 
 use super::{Kept, Original};
 use crate::record::Record;
-use crate::words::{Dialect, FAMILY, Model};
+use crate::words::{FAMILY, Model};
 
 /// The parameter of the path.
 const FIELD: &str = "task_id";
 /// Seconds a continuation adds.
 pub(crate) const ADDED_SECONDS: u32 = 7;
-/// The longest video that each dialect continues; the whole then has 7 seconds more.
-const VERTEX_MILLISECONDS: std::ops::RangeInclusive<u64> = 1000..=30_000;
-const GEMINI_MILLISECONDS: std::ops::RangeInclusive<u64> = 0..=141_000;
+/// The length of a video that the provider continues; the whole then has 7 seconds more.
+const MILLISECONDS: std::ops::RangeInclusive<u64> = 1000..=30_000;
+/// Where the operator's bucket is.
+const BUCKET: &str = "gs://";
 
 /// A video that may be continued.
 pub(super) struct Found {
@@ -25,26 +26,15 @@ pub(super) struct Found {
 }
 
 /// The original of a request that names `model`.
-pub(super) fn find(
-    cx: &Context,
-    dialect: Dialect,
-    model: Model,
-    request: &Submission,
-) -> Result<Found, Refusal> {
+pub(super) fn find(model: Model, request: &Submission) -> Result<Found, Refusal> {
     let Some(parent) = request.parent() else {
         return Err(Refusal::NotFound("no video to continue".to_owned()));
     };
     let record = Record::of(parent).unwrap_or_default();
     check(parent, model)?;
-    let (video, milliseconds, hidden_milliseconds) = video(cx, dialect, parent, &record)?;
-    let (limits, longest) = match dialect {
-        Dialect::Vertex => (VERTEX_MILLISECONDS, 30),
-        Dialect::Gemini => (GEMINI_MILLISECONDS, 141),
-    };
-    if !limits.contains(&milliseconds) {
-        let seconds = milliseconds.div_ceil(1000);
-        let problem = format!("expected a video of at most {longest} s, got one of {seconds} s");
-        return Err(invalid(problem).into());
+    let (video, milliseconds, hidden_milliseconds) = video(parent, &record)?;
+    if !MILLISECONDS.contains(&milliseconds) {
+        return Err(invalid(format!("expected a video of 1 to 30 s, got one of {milliseconds} ms")).into());
     }
     let original = Original { video, account: parent.affinity.clone() };
     Ok(Found { record, original, milliseconds, hidden_milliseconds })
@@ -72,23 +62,9 @@ fn check(parent: &Parent, model: Model) -> Result<(), InvalidParam> {
 }
 
 /// Where the video is kept, its length, and how much of its beginning is hidden from the client.
-fn video(
-    cx: &Context,
-    dialect: Dialect,
-    parent: &Parent,
-    record: &Record,
-) -> Result<(Kept, u64, u64), InvalidParam> {
-    if record.dialect == dialect
-        && let Some(uri) = &record.uri
-    {
-        if record.until.is_some_and(|until| until <= cx.now) {
-            return Err(invalid("expected a video of the last two days, got an older one".to_owned()));
-        }
+fn video(parent: &Parent, record: &Record) -> Result<(Kept, u64, u64), InvalidParam> {
+    if let Some(uri) = record.uri.as_ref().filter(|uri| uri.starts_with(BUCKET)) {
         return Ok((Kept::Uri(uri.clone()), record.milliseconds, record.hidden_milliseconds));
-    }
-    if dialect == Dialect::Gemini {
-        let problem = "expected a video that the upstream still keeps, got one that it does not";
-        return Err(invalid(problem.to_owned()));
     }
     // What the client has is what is continued; the first one, where there are several.
     let film = parent.media.first().filter(|_| parent.media.len() >= record.videos);

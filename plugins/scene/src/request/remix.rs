@@ -1,31 +1,25 @@
 //! Continuations: a finished video and 7 seconds more, or the new part alone.
 
 use gatehouse_sdk::params::{either, read};
-use gatehouse_sdk::{Context, InvalidParam, Refusal, Submission};
+use gatehouse_sdk::{InvalidParam, Refusal, Submission};
 
 use super::original::{self, ADDED_SECONDS};
-use super::{Input, VideoKind, VideoRequest, common, unsupported};
+use super::{Input, VideoKind, VideoRequest, common};
 use crate::params::RemixParams;
-use crate::words::{Dialect, Resolution};
 
-pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> Result<VideoRequest, Refusal> {
+pub(super) fn request(request: &Submission) -> Result<VideoRequest, Refusal> {
     let params: RemixParams = read(&request.body)?;
-    let found = original::find(cx, dialect, params.model, request)?;
+    let found = original::find(params.model, request)?;
     let aspect = found.record.aspect;
     let names = (("aspect_ratio", params.aspect_ratio), ("size", params.size));
     let wanted = either(&request.body, names.0, names.1)?;
-    if let Some(wanted) = wanted.filter(|wanted| *wanted != aspect) {
+    if let Some((wanted, field)) = wanted.filter(|(wanted, _)| *wanted != aspect) {
         let problem = format!(
             "expected that of the original, `{}`, or nothing, got the string \"{}\"",
             aspect.name(),
             wanted.name()
         );
-        let field = if params.aspect_ratio.is_some() { "aspect_ratio" } else { "size" };
         return Err(InvalidParam::at(Some(field), problem).into());
-    }
-    let resolution = params.resolution.unwrap_or_default();
-    if dialect == Dialect::Gemini && resolution != Resolution::P720 {
-        return Err(unsupported("resolution", "`720p` or nothing", &resolution.name().into()).into());
     }
     // The upstream has no switch for the new part alone, so the host cuts its file where the new part begins.
     let hidden = if params.raw == Some(true) { found.milliseconds } else { found.hidden_milliseconds };
@@ -35,12 +29,12 @@ pub(super) fn request(cx: &Context, dialect: Dialect, request: &Submission) -> R
         hidden_milliseconds: hidden,
         samples: 1,
         aspect,
-        resolution,
+        resolution: params.resolution.unwrap_or_default(),
         // As the original: a continuation has no fields for these.
         audio: found.record.audio,
         people: found.record.people,
     };
-    let parameters = common(dialect, &kind);
+    let parameters = common(&kind);
     let input = Input::Original(found.original);
-    Ok(VideoRequest { dialect, model: params.model, prompt: params.prompt, input, parameters, kind })
+    Ok(VideoRequest { model: params.model, prompt: params.prompt, input, parameters, kind })
 }

@@ -4,15 +4,15 @@ use gatehouse_sdk::params::{came, either, read};
 use gatehouse_sdk::{InvalidParam, Submission};
 use serde_json::{Value, json};
 
-use super::{Input, VideoKind, VideoRequest, common, unsupported};
+use super::{Input, VideoKind, VideoRequest, common};
 use crate::params::VideoParams;
 use crate::sources::Image;
-use crate::words::{Dialect, Resize, Resolution};
+use crate::words::Resize;
 
 /// The spec's default.
 const SECONDS: i64 = 8;
 
-pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoRequest, InvalidParam> {
+pub(super) fn request(request: &Submission) -> Result<VideoRequest, InvalidParam> {
     let params: VideoParams = read(&request.body)?;
     let body = &request.body;
     let samples = samples(body, &params)?;
@@ -28,9 +28,6 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
         (Input::Text, _) => None,
         (_, mode) => Some(mode.unwrap_or_default()),
     };
-    if dialect == Dialect::Gemini {
-        check_gemini(&params, samples, seconds, resize)?;
-    }
     // A rule's range says that they fit.
     let whole = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
     let kind = VideoKind {
@@ -38,12 +35,12 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
         milliseconds: u64::from(whole(seconds)) * 1000,
         hidden_milliseconds: 0,
         samples: whole(samples),
-        aspect: aspect.unwrap_or_default(),
+        aspect: aspect.map(|(aspect, _)| aspect).unwrap_or_default(),
         resolution: params.resolution.unwrap_or_default(),
         audio: params.generate_audio.unwrap_or(false),
         people: params.person_generation.unwrap_or_default(),
     };
-    let mut parameters = common(dialect, &kind);
+    let mut parameters = common(&kind);
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             parameters.insert(name.to_owned(), value);
@@ -52,15 +49,13 @@ pub(super) fn request(dialect: Dialect, request: &Submission) -> Result<VideoReq
     put("durationSeconds", Some(seconds.into()));
     put("negativePrompt", params.negative_prompt.map(Value::from));
     put("seed", params.seed.map(Value::from));
-    if dialect == Dialect::Vertex {
-        put("resizeMode", resize.map(|mode| mode.name().into()));
-    }
-    Ok(VideoRequest { dialect, model: params.model, prompt: params.prompt, input, parameters, kind })
+    put("resizeMode", resize.map(|mode| mode.name().into()));
+    Ok(VideoRequest { model: params.model, prompt: params.prompt, input, parameters, kind })
 }
 
 fn samples(body: &Value, params: &VideoParams) -> Result<i64, InvalidParam> {
     let count = either(body, ("sample_count", params.sample_count), ("n", params.n))?;
-    Ok(count.unwrap_or(1))
+    Ok(count.map_or(1, |(count, _)| count))
 }
 
 fn input(params: &VideoParams, request: &Submission) -> Result<Input, InvalidParam> {
@@ -77,28 +72,4 @@ fn input(params: &VideoParams, request: &Submission) -> Result<Input, InvalidPar
             Ok(Input::Frames(vec![image("first_frame_image", first)?, image("last_frame_image", last)?]))
         }
     }
-}
-
-/// The Gemini API knows no seed and no resize mode, makes one video with sound, and larger ones of 8 seconds only. That the
-/// sound cannot be left out is no reason to refuse what the spec's default asks for.
-fn check_gemini(
-    params: &VideoParams,
-    samples: i64,
-    seconds: i64,
-    resize: Option<Resize>,
-) -> Result<(), InvalidParam> {
-    if let Some(seed) = params.seed {
-        return Err(unsupported("seed", "nothing", &seed.into()));
-    }
-    if resize == Some(Resize::Crop) {
-        return Err(unsupported("resize_mode", "`pad` or nothing", &"crop".into()));
-    }
-    if samples > 1 {
-        let field = if params.sample_count.is_some() { "sample_count" } else { "n" };
-        return Err(unsupported(field, "1 or nothing", &samples.into()));
-    }
-    if params.resolution.unwrap_or_default() != Resolution::P720 && seconds != SECONDS {
-        return Err(unsupported("duration", "8 with `1080p` and `4K`", &seconds.into()));
-    }
-    Ok(())
 }

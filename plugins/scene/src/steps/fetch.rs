@@ -1,5 +1,5 @@
 //! Videos that the provider keeps: fetched one after the other, by calls, because they need the account's credentials. The
-//! calls are harmless to repeat; a redirect leads on only inside the provider's origins, which the host checks.
+//! calls are harmless to repeat.
 
 use gatehouse_sdk::{Body, Context, Event, Outage, Reply, Stage, Step, UnixMs, log, pace};
 
@@ -9,8 +9,6 @@ use crate::steps::finish;
 
 /// Tries of one video.
 const MAX_TRIES: u32 = 5;
-/// Redirects of one video.
-const MAX_HOPS: u32 = 3;
 
 pub(super) fn step(cx: &Context, fetching: Fetching, event: Event) -> Step<State> {
     match event {
@@ -40,7 +38,7 @@ pub(super) fn begin(cx: &Context, job: Job, ready: Ready) -> Step<State> {
     // More than were asked for are not paid for.
     let asked = usize::try_from(job.kind.samples).unwrap_or(usize::MAX);
     let videos = ready.videos.into_iter().take(asked).collect();
-    next(cx, Fetching { job, videos, uri, redirect: None, hops: 0, tries: 0, until: None })
+    next(cx, Fetching { job, videos, uri, tries: 0, until: None })
 }
 
 /// Fetches the next video, or ends the task.
@@ -55,9 +53,9 @@ fn next(cx: &Context, mut fetching: Fetching) -> Step<State> {
             VideoSource::Inline(source) | VideoSource::Uri(source) => source,
         });
         let sources = sources.collect();
-        return finish::end(cx, fetching, sources);
+        return finish::end(fetching, sources);
     };
-    let call = provider::download(cx, fetching.redirect.as_ref().unwrap_or(&uri));
+    let call = provider::download(cx, &uri);
     let progress = fetching.job.polls.progress();
     Step::call(State::Fetching(fetching), call).stage(Stage::Processing).progress(progress)
 }
@@ -69,17 +67,9 @@ fn answered(cx: &Context, mut fetching: Fetching, reply: Reply) -> Step<State> {
             if let Some(video) = present {
                 *video = VideoSource::Inline(blob.clone());
             }
-            (fetching.redirect, fetching.hops, fetching.tries) = (None, 0, 0);
+            fetching.tries = 0;
             next(cx, fetching)
         }
-        (301 | 302 | 303 | 307 | 308, _) if fetching.hops < MAX_HOPS => match reply.header("location") {
-            Some(location) if location.starts_with("https://") || location.starts_with("http://") => {
-                fetching.redirect = Some(location.to_owned());
-                fetching.hops += 1;
-                next(cx, fetching)
-            }
-            _ => again(cx, fetching, "it redirects to nowhere"),
-        },
         (status, _) => {
             let reason = format!("HTTP {status}");
             again(cx, fetching, &reason)
@@ -87,10 +77,9 @@ fn answered(cx: &Context, mut fetching: Fetching, reply: Reply) -> Step<State> {
     }
 }
 
-/// Tries once more, from the beginning of the redirects.
+/// Tries once more.
 fn again(cx: &Context, mut fetching: Fetching, reason: &str) -> Step<State> {
     fetching.tries += 1;
-    (fetching.redirect, fetching.hops) = (None, 0);
     log::warn(
         "a finished video could not be fetched",
         &[("operation", &fetching.job.polls.id), ("reason", reason)],

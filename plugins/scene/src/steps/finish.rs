@@ -1,18 +1,12 @@
 //! The end of a task: its videos, what is kept for a continuation, and the price of what there is.
 
-use std::time::Duration;
-
-use gatehouse_sdk::{Action, Context, Failure, Outcome, Product, Step, UnixMs};
+use gatehouse_sdk::{Action, Failure, Outcome, Product, Step};
 use serde_json::{Value, json};
 
 use crate::provider::POLICY;
 use crate::record::Record;
 use crate::request;
 use crate::state::{Fetching, Job, State};
-use crate::words::Dialect;
-
-/// How long the Gemini API keeps a video.
-const KEPT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 /// A finished video that cannot be had.
 pub(super) fn not_fetched() -> Failure {
@@ -20,12 +14,12 @@ pub(super) fn not_fetched() -> Failure {
 }
 
 /// Ends the task with videos that are all at hand.
-pub(super) fn end(cx: &Context, fetching: Fetching, sources: Vec<String>) -> Step<State> {
+pub(super) fn end(fetching: Fetching, sources: Vec<String>) -> Step<State> {
     let Fetching { job, uri, .. } = fetching;
     let links = (0..sources.len())
         .map(|at| json!({"url": [format!("media:{at}")], "expires_at": format!("expires:{at}")}));
     let public = json!({"videos": links.collect::<Vec<_>>()});
-    let mut outcome = Outcome::new(public).private(record(cx, &job, uri, sources.len()));
+    let mut outcome = Outcome::new(public).private(record(&job, uri, sources.len()));
     let videos = u32::try_from(sources.len()).unwrap_or(u32::MAX);
     for source in sources {
         let film = Product::new(source).mime("video/mp4");
@@ -40,14 +34,11 @@ pub(super) fn end(cx: &Context, fetching: Fetching, sources: Vec<String>) -> Ste
     job.then(Action::Done(outcome))
 }
 
-fn record(cx: &Context, job: &Job, uri: Option<String>, videos: usize) -> Value {
-    let until: Option<UnixMs> = (job.dialect == Dialect::Gemini).then(|| cx.now.plus(KEPT));
+fn record(job: &Job, uri: Option<String>, videos: usize) -> Value {
     let kind = &job.kind;
     let record = Record {
         model: job.model,
-        dialect: job.dialect,
         uri,
-        until,
         milliseconds: kind.milliseconds,
         hidden_milliseconds: kind.hidden_milliseconds,
         videos,

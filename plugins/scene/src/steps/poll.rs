@@ -18,7 +18,7 @@ impl Job {
     pub(super) fn new(cx: &Context, operation: String, request: VideoRequest) -> Self {
         let mut polls = Polls::new(cx, operation);
         polls.reach(WORKING.0);
-        Self { dialect: request.dialect, model: request.model, kind: request.kind, polls }
+        Self { model: request.model, kind: request.kind, polls }
     }
 
     pub(super) fn fail(self, failure: Failure) -> Step<State> {
@@ -42,8 +42,8 @@ pub(super) fn step(cx: &Context, mut job: Job, event: Event) -> Step<State> {
         let message = format!("the new part cannot be had alone: {reason}");
         return job.fail(Failure::upstream(message));
     }
-    let (dialect, model) = (job.dialect, job.model);
-    let call = |operation: &str| provider::poll(cx, dialect, model, operation);
+    let model = job.model;
+    let call = |operation: &str| provider::poll(cx, model, operation);
     match job.polls.step(cx, &POLICY, event, call, provider::polled) {
         Next::Action(action) => job.then(action),
         Next::Answer(Answer::Working) => {

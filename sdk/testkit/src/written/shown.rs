@@ -120,6 +120,7 @@ fn failure(failure: &Failure) -> Map<String, Value> {
         Blame::Request => "request",
         Blame::Moderation => "moderation",
         Blame::Upstream => "upstream",
+        Blame::Account => "account",
     };
     let pairs = [("blame", json!(blame)), ("message", json!(failure.message))];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

@@ -7,7 +7,7 @@ use gatehouse_upstream::{AccountPermit, CallPermit};
 
 use crate::in_progress::InProgressGuard;
 use crate::state::DriverState;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{AnsweredCall, RunContext, StepOutcome};
 
 /// The permit of a call, and that of an account borrowed for it.
 pub(in crate::step) type OfCall = (CallPermit, Option<AccountPermit>);
@@ -65,22 +65,25 @@ impl DriverState {
         run: &mut RunContext,
         attempt: Attempt,
     ) -> Result<StepOutcome, StoreError> {
-        let Attempt { call, permit, at, .. } = &attempt;
+        let Attempt { call, permit, at, _borrowed, _in_progress } = attempt;
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
         let began = self.now();
-        let event = self.send(permit, call, &mut run.task).await;
-        run.log.exchange((began, self.now()), permit.account(), call, &event);
+        let event = self.send(&permit, &call, &mut run.task).await;
+        run.log.exchange((began, self.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event
-            && asks_after_outage(call, outage, self.upstream.asks_when_ambiguous(&call.provider))
+            && asks_after_outage(&call, outage, self.upstream.asks_when_ambiguous(&call.provider))
         {
-            return self.ask(run, call.clone(), (*at, Some(outage))).await;
+            return self.ask(run, call, (at, Some(outage))).await;
         }
+        let is_journalled = call.replay != Replay::Safe;
         if let Event::Reply(reply) = &event {
             run.not_before = self.not_before(reply);
+            let account = permit.account().to_owned();
+            run.answered = Some(AnsweredCall { call, account, status: reply.status });
         }
         run.task.phase = Phase::Run(event);
-        if call.replay != Replay::Safe {
+        if is_journalled {
             return self.commit_then(run, StepOutcome::Continue).await;
         }
         Ok(StepOutcome::Continue)

@@ -3,3 +3,4 @@
 mod ambiguous;
 pub(super) mod attempt;
 mod phase;
+mod refused_account;

@@ -11,12 +11,12 @@ use std::time::Duration;
 use gatehouse_media::ExtractError;
 use gatehouse_model::{Body, Call, Event, Json, Outage, Phase, Reading, Replay, Reply, Status, Task, UnixMs};
 use gatehouse_store::StoreError;
-use gatehouse_upstream::{Claimant, NoPermit, Permits, retry_after};
+use gatehouse_upstream::{Claimant, NoPermit, Permits, Wanted, retry_after};
 
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::shared::SharedAnswer;
 use crate::step::call::attempt::{OfCall, as_called};
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{AnsweredCall, RunContext, StepOutcome};
 
 /// A task that waits for a permit looks by itself after this long, in case nothing wakes it.
 const QUEUED_PAUSE: Duration = Duration::from_secs(30);
@@ -32,9 +32,12 @@ impl DriverState {
         let began = self.now();
         match self.call_with_others(run, &call).await {
             SharedAnswer::Reply { reply, not_before } => {
+                let account = self.upstream.account_of(&call.provider, &reply.affinity);
+                let status = reply.status;
                 let event = self.as_read(reply, &call, &mut run.task).await;
                 run.log.exchange((began, self.now()), "", &call, &event);
                 run.not_before = not_before;
+                run.answered = account.map(|account| AnsweredCall { call, account, status });
                 run.task.phase = Phase::Run(event);
                 return Ok(StepOutcome::Continue);
             }
@@ -80,8 +83,11 @@ impl DriverState {
             let permit = self.upstream.acquire_call(&call.provider, held.account())?;
             return Ok((as_called(permit, call), None));
         }
+        let refused = self.live.refused(run.task.id, &call.provider);
         let assigned = run.task.assignment.as_ref().filter(|assigned| assigned.provider == call.provider);
         let assigned = assigned.map(|assigned| assigned.account.as_str());
+        // The account that refused the task is not its own any more.
+        let assigned = assigned.filter(|account| !refused.iter().any(|refused| refused == account));
         let wanted = wanted.as_deref();
         let account = wanted.or(assigned);
         let granted = self.live.take_granted(run.task.id).filter(|(granted, _)| {
@@ -89,7 +95,7 @@ impl DriverState {
         });
         let (account, permit) = match granted {
             Some(permits) => permits,
-            None => self.acquire_or_wait(&run.task, &call.provider, account)?,
+            None => self.acquire_or_wait(&run.task, &call.provider, account, refused)?,
         };
         if assigned.is_some() && wanted.is_some_and(|wanted| assigned != Some(wanted)) {
             return Ok((as_called(permit, call), Some(account)));
@@ -100,12 +106,14 @@ impl DriverState {
         Ok((as_called(permit, call), None))
     }
 
-    /// Permits now, or a position in the provider's queue; the task is woken once they are granted.
+    /// Permits now, or a position in the provider's queue; the task is woken once they are granted. Of that account, or of any
+    /// that has not refused the task.
     fn acquire_or_wait(
         self: &Arc<Self>,
         task: &Task,
         provider: &str,
         account: Option<&str>,
+        refused: Vec<String>,
     ) -> Result<Permits, NoPermit> {
         let id = task.id;
         if self.live.is_queued(id, provider, account) {
@@ -119,7 +127,8 @@ impl DriverState {
                 state.live.grant(id, permits, state.now());
             }
         };
-        match self.upstream.acquire_or_wait(provider, &claimant, account, grant) {
+        let wanted = account.map_or(Wanted::Any(refused), |account| Wanted::of(Some(account)));
+        match self.upstream.acquire_or_wait(provider, &claimant, wanted, grant) {
             Ok(permits) => Ok(permits),
             Err((_, Some(waiting))) => {
                 if task.assignment.is_none() {

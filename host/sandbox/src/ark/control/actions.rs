@@ -164,12 +164,7 @@ fn asset_view(asset: &AssetNow<'_>) -> Value {
         "GroupId": record.group, "ProjectName": record.project, "Status": asset.status,
     });
     if let Some(problem) = asset.problem {
-        let code = match problem {
-            problem if problem.ends_with("could not be downloaded") => "InvalidParameter.DownloadFailed",
-            problem if problem.contains("sensitive") => "SensitiveContentDetected",
-            _ => "InvalidAsset",
-        };
-        view["Error"] = json!({"Code": code, "Message": problem});
+        view["Error"] = json!({"Code": problem.code, "Message": problem.text});
     }
     view
 }

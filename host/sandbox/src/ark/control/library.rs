@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ark::faults::{Faults, Marker, Target};
 use crate::ark::ids::{digits_of_time, random_word};
+use crate::ark::media::Problem;
 use crate::ark::record::{ArkAsset, ArkGroup};
 use crate::common::markers::Counts;
 
@@ -14,7 +15,7 @@ const MAX_CALLS: usize = 100_000;
 pub(crate) struct Asset {
     record: ArkAsset,
     /// Why the review fails.
-    verdict: Result<(), String>,
+    verdict: Result<(), Problem>,
     /// When the review ends; `None` is never.
     over_at: Option<u64>,
     pub(crate) faults: Faults,
@@ -29,7 +30,7 @@ pub(crate) struct AssetNow<'a> {
     pub(crate) project: &'a str,
     pub(crate) status: &'static str,
     /// Why it failed.
-    pub(crate) problem: Option<&'a str>,
+    pub(crate) problem: Option<&'a Problem>,
 }
 
 impl Asset {
@@ -40,7 +41,7 @@ impl Asset {
             Ok(()) => "Active",
             Err(_) => "Failed",
         };
-        let problem = self.verdict.as_ref().err().filter(|_| is_over).map(String::as_str);
+        let problem = self.verdict.as_ref().err().filter(|_| is_over);
         let (asset_type, project) = (self.record.asset_type.as_str(), self.record.project.as_str());
         AssetNow { record: &self.record, asset_type, project, status, problem }
     }
@@ -97,7 +98,7 @@ impl Library {
     pub(crate) fn add_asset(
         &mut self,
         mut asset: ArkAsset,
-        verdict: Result<(), String>,
+        verdict: Result<(), Problem>,
         now: u64,
         job_ms: u64,
     ) -> String {
@@ -107,7 +108,7 @@ impl Library {
             Some((Marker::Slow, ms)) => Some(now.saturating_add(ms)),
             Some(_) => None,
         };
-        let rejected = faults.has(Marker::Rejected).then(|| "The content may be sensitive.".to_owned());
+        let rejected = faults.has(Marker::Rejected).then(Problem::sensitive);
         let verdict = rejected.map_or(verdict, Err);
         let id = self.id("asset", now);
         asset.id.clone_from(&id);

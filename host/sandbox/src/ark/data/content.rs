@@ -146,7 +146,10 @@ pub(crate) fn inspect(content: &Content, resolution: &str, samples: &str) -> Res
             MediaType::Audio => media::check_sound(file),
         };
         let milliseconds = checked.map_err(|problem| {
-            Refusal::invalid(&item.path, format!("The parameter {} is not valid: {problem}.", item.path))
+            Refusal::invalid(
+                &item.path,
+                format!("The parameter {} is not valid: {}.", item.path, problem.text),
+            )
         })?;
         match item.media {
             MediaType::Image => {}

@@ -17,9 +17,7 @@ pub(super) const LONGER_MS: u64 = 4000;
 const TYPES: [(&str, u32); 2] = [("vid_1.1_i2v_480", 480), ("vid_1.1_i2v_720", 720)];
 
 pub(super) async fn video(mut origin: Origin<'_>, body: Body) -> Result<Answer, Refusal> {
-    // It must be there, but may be blank.
-    let prompt = body.prompt.clone().filter(|prompt| !prompt.is_empty());
-    let prompt = prompt.ok_or_else(|| Refusal::invalid("prompt不能为空"))?;
+    let prompt = body.prompt()?.to_owned();
     let motion = body.motion.as_deref().unwrap_or("low");
     if !["low", "high"].contains(&motion) {
         return Err(Refusal::invalid("motion参数错误"));

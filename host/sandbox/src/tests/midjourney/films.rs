@@ -49,7 +49,7 @@ async fn fields_are_judged() {
     for (more, code) in [
         (json!({ "prompt": null }), 4),
         (json!({ "prompt": "" }), 4),
-        (json!({ "prompt": " " }), 1),
+        (json!({ "prompt": " \n" }), 4),
         (json!({ "image": null }), 4),
         (json!({ "image": "nonsense!" }), 4),
         (json!({ "motion": "medium" }), 4),

@@ -1,4 +1,4 @@
-//! Answers to polls: what an operation says of itself, in both dialects.
+//! Answers to polls: what an operation says of itself.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,18 +10,12 @@ use crate::veo::api::files::{VideoFile, address};
 use crate::veo::faults::{Marker, Target, error};
 use crate::veo::operations::{Operation, file_name};
 use crate::veo::provider::Provider;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::html;
 use gatehouse_sandbox_files::Film;
 
 /// Answers a poll of an account.
-pub(super) async fn answer(
-    provider: &Provider,
-    dialect: Dialect,
-    account: usize,
-    name: &str,
-) -> Response<Body> {
-    match state(provider, dialect, account, name) {
+pub(super) async fn answer(provider: &Provider, account: usize, name: &str) -> Response<Body> {
+    match state(provider, account, name) {
         State::Now(response) => response,
         // Films take a while to make, and no lock is held meanwhile.
         State::Inline { mut body, film, file, samples } => {
@@ -45,10 +39,10 @@ enum State {
     },
 }
 
-fn state(provider: &Provider, dialect: Dialect, account: usize, name: &str) -> State {
+fn state(provider: &Provider, account: usize, name: &str) -> State {
     let now = provider.now();
     let mut operations = provider.operations();
-    let Some(operation) = operations.own(name, dialect, account) else {
+    let Some(operation) = operations.own(name, account) else {
         return State::Now(error(Marker::PollUnknown).response());
     };
     let earlier = operation.record.polls;
@@ -74,10 +68,10 @@ fn state(provider: &Provider, dialect: Dialect, account: usize, name: &str) -> S
     if operation.ends_at.is_none_or(|end| end > now) {
         return State::Now(server::json(200, &json!({ "name": name })));
     }
-    ended(provider, operation)
+    ended(operation)
 }
 
-fn ended(provider: &Provider, operation: &Operation) -> State {
+fn ended(operation: &Operation) -> State {
     let name = &operation.record.name;
     let ending = operation.faults.at(Target::Ending);
     let filtered = match ending {
@@ -99,14 +93,8 @@ fn ended(provider: &Provider, operation: &Operation) -> State {
         response["raiMediaFilteredReasons"] = json!([reason]);
     }
     let id = name.rsplit('/').next().unwrap_or_default();
-    let uris = (0..samples).map(|at| address(&provider.addresses, operation, &file_name(operation, id, at)));
-    let is_vertex = operation.record.dialect == Dialect::Vertex;
+    let uris = (0..samples).map(|at| address(operation, &file_name(operation, id, at)));
     let wrapped = |response: Value| json!({ "name": name, "done": true, "response": response });
-    if !is_vertex {
-        let samples: Vec<Value> = uris.map(|uri| json!({ "video": { "uri": uri } })).collect();
-        response["generatedSamples"] = json!(samples);
-        return State::Now(server::json(200, &wrapped(json!({ "generateVideoResponse": response }))));
-    }
     response["@type"] = "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse".into();
     if operation.storage.is_none() && samples > 0 {
         let (film, file) = (operation.film, VideoFile::of(&operation.faults));

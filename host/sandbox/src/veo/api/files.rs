@@ -6,8 +6,6 @@ use crate::common::server::{Body, HandlerResult, reply, truncated, with};
 use crate::veo::faults::{Faults, Marker, Target, error};
 use crate::veo::operations::Operation;
 use crate::veo::provider::Provider;
-use crate::veo::provider::VeoAddresses;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 use gatehouse_sandbox_files::Film;
 
@@ -50,32 +48,20 @@ fn pad(bytes: &mut Vec<u8>, mib: u64) {
     bytes.extend((8..rest).map(|at| (at % 251) as u8));
 }
 
-/// The address of a file, or the faulty one its marker asks for.
-pub(super) fn address(addresses: &VeoAddresses, operation: &Operation, file: &str) -> String {
-    if operation.storage.is_some() {
-        return file.to_owned();
-    }
+/// The address of a file in a bucket, or the faulty one its marker asks for.
+pub(super) fn address(operation: &Operation, file: &str) -> String {
     if operation.faults.has(Marker::ForeignLink) {
-        return format!("https://files.foreign.example/{file}:download?alt=media");
+        return "https://files.foreign.example/sample_0.mp4".to_owned();
     }
-    format!("{}/files/{file}:download?alt=media", addresses.gemini)
-}
-
-/// The file of an address: `gs://...`, or one of the Gemini API.
-pub(super) fn file_of(addresses: &VeoAddresses, uri: &str) -> Option<String> {
-    if uri.starts_with("gs://") {
-        return Some(uri.to_owned());
-    }
-    let path = uri.strip_prefix(&addresses.gemini)?.strip_prefix("/files/")?;
-    Some(path.split(':').next().unwrap_or_default().to_owned())
+    file.to_owned()
 }
 
 /// Sends a file to its account.
-pub(super) async fn send(provider: &Provider, dialect: Dialect, account: usize, file: &str) -> HandlerResult {
+pub(super) async fn send(provider: &Provider, account: usize, file: &str) -> HandlerResult {
     let found = {
         let now = provider.now();
         let mut operations = provider.operations();
-        operations.of_file(file, dialect, account, now).map(|(key, operation)| {
+        operations.of_file(file, account, now).map(|(key, operation)| {
             let earlier = operation.tries;
             operation.tries = earlier.saturating_add(1);
             let fault = operation.faults.download_fault(earlier);

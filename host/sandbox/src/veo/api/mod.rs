@@ -1,9 +1,8 @@
-//! The listeners and what they answer: [`token`], [`vertex`], [`storage`] and [`gemini`], each with its paths; [`submit`],
-//! [`answer`] and [`files`] for what the dialects share.
+//! The listeners and what they answer: [`token`], [`vertex`] and [`storage`], each with its paths; [`submit`], [`answer`] and
+//! [`files`] for what they answer.
 
 mod answer;
 mod files;
-pub(super) mod gemini;
 pub(super) mod storage;
 mod submit;
 pub(super) mod token;

@@ -9,7 +9,6 @@ use url::form_urlencoded;
 use crate::common::server::{Handler, HandlerResult};
 use crate::veo::api::files;
 use crate::veo::provider::Provider;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 
 /// The storage listener.
@@ -17,7 +16,7 @@ pub(in crate::veo) struct StorageEndpoint(pub(in crate::veo) Arc<Provider>);
 
 impl Handler for StorageEndpoint {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
-        let account = match self.0.account(Dialect::Vertex, request.headers()) {
+        let account = match self.0.account(request.headers()) {
             Ok(account) => account,
             Err(refusal) => return Ok(refusal.response()),
         };
@@ -27,7 +26,7 @@ impl Handler for StorageEndpoint {
         match (request.method(), object) {
             (&Method::GET, Some((bucket, object))) if is_media => {
                 let file = format!("gs://{}/{}", decoded(bucket), decoded(object));
-                files::send(&self.0, Dialect::Vertex, account, &file).await
+                files::send(&self.0, account, &file).await
             }
             _ => Ok(Refusal::not_found("Not Found").response()),
         }

@@ -1,15 +1,14 @@
-//! A submission, the same in both dialects: key, JSON, fields and media, then markers and the account.
+//! A submission: token, JSON, fields and media, then markers and the account.
 
 use http::{HeaderMap, Response};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use crate::common::server::{self, Body, HandlerResult, closed};
-use crate::veo::api::files::file_of;
 use crate::veo::check;
 use crate::veo::faults::{Marker, error};
 use crate::veo::provider::Provider;
-use crate::veo::record::{BegunVideo, DeclinedVideo, Dialect};
+use crate::veo::record::{BegunVideo, DeclinedVideo};
 use crate::veo::refusal::{Refusal, html};
 
 /// Two images of 20 MB, or a video, in base64.
@@ -18,7 +17,6 @@ const MAX_BODY_BYTES: usize = 300 << 20;
 /// Begins an operation of `model`; `parent` is the beginning of its name.
 pub(super) async fn submit(
     provider: &Provider,
-    dialect: Dialect,
     (model, parent): (&str, &str),
     headers: &HeaderMap,
     body: Incoming,
@@ -32,14 +30,11 @@ pub(super) async fn submit(
         let (message, body) = (refusal.message.clone(), recorded.clone());
         provider.operations().decline(DeclinedVideo { status, code, message, body });
     };
-    let checked = provider.account(dialect, headers).and_then(|account| {
+    let checked = provider.account(headers).and_then(|account| {
         let body = body.ok_or_else(|| Refusal::argument("Invalid JSON payload received."))?;
         let now = provider.now();
-        let stored = |uri: &str| {
-            let file = file_of(&provider.addresses, uri)?;
-            provider.operations().stored(&file, dialect, account, now)
-        };
-        check::check(dialect, model, &body, stored).map(|order| (account, order))
+        let stored = |uri: &str| provider.operations().stored(uri, account, now);
+        check::check(model, &body, stored).map(|order| (account, order))
     });
     let (account, order) = match checked {
         Ok(checked) => checked,
@@ -48,13 +43,8 @@ pub(super) async fn submit(
             return Ok(refusal.response());
         }
     };
-    let record = BegunVideo {
-        dialect,
-        account,
-        model: model.to_owned(),
-        body: recorded.clone(),
-        ..BegunVideo::default()
-    };
+    let record =
+        BegunVideo { account, model: model.to_owned(), body: recorded.clone(), ..BegunVideo::default() };
     let now = provider.now();
     // Bound first: the guard must be gone before `decline` locks again.
     let begun = provider.operations().begin(order, record, parent, now);

@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::common::server::{self, Handler, HandlerResult};
 use crate::veo::api::{answer, submit};
 use crate::veo::provider::Provider;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 
 /// Version, project and region, as in the address of the provider.
@@ -29,10 +28,10 @@ impl Handler for VertexEndpoint {
         match (head.method, called) {
             (Method::POST, Some((model, "predictLongRunning"))) => {
                 let parent = parent(model);
-                submit::submit(&self.0, Dialect::Vertex, (model, &parent), &head.headers, body).await
+                submit::submit(&self.0, (model, &parent), &head.headers, body).await
             }
             (Method::POST, Some((model, "fetchPredictOperation"))) => {
-                let account = match self.0.account(Dialect::Vertex, &head.headers) {
+                let account = match self.0.account(&head.headers) {
                     Ok(account) => account,
                     Err(refusal) => return Ok(refusal.response()),
                 };
@@ -42,7 +41,7 @@ impl Handler for VertexEndpoint {
                 if !name.starts_with(&format!("{}/operations/", parent(model))) {
                     return Ok(Refusal::argument("operationName is not one of this model").response());
                 }
-                Ok(answer::answer(&self.0, Dialect::Vertex, account, name).await)
+                Ok(answer::answer(&self.0, account, name).await)
             }
             _ => Ok(Refusal::not_found("The requested URL was not found on this server.").response()),
         }

@@ -1,14 +1,13 @@
-//! The fields of each dialect: which there are, their types, words and bounds. A field of the other dialect is refused, so
-//! that a mistake in a translation is seen.
+//! The fields: which there are, their types, words and bounds. Any other is refused, so that a mistake in a translation is
+//! seen.
 
 use serde_json::{Map, Value};
 
 use crate::common::schema::quoted;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 
 const MAX_SEED: i64 = 4_294_967_295;
-const COMMON: &[&str] = &[
+const PARAMETERS: &[&str] = &[
     "aspectRatio",
     "resolution",
     "durationSeconds",
@@ -16,14 +15,17 @@ const COMMON: &[&str] = &[
     "negativePrompt",
     "personGeneration",
     "enhancePrompt",
+    "seed",
+    "generateAudio",
+    "resizeMode",
+    "storageUri",
+    "compressionQuality",
 ];
-const OF_VERTEX: &[&str] = &["seed", "generateAudio", "resizeMode", "storageUri", "compressionQuality"];
 
 /// Checks all but the media; gives the only instance.
-pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
+pub(super) fn check(body: &Value) -> Result<&Value, Refusal> {
     let Value::Object(whole) = body else { return Err(Refusal::argument("the body must be an object")) };
-    let other = if dialect == Dialect::Vertex { "labels" } else { "webhookConfig" };
-    known("", whole, &["instances", "parameters", other])?;
+    known("", whole, &["instances", "parameters", "labels"])?;
     let Some([instance]) = body["instances"].as_array().map(Vec::as_slice) else {
         return Err(Refusal::argument("instances must be a list of one"));
     };
@@ -41,17 +43,8 @@ pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
         Value::Null => &empty,
         _ => return Err(Refusal::argument("parameters must be an object")),
     };
-    let names: Vec<&str> = match dialect {
-        Dialect::Vertex => [COMMON, OF_VERTEX].concat(),
-        Dialect::Gemini => COMMON.to_vec(),
-    };
-    known("parameters.", parameters, &names)?;
-    parameters.iter().try_for_each(|(name, value)| check_value(dialect, name, value))?;
-    let is_large = matches!(body["parameters"]["resolution"].as_str(), Some("1080p" | "4k"));
-    let seconds = body["parameters"]["durationSeconds"].as_i64().unwrap_or(8);
-    if dialect == Dialect::Gemini && is_large && seconds != 8 {
-        return Err(Refusal::argument("parameters.durationSeconds must be 8 for 1080p and 4k"));
-    }
+    known("parameters.", parameters, PARAMETERS)?;
+    parameters.iter().try_for_each(|(name, value)| check_value(name, value))?;
     if fields.get("image").is_none() && parameters.contains_key("resizeMode") {
         return Err(Refusal::argument("parameters.resizeMode needs an image"));
     }
@@ -67,8 +60,7 @@ pub(super) fn known(path: &str, fields: &Map<String, Value>, names: &[&str]) -> 
     }
 }
 
-fn check_value(dialect: Dialect, name: &str, value: &Value) -> Result<(), Refusal> {
-    let is_vertex = dialect == Dialect::Vertex;
+fn check_value(name: &str, value: &Value) -> Result<(), Refusal> {
     let word = |words: &[&str]| match value.as_str() {
         Some(word) if words.contains(&word) => Ok(()),
         _ => Err(Refusal::argument(format!("parameters.{name} must be one of {}", quoted(words).join(", ")))),
@@ -84,10 +76,10 @@ fn check_value(dialect: Dialect, name: &str, value: &Value) -> Result<(), Refusa
             Err(Refusal::argument("parameters.durationSeconds must be 4, 6 or 8"))
         }
         "durationSeconds" => Ok(()),
-        "sampleCount" => integer(1, if is_vertex { 4 } else { 1 }),
+        "sampleCount" => integer(1, 4),
         "seed" => integer(0, MAX_SEED),
-        "personGeneration" if is_vertex => word(&["allow_adult", "disallow"]),
-        "personGeneration" => word(&["allow_all", "allow_adult", "dont_allow"]),
+        // The last one is how an older table writes it.
+        "personGeneration" => word(&["allow_adult", "dont_allow", "disallow"]),
         "resizeMode" => word(&["pad", "crop", "PAD", "CROP"]),
         "compressionQuality" => word(&["OPTIMIZED", "LOSSLESS"]),
         "enhancePrompt" if value == false => {
@@ -107,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_each_dialect() {
+    fn fields_and_their_bounds() {
         let body = |parameters: Value| json!({"instances": [{"prompt": "a kite"}], "parameters": parameters});
         let all = json!({"aspectRatio": "9:16", "resolution": "4k", "durationSeconds": 8, "sampleCount": 1,
             "negativePrompt": "rain", "enhancePrompt": true});
@@ -115,34 +107,34 @@ mod tests {
             json!({"instances": [{"prompt": "a", "image": {}}], "parameters": {"resizeMode": "crop"}});
         #[rustfmt::skip]
         let table = [
-            (body(all), true, true),
-            (json!({"instances": [{"prompt": "a kite"}]}), true, true),
-            (body(json!({"seed": MAX_SEED, "generateAudio": false, "storageUri": "gs://b/"})), true, false),
-            (body(json!({"sampleCount": 4, "personGeneration": "disallow"})), true, false),
-            (body(json!({"personGeneration": "dont_allow"})), false, true),
-            (body(json!({"personGeneration": "allow_adult"})), true, true),
-            (image, true, false),
-            (body(json!({"resizeMode": "pad"})), false, false),
-            (body(json!({"resolution": "1080p", "durationSeconds": 4})), true, false),
-            (body(json!({"resolution": "4K"})), false, false),
-            (body(json!({"durationSeconds": 5})), false, false),
-            (body(json!({"durationSeconds": "8"})), false, false),
-            (body(json!({"sampleCount": 0})), false, false),
-            (body(json!({"sampleCount": 5})), false, false),
-            (body(json!({"seed": -1})), false, false),
-            (body(json!({"seed": MAX_SEED + 1})), false, false),
-            (body(json!({"enhancePrompt": false})), false, false),
-            (body(json!({"aspectRatio": "1:1"})), false, false),
-            (body(json!({"fps": 24})), false, false),
-            (json!({"instances": [], "parameters": {}}), false, false),
-            (json!({"instances": [{"prompt": " "}]}), false, false),
-            (json!({"instances": [{"prompt": "a", "mask": {}}]}), false, false),
-            (json!({"instances": [{"prompt": "a"}], "labels": {}}), true, false),
-            (json!([]), false, false),
+            (body(all), true),
+            (json!({"instances": [{"prompt": "a kite"}]}), true),
+            (body(json!({"seed": MAX_SEED, "generateAudio": false, "storageUri": "gs://b/"})), true),
+            (body(json!({"sampleCount": 4, "personGeneration": "disallow"})), true),
+            (body(json!({"personGeneration": "dont_allow"})), true),
+            (body(json!({"personGeneration": "allow_all"})), false),
+            (body(json!({"personGeneration": "allow_adult"})), true),
+            (image, true),
+            (body(json!({"resizeMode": "pad"})), false),
+            (body(json!({"resolution": "1080p", "durationSeconds": 4})), true),
+            (body(json!({"resolution": "4K"})), false),
+            (body(json!({"durationSeconds": 5})), false),
+            (body(json!({"durationSeconds": "8"})), false),
+            (body(json!({"sampleCount": 0})), false),
+            (body(json!({"sampleCount": 5})), false),
+            (body(json!({"seed": -1})), false),
+            (body(json!({"seed": MAX_SEED + 1})), false),
+            (body(json!({"enhancePrompt": false})), false),
+            (body(json!({"aspectRatio": "1:1"})), false),
+            (body(json!({"fps": 24})), false),
+            (json!({"instances": [], "parameters": {}}), false),
+            (json!({"instances": [{"prompt": " "}]}), false),
+            (json!({"instances": [{"prompt": "a", "mask": {}}]}), false),
+            (json!({"instances": [{"prompt": "a"}], "labels": {}}), true),
+            (json!([]), false),
         ];
-        for (body, vertex, gemini) in table {
-            assert_eq!(check(Dialect::Vertex, &body).is_ok(), vertex, "vertex {body}");
-            assert_eq!(check(Dialect::Gemini, &body).is_ok(), gemini, "gemini {body}");
+        for (body, fits) in table {
+            assert_eq!(check(&body).is_ok(), fits, "{body}");
         }
     }
 }

@@ -8,13 +8,11 @@ use mp4_atom::{Moov, ReadFrom};
 use serde_json::Value;
 
 use super::fields::known;
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 
 const MAX_IMAGE_BYTES: usize = 20 << 20;
-/// The length of a video that each dialect continues.
-const VERTEX_MILLISECONDS: RangeInclusive<u64> = 1000..=30_000;
-const GEMINI_MILLISECONDS: RangeInclusive<u64> = 0..=141_000;
+/// The length of a video that is continued.
+const MILLISECONDS: RangeInclusive<u64> = 1000..=30_000;
 
 /// A video that an account has at the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +23,6 @@ pub(in crate::veo) struct Stored {
 
 /// Checks the media of an instance; gives the length of a video that is to be continued.
 pub(super) fn check(
-    dialect: Dialect,
     instance: &Value,
     parameters: &Value,
     stored: impl Fn(&str) -> Option<Stored>,
@@ -38,35 +35,25 @@ pub(super) fn check(
         if has("video") {
             return Err(Refusal::argument(format!("instances[0].{name} cannot be combined with a video")));
         }
-        image(dialect, name, &instance[name])?;
+        image(name, &instance[name])?;
     }
     if !has("video") {
         return Ok(None);
     }
-    let video = &instance["video"];
-    let found =
-        if dialect == Dialect::Vertex { of_vertex(video, stored)? } else { of_gemini(video, stored)? };
-    let limits = if dialect == Dialect::Vertex { VERTEX_MILLISECONDS } else { GEMINI_MILLISECONDS };
-    if !limits.contains(&found.milliseconds) {
+    let found = original(&instance["video"], stored)?;
+    if !MILLISECONDS.contains(&found.milliseconds) {
         return Err(Refusal::argument("the video to extend is too long or too short"));
     }
     if found.is_tall != (parameters["aspectRatio"] == "9:16") {
         return Err(Refusal::argument("parameters.aspectRatio must be that of the video to extend"));
     }
-    if dialect == Dialect::Gemini && parameters["resolution"].as_str().unwrap_or("720p") != "720p" {
-        return Err(Refusal::argument("parameters.resolution must be 720p when a video is extended"));
-    }
     Ok(Some(found.milliseconds))
 }
 
-fn image(dialect: Dialect, name: &str, image: &Value) -> Result<(), Refusal> {
+fn image(name: &str, image: &Value) -> Result<(), Refusal> {
     let invalid = |what: &str| Refusal::argument(format!("instances[0].{name} {what}"));
     let fields = image.as_object().ok_or_else(|| invalid("must be an object"))?;
-    let names: &[&str] = match dialect {
-        Dialect::Vertex => &["bytesBase64Encoded", "gcsUri", "mimeType"],
-        Dialect::Gemini => &["bytesBase64Encoded", "mimeType"],
-    };
-    known(&format!("instances[0].{name}"), fields, names)?;
+    known(&format!("instances[0].{name}"), fields, &["bytesBase64Encoded", "gcsUri", "mimeType"])?;
     let bytes = bytes(image).ok_or_else(|| invalid("has no bytes in base64"))?;
     if bytes.len() > MAX_IMAGE_BYTES {
         return Err(invalid("is larger than 20 MB"));
@@ -80,7 +67,7 @@ fn image(dialect: Dialect, name: &str, image: &Value) -> Result<(), Refusal> {
     if fits { Ok(()) } else { Err(invalid("is not of the type it says")) }
 }
 
-fn of_vertex(video: &Value, stored: impl Fn(&str) -> Option<Stored>) -> Result<Stored, Refusal> {
+fn original(video: &Value, stored: impl Fn(&str) -> Option<Stored>) -> Result<Stored, Refusal> {
     let invalid = |what: &str| Refusal::argument(format!("instances[0].video {what}"));
     let fields = video.as_object().ok_or_else(|| invalid("must be an object"))?;
     known("instances[0].video", fields, &["bytesBase64Encoded", "gcsUri", "mimeType"])?;
@@ -92,14 +79,6 @@ fn of_vertex(video: &Value, stored: impl Fn(&str) -> Option<Stored>) -> Result<S
     }
     let bytes = bytes(video).ok_or_else(|| invalid("has no bytes in base64"))?;
     film(&bytes).ok_or_else(|| invalid("is no mp4 of 16:9 or 9:16"))
-}
-
-fn of_gemini(video: &Value, stored: impl Fn(&str) -> Option<Stored>) -> Result<Stored, Refusal> {
-    let invalid = |what: &str| Refusal::argument(format!("instances[0].video {what}"));
-    let fields = video.as_object().ok_or_else(|| invalid("must be an object"))?;
-    known("instances[0].video", fields, &["uri"])?;
-    let uri = video["uri"].as_str().ok_or_else(|| invalid("has no uri"))?;
-    stored(uri).ok_or_else(|| invalid("was not generated here, or is gone"))
 }
 
 fn bytes(medium: &Value) -> Option<Vec<u8>> {
@@ -141,7 +120,7 @@ mod tests {
         };
         let wide = json!({"aspectRatio": "16:9"});
         let check = |instance: &Value, parameters: &Value| {
-            check(Dialect::Vertex, instance, parameters, |_| None).map_err(|refusal| refusal.message)
+            check(instance, parameters, |_| None).map_err(|refusal| refusal.message)
         };
         for (instance, parameters, expected) in [
             (sent(64, 36, 1000), &wide, Some(1000)),

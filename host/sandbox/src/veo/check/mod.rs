@@ -1,4 +1,4 @@
-//! Submissions: which bodies each dialect accepts, and the videos they become.
+//! Submissions: which bodies are accepted, and the videos they become.
 
 mod fields;
 mod media;
@@ -6,14 +6,11 @@ mod media;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::veo::record::Dialect;
 use crate::veo::refusal::Refusal;
 use gatehouse_sandbox_files::Film;
 pub(super) use media::Stored;
 
-/// The models of each, and the longest video each continues.
-const VERTEX_MODELS: &[&str] = &["veo-3.1-generate-001", "veo-3.1-fast-generate-001"];
-const GEMINI_MODELS: &[&str] = &["veo-3.1-generate-preview", "veo-3.1-fast-generate-preview"];
+const MODELS: &[&str] = &["veo-3.1-generate-001", "veo-3.1-fast-generate-001"];
 /// Seconds a continuation adds.
 const ADDED_MS: u64 = 7000;
 /// Texts shorter than this stand in the record as they are.
@@ -31,18 +28,16 @@ pub(super) struct Order {
 
 /// Checks a body. `stored` finds a video that the account has at the provider.
 pub(super) fn check(
-    dialect: Dialect,
     model: &str,
     body: &Value,
     stored: impl Fn(&str) -> Option<Stored>,
 ) -> Result<Order, Refusal> {
-    let models = if dialect == Dialect::Vertex { VERTEX_MODELS } else { GEMINI_MODELS };
-    if !models.contains(&model) {
+    if !MODELS.contains(&model) {
         return Err(Refusal::not_found(format!("The model {model} was not found.")));
     }
-    let instance = fields::check(dialect, body)?;
+    let instance = fields::check(body)?;
     let parameters = &body["parameters"];
-    let original = media::check(dialect, instance, parameters, stored)?;
+    let original = media::check(instance, parameters, stored)?;
     let milliseconds = match original {
         Some(before) => before + ADDED_MS,
         None => parameters["durationSeconds"].as_u64().unwrap_or(8) * 1000,
@@ -61,8 +56,7 @@ pub(super) fn check(
             width,
             height,
             milliseconds,
-            // The Gemini API has no switch for it.
-            sound: dialect == Dialect::Gemini || parameters["generateAudio"] != false,
+            sound: parameters["generateAudio"] != false,
             colour: [red, green, blue],
         },
         samples: parameters["sampleCount"]
