@@ -173,7 +173,8 @@ impl Operations {
 pub(super) fn file_name(operation: &Operation, id: &str, at: usize) -> String {
     match (&operation.storage, operation.record.dialect) {
         (Some(prefix), _) => format!("{}/{id}/sample_{at}.mp4", prefix.trim_end_matches('/')),
-        (None, Dialect::Gemini) => format!("{}-{at}", id.replace('-', "")),
+        // Lower-case letters and digits alone: Google's SDK reads no further.
+        (None, Dialect::Gemini) => format!("{}{at}", id.replace('-', "")),
         (None, Dialect::Vertex) => format!("inline:{id}/{at}"),
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
     let Value::Object(fields) = instance else {
         return Err(Refusal::argument("instances[0] must be an object"));
     };
-    known("instances[0].", fields, &["prompt", "image", "lastFrame", "video"])?;
+    known("instances[0].", fields, &["prompt", "image", "lastFrame", "video", "referenceImages"])?;
     match &instance["prompt"] {
         Value::String(text) if !text.trim().is_empty() => {}
         _ => return Err(Refusal::argument("instances[0].prompt must be a text")),
@@ -51,6 +51,11 @@ pub(super) fn check(dialect: Dialect, body: &Value) -> Result<&Value, Refusal> {
     let seconds = body["parameters"]["durationSeconds"].as_i64().unwrap_or(8);
     if dialect == Dialect::Gemini && is_large && seconds != 8 {
         return Err(Refusal::argument("parameters.durationSeconds must be 8 for 1080p and 4k"));
+    }
+    if fields.contains_key("referenceImages") && seconds != 8 {
+        return Err(Refusal::argument(
+            "parameters.durationSeconds must be 8 with instances[0].referenceImages",
+        ));
     }
     if fields.get("image").is_none() && parameters.contains_key("resizeMode") {
         return Err(Refusal::argument("parameters.resizeMode needs an image"));
@@ -113,6 +118,7 @@ mod tests {
             "negativePrompt": "rain", "enhancePrompt": true});
         let image =
             json!({"instances": [{"prompt": "a", "image": {}}], "parameters": {"resizeMode": "crop"}});
+        let references = |parameters: Value| json!({"instances": [{"prompt": "a", "referenceImages": []}], "parameters": parameters});
         #[rustfmt::skip]
         let table = [
             (body(all), true, true),
@@ -123,6 +129,8 @@ mod tests {
             (body(json!({"personGeneration": "allow_adult"})), true, true),
             (image, true, false),
             (body(json!({"resizeMode": "pad"})), false, false),
+            (references(json!({})), true, true),
+            (references(json!({"durationSeconds": 6})), false, false),
             (body(json!({"resolution": "1080p", "durationSeconds": 4})), true, false),
             (body(json!({"resolution": "4K"})), false, false),
             (body(json!({"durationSeconds": 5})), false, false),
