@@ -12,6 +12,7 @@ pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
 mod openapi;
+mod providers;
 mod recipes;
 mod rows;
 mod scene;
