@@ -358,11 +358,19 @@ fn the_simulated_providers_run_alone() {
     let addresses: serde_json::Value = serde_json::from_str(&line).unwrap();
     for pointer in [
         "/context/submit",
+        "/context/samples",
         "/messages/origin",
         "/messages/truth",
         "/chat/origin",
         "/chat/truth",
         "/imagine/api",
+        "/ark/data",
+        "/ark/control",
+        "/dashscope/api",
+        "/midjourney/api",
+        "/veo/vertex",
+        "/veo/token",
+        "/veo/gemini",
     ] {
         let address = addresses.pointer(pointer).and_then(serde_json::Value::as_str);
         assert!(address.is_some_and(|it| it.starts_with("http://127.0.0.1:")), "{pointer}: {addresses}");
