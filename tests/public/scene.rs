@@ -17,9 +17,14 @@ pub(crate) struct Scene {
 impl Scene {
     /// With providers whose jobs are ready after `job_time`.
     pub(crate) async fn start(job_time: Duration) -> Self {
+        Self::start_with(job_time, "").await
+    }
+
+    /// The same with `more` configuration.
+    pub(crate) async fn start_with(job_time: Duration, more: &str) -> Self {
         let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
-        let gateway = Gateway::start(setup(&sandbox).with_inherited_socket()).await;
+        let gateway = Gateway::start(setup(&sandbox).with(more).with_inherited_socket()).await;
         let caller = gateway.open_account("acme", "100000").await;
         Self { gateway, sandbox, caller }
     }
