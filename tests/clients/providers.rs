@@ -82,6 +82,7 @@ fn every_script_of_a_provider_is_run() {
         .filter(|name| name.starts_with("provider_"))
         .collect();
     let mut known: Vec<String> = SCRIPTS.iter().map(|(script, ..)| (*script).to_owned()).collect();
-    (found.sort(), known.sort());
+    found.sort();
+    known.sort();
     assert_eq!(found, known);
 }
