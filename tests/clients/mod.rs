@@ -7,7 +7,7 @@
 //! nothing leaves the machine.
 
 mod claude_code;
-mod fresh;
+pub(crate) mod fresh;
 pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
