@@ -336,6 +336,33 @@ fn a_missing_secret_is_reported_before_anything_is_opened() {
     assert!(String::from_utf8(set.stderr).unwrap().contains("plugins: cannot be used"));
 }
 
+/// What a newcomer pastes, pasted into one shell, and the samples that the text names.
+#[test]
+fn the_lines_that_the_first_start_prints_run_as_printed() {
+    let folder = folder();
+    let gateway = Running::start(folder.path());
+    let (_, text) = gateway.banner.split_once("Paste these lines").unwrap();
+    let mut lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    assert!(lines.iter().filter(|line| line.contains("curl ")).count() >= 6, "{text}");
+    lines.push(r#"for name in 640x480-3s.mp4 7s.wav; do curl -sf -o "$name" "$SAMPLES/$name"; done"#);
+    lines.push(r#"curl -sf "$OPENAI_BASE_URL/models" -H "Authorization: Bearer $OPENAI_API_KEY""#);
+    let mut shell = Command::new("sh");
+    shell.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir(folder.path());
+    let output = shell.args(["-ec", &lines.join("\n")]).stdin(Stdio::null()).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let shown = format!("{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && !shown.contains("\"error\""), "{}: {shown}", output.status);
+    for part in ["\"task_id\":\"", "chat.completion", "event: message_stop", "\"object\":\"list\""] {
+        assert!(printed.contains(part), "{part}: {shown}");
+    }
+    for (name, begin) in
+        [("lighthouse.png", &b"\x89PNG"[..]), ("640x480-3s.mp4", b"\0\0\0"), ("7s.wav", b"RIFF")]
+    {
+        assert!(std::fs::read(folder.path().join(name)).unwrap().starts_with(begin), "{name}");
+    }
+    assert_eq!(gateway.stop(), Some(0));
+}
+
 #[test]
 fn a_wrong_command_line_exits_with_2() {
     let folder = folder();
@@ -358,11 +385,19 @@ fn the_simulated_providers_run_alone() {
     let addresses: serde_json::Value = serde_json::from_str(&line).unwrap();
     for pointer in [
         "/context/submit",
+        "/context/samples",
         "/messages/origin",
         "/messages/truth",
         "/chat/origin",
         "/chat/truth",
         "/imagine/api",
+        "/ark/data",
+        "/ark/control",
+        "/dashscope/api",
+        "/midjourney/api",
+        "/veo/vertex",
+        "/veo/token",
+        "/veo/gemini",
     ] {
         let address = addresses.pointer(pointer).and_then(serde_json::Value::as_str);
         assert!(address.is_some_and(|it| it.starts_with("http://127.0.0.1:")), "{pointer}: {addresses}");

@@ -7,11 +7,12 @@
 //! nothing leaves the machine.
 
 mod claude_code;
-mod fresh;
+pub(crate) mod fresh;
 pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
 mod openapi;
+mod providers;
 mod recipes;
 mod rows;
 mod scene;

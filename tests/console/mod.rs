@@ -12,6 +12,7 @@ mod follow;
 mod playground;
 mod plugins;
 mod providers;
+mod recipes;
 mod scene;
 mod screens;
 mod webdriver;

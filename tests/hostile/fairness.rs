@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gatehouse_harness::run;
+use gatehouse_harness::run_load;
 use serde_json::json;
 
 use crate::hostile::scene::gateway::{IMAGES, Scene};
@@ -16,7 +16,7 @@ const SLOW: usize = 60;
 
 #[test]
 fn endless_loops_do_not_starve_other_requests() {
-    run(async {
+    run_load(async {
         let scene = Scene::start("[plugins.limits_by_family.puppet]\ncall_ms = 30\n").await;
         let answered = Arc::new(AtomicUsize::new(0));
         let crowd: Vec<_> = (0..HOSTILE)
@@ -51,7 +51,7 @@ fn endless_loops_do_not_starve_other_requests() {
 
 #[test]
 fn slow_steps_do_not_starve_other_tasks() {
-    run(async {
+    run_load(async {
         let scene = Scene::start("[tasks]\nconcurrency = 8\n").await;
         let first = scene.finish(&json!({})).await;
         let together = first["created"].as_u64().expect("a moment") * 1000 + 4000;

@@ -1,9 +1,6 @@
 //! Clients that public generators write of the document: each is generated, compiled, and used for a picture.
 
 use std::process::Command;
-use std::time::Duration;
-
-use gatehouse_harness::run;
 
 use crate::clients::kit::{Set, Tool};
 use crate::public::Scene;
@@ -19,28 +16,26 @@ fn lines(mut command: Command) -> String {
     text
 }
 
-/// A document that lints clean may still be one of which nobody gets a client.
-#[test]
-fn generated_clients_compile_and_get_a_picture() {
-    let ((python, scripts), (node, packages)) = (GENERATORS.ready(), TYPESCRIPT.ready());
-    run(async move {
-        let scene = Scene::start(Duration::ZERO).await;
-        let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await;
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("public.json");
-        std::fs::write(&file, &document.body).expect("a file");
-        let base = format!("http://{}", scene.gateway.public);
-        let key = scene.caller.bearer().trim_start_matches("Bearer ").to_owned();
-        let command = |program: &std::path::Path, script: std::path::PathBuf| {
-            let mut command = Command::new(program);
-            command.arg(script).arg(&file).args([&base, &key]).arg(folder.path());
-            command
-        };
-        let generated = command(&python, scripts.join("generators.py"));
-        let typed = command(&node, packages.join("generated.mjs"));
-        let (generated, typed) = tokio::task::block_in_place(|| (lines(generated), lines(typed)));
-        assert_eq!(generated.matches("ok ").count(), 2, "{generated}");
-        assert_eq!(typed.matches("ok ").count(), 2, "{typed}");
-        scene.gateway.expect_sound_ledger().await;
-    });
+/// Generated clients compile and get a picture; one of the checks of `documents`. A document that lints clean may still be one of
+/// which nobody gets a client.
+pub(super) async fn get_a_picture(scene: &Scene) {
+    let ((python, scripts), (node, packages)) =
+        tokio::task::block_in_place(|| (GENERATORS.ready(), TYPESCRIPT.ready()));
+    let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("public.json");
+    std::fs::write(&file, &document.body).expect("a file");
+    let base = format!("http://{}", scene.gateway.public);
+    let key = scene.caller.bearer().trim_start_matches("Bearer ").to_owned();
+    let command = |program: &std::path::Path, script: std::path::PathBuf| {
+        let mut command = Command::new(program);
+        command.arg(script).arg(&file).args([&base, &key]).arg(folder.path());
+        command
+    };
+    let generated = command(&python, scripts.join("generators.py"));
+    let typed = command(&node, packages.join("generated.mjs"));
+    let (generated, typed) = tokio::task::block_in_place(|| (lines(generated), lines(typed)));
+    assert_eq!(generated.matches("ok ").count(), 2, "{generated}");
+    assert_eq!(typed.matches("ok ").count(), 2, "{typed}");
+    scene.gateway.expect_sound_ledger().await;
 }

@@ -6,6 +6,7 @@ mod documents;
 mod dry_run;
 mod dry_run_limits;
 mod events;
+mod examples;
 mod generators;
 mod scene;
 mod schemas;

@@ -20,7 +20,7 @@ impl Scene {
         Self::start_with(job_time, "").await
     }
 
-    /// The same with more configuration.
+    /// The same with `more` configuration.
     pub(crate) async fn start_with(job_time: Duration, more: &str) -> Self {
         let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");

@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::ark::record::ArkRecord;
@@ -28,6 +29,27 @@ use crate::text::endpoint::TextEndpoint;
 use crate::text::provider::{TextAddresses, TextProvider};
 use crate::text::record::TextRecord;
 use crate::veo::{self, VeoAddresses, VeoRecord};
+
+/// Where each provider listens.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Addresses<'a> {
+    /// FLUX.1 Kontext, and the samples.
+    pub context: &'a ContextAddresses,
+    /// Anthropic's Messages API.
+    pub messages: &'a TextAddresses,
+    /// `OpenAI`'s chat completions and embeddings.
+    pub chat: &'a TextAddresses,
+    /// xAI's image API.
+    pub imagine: &'a ImagineAddresses,
+    /// Seedance, and its library of assets.
+    pub ark: &'a ArkAddresses,
+    /// Wan videos.
+    pub dashscope: &'a DashscopeAddresses,
+    /// A midjourney-proxy.
+    pub midjourney: &'a MidjourneyAddresses,
+    /// Veo, on Vertex AI.
+    pub veo: &'a VeoAddresses,
+}
 
 /// The simulated providers, running. Dropping it closes every listener and connection.
 pub struct Sandbox {
@@ -94,6 +116,23 @@ impl Sandbox {
             listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
             Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners })
         })
+    }
+
+    /// The addresses of all providers.
+    #[must_use]
+    pub fn addresses(&self) -> Addresses<'_> {
+        // Written out, so that a new provider is not forgotten.
+        let Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners: _ } = self;
+        Addresses {
+            context: &context.addresses,
+            messages: &messages.addresses,
+            chat: &chat.addresses,
+            imagine: &imagine.addresses,
+            ark: &ark.addresses,
+            dashscope: &dashscope.addresses,
+            midjourney: &midjourney.addresses,
+            veo: &veo.addresses,
+        }
     }
 
     /// The addresses of the context-image provider.

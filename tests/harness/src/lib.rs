@@ -13,6 +13,7 @@ mod http;
 mod json;
 mod provider;
 mod seed;
+mod together;
 mod wait;
 
 pub use clock::TestClock;
@@ -23,4 +24,5 @@ pub use http::{Connection, End, Error, PersistentClient, Response, send, send_to
 pub use json::with;
 pub use provider::{Provider, Received, Reply, reply, serve_connections, serve_http};
 pub use seed::TestSeed;
-pub use wait::{pause, run, until, until_some};
+pub use together::{Check, CheckBody, run_together};
+pub use wait::{pause, run, run_load, until, until_some};

@@ -1,6 +1,7 @@
 //! Running a test, and waiting until a condition holds. No test waits for a fixed span.
 
 use std::future::Future;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a condition may take to become true before the test fails.
@@ -18,6 +19,15 @@ pub fn run<T>(test: impl Future<Output = T>) -> T {
         .build()
         .expect("a runtime")
         .block_on(test)
+}
+
+/// The same for a test that loads the machine, or compares how its customers are served: one at a time in a process. Two beside
+/// each other would measure each other. Other tests go on meanwhile.
+pub fn run_load<T>(test: impl Future<Output = T>) -> T {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A load test that failed is no reason for the next one to fail.
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    run(test)
 }
 
 /// Waits until `condition` holds; fails the test after a minute.

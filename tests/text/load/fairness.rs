@@ -1,6 +1,6 @@
 //! Two customers at one provider: one takes every permit it can get, and the other is answered all the same.
 
-use gatehouse_harness::{Caller, run, until};
+use gatehouse_harness::{Caller, run_load, until};
 
 use crate::text::scene::{Scene, Wire, request};
 
@@ -16,7 +16,7 @@ async fn ask(caller: &Caller, text: &str) -> u16 {
 /// Streams of one customer hold all it can get for as long as they like.
 #[test]
 fn slow_streams_of_one_customer_leave_permits_to_others() {
-    run(async {
+    run_load(async {
         let scene = Scene::start("[text]\npermit_wait_s = 1\n\n").await;
         let other = scene.gateway.open_account("other", "1000").await;
         let mut streams = Vec::new();
@@ -43,7 +43,7 @@ fn slow_streams_of_one_customer_leave_permits_to_others() {
 /// Streams whose client has left are read on for their bill, but no longer in the way.
 #[test]
 fn abandoned_streams_are_in_nobodys_way() {
-    run(async {
+    run_load(async {
         let scene = Scene::start("[providers.chat]\nreserve = 0\n\n[text]\ndrain_s = 3600\n\n").await;
         let other = scene.gateway.open_account("other", "1000").await;
         let mut streams = Vec::new();
@@ -66,7 +66,7 @@ fn abandoned_streams_are_in_nobodys_way() {
 /// A customer who opens as many streams as it can leaves some to others, and is refused before its provider is asked.
 #[test]
 fn open_streams_of_one_customer_leave_some_to_others() {
-    run(async {
+    run_load(async {
         let scene = Scene::start("[plugins]\nstreams = 10\n\n").await;
         let other = scene.gateway.open_account("other", "1000").await;
         let stalled = request(Wire::Chat, "[[stall:2]] one two three", true);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gatehouse_harness::{Caller, PersistentClient, component, run, until};
+use gatehouse_harness::{Caller, PersistentClient, component, run_load, until};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -58,7 +58,7 @@ fn crowd(scene: &Scene, keys: &[Caller], answers: &Arc<Answers>) -> JoinSet<()> 
 
 #[test]
 fn a_full_queue_cuts_no_stream_and_refuses_only_who_fills_it() {
-    run(async {
+    run_load(async {
         let scene = Scene::start(TABLES).await;
         let file = scene.gateway.folder().join("slow.wasm");
         std::fs::write(&file, component("tests/fixtures/slow-text")).expect("a file");

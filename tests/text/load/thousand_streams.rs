@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use gatehouse_harness::{Caller, Connection, Gateway, Setup, run};
+use gatehouse_harness::{Caller, Connection, Gateway, Setup, run_load};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
 
@@ -106,7 +106,7 @@ const TABLES: &str = "[text]\ndrain_s = 1\n\n\
 
 #[test]
 fn a_thousand_streams_leak_no_hold() {
-    run(async {
+    run_load(async {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let context = serde_json::to_value(sandbox.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &context)

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::{text26, text27};
 use crate::video::TestGateway;
 
+const UNAVAILABLE: &str =
+    "dependency unavailable: an image, video or sound of the request could not be fetched";
+
 /// Submits all at once; gives each task at its end.
 async fn ends(gateway: &TestGateway, bodies: &[Value]) -> Vec<Value> {
     join_all(bodies.iter().map(|body| gateway.finish(body))).await
@@ -111,10 +114,9 @@ async fn what_the_provider_finds_in_the_media_fails_the_task(gateway: &TestGatew
     let image = |name| json!({"model": "motion-2.6", "image_urls": [gateway.sample(name)]});
     let rows = [
         (image("239x512.png"), Some("the upstream refused the request: The sides of the image")),
-        (
-            image("missing"),
-            Some("dependency unavailable: an image, video or sound of the request could not be fetched"),
-        ),
+        (image("missing"), Some(UNAVAILABLE)),
+        (json!({"model": "motion-2.6", "image_urls": ["https://nohost.invalid/x.png"]}), Some(UNAVAILABLE)),
+        (text27(json!({"image_urls": ["https://nohost.invalid/x.png"]})), Some(UNAVAILABLE)),
         (image("huge"), Some("the upstream refused the request: The image must not be larger than 10 MB.")),
         (image("not-an-image"), Some("the upstream refused the request: The format of the file")),
         (

@@ -33,12 +33,14 @@ impl Sample<'_> {
     /// For a shell.
     #[must_use]
     pub fn curl(&self) -> String {
-        let mut lines = vec![format!("curl {}{}", self.base, self.path())];
-        if !matches!(self.method, "GET" | "POST") {
-            lines[0] = format!("curl -X {} {}{}", self.method, self.base, self.path());
-        } else if self.method == "POST" && self.body.is_none() {
-            lines[0] = format!("curl -X POST {}{}", self.base, self.path());
-        }
+        // In quotation marks: what a reader puts in the place of a parameter may have a `&`.
+        let address = format!("\"{}{}\"", self.base, self.path());
+        let is_plain = self.method == "GET" || self.method == "POST" && self.body.is_some();
+        let mut lines = vec![if is_plain {
+            format!("curl {address}")
+        } else {
+            format!("curl -X {} {address}", self.method)
+        }];
         if self.has_key {
             lines.push("-H \"Authorization: Bearer $GATEHOUSE_KEY\"".to_owned());
         }
@@ -138,7 +140,7 @@ mod tests {
         };
         assert_eq!(
             sample.curl(),
-            "curl http://a/v1/videos/TASK_ID/remix \\\n  -H \"Authorization: Bearer $GATEHOUSE_KEY\" \\\n  \
+            "curl \"http://a/v1/videos/TASK_ID/remix\" \\\n  -H \"Authorization: Bearer $GATEHOUSE_KEY\" \\\n  \
              -H 'Content-Type: application/json' \\\n  \
              -d '{\n  \"n\": null,\n  \"prompt\": \"it'\\''s\",\n  \"raw\": true\n}'"
         );
@@ -151,7 +153,7 @@ mod tests {
             assert!(script.contains(part), "{script}");
         }
         let plain = Sample { method: "DELETE", path: "/v1/a", body: None, has_key: false, base: "http://a" };
-        assert_eq!(plain.curl(), "curl -X DELETE http://a/v1/a");
+        assert_eq!(plain.curl(), "curl -X DELETE \"http://a/v1/a\"");
         assert!(!plain.python().contains("headers"));
     }
 }

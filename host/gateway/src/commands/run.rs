@@ -145,12 +145,7 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
     let ended = runtime.block_on(async {
         let mut signals = Signals::handle()?;
         let running = sandbox_mode::start(&config).await?;
-        let addresses = serde_json::json!({
-            "context": running.context(),
-            "messages": running.messages(),
-            "chat": running.chat(),
-            "imagine": running.imagine(),
-        });
+        let addresses = serde_json::to_string(&running.addresses()).map_err(io::Error::other)?;
         print_text(&format!("{addresses}\n"));
         signals.next().await;
         running.stop().await;

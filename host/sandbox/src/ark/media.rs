@@ -1,9 +1,10 @@
 //! What the provider finds out about media: of the sandbox's own samples by their names, of `data:` URIs by their bytes.
-//! Any other URL counts as a file that fits, because a sandbox fetches nothing.
+//! Any other URL counts as a file that fits where its host can be there ([`links`]), because a sandbox fetches nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::common::links;
 use crate::common::sample_media::SampleMedia;
 use crate::common::samples::named_size;
 use gatehouse_sandbox_files::Film;
@@ -38,7 +39,7 @@ pub(crate) fn look(url: &str, samples: &str) -> File {
         return embedded(encoded);
     }
     let Some(name) = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/")) else {
-        return File::Unknown;
+        return if links::is_there(url) { File::Unknown } else { File::Missing };
     };
     let name = name.split('?').next().unwrap_or_default();
     match (name, SampleMedia::named(name), named_size(name)) {

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::errors::invalid;
+use super::errors::{bad, invalid};
+use crate::common::links;
 use crate::common::schema::{items, text};
 use crate::text::answer::words;
 use crate::text::input_image::{self, ImageError, OPAQUE_TOKENS, is_web};
@@ -70,12 +71,15 @@ fn message(at: usize, value: &Value) -> Result<Message, Refusal> {
 /// Checks an image; gives its name and tokens.
 fn picture(path: &str, url: &str) -> Result<(String, u64), Refusal> {
     let Some(uri) = url.strip_prefix("data:") else {
-        if is_web(url) {
+        if !is_web(url) {
+            let message =
+                format!("Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.");
+            return Err(invalid(path, message).code("invalid_value"));
+        }
+        if links::is_there(url) {
             return Ok(("an image by url".to_owned(), OPAQUE_TOKENS));
         }
-        let message =
-            format!("Invalid '{path}'. Expected a valid URL, but got a value with an invalid format.");
-        return Err(invalid(path, message).code("invalid_value"));
+        return Err(bad(format!("Error while downloading {url}.")).code("invalid_image_url"));
     };
     let base64 = || invalid(path, "Invalid base64 image_url.").code("invalid_base64");
     let format = || {

@@ -1,4 +1,4 @@
-//! The API origin: creations, polls, cancels.
+//! The API origin: creations, polls, lists, cancels.
 //!
 //! Checks in the provider's order: key, asynchronous header, JSON, model, fields, then markers and the account.
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::common::server::{self, Body, Handler, HandlerResult, closed};
 use crate::dashscope::create;
 use crate::dashscope::faults::{Marker, Target, error};
+use crate::dashscope::list;
 use crate::dashscope::poll;
 use crate::dashscope::provider::Provider;
 use crate::dashscope::record::DeclinedVideo;
@@ -33,11 +34,17 @@ impl Handler for ApiEndpoint {
             Ok(account) => account,
             Err(refusal) => return Ok(refusal.response()),
         };
-        let task = path.strip_prefix("/api/v1/tasks/").unwrap_or_default();
+        let query = request.uri().query().unwrap_or_default();
+        let below = path.strip_prefix("/api/v1/tasks");
+        let Some(below) = below.filter(|rest| rest.is_empty() || rest.starts_with('/')) else {
+            return Ok(nothing());
+        };
+        let task = below.trim_start_matches('/');
         Ok(match (method, task.split_once('/')) {
-            (Method::GET, None) if !task.is_empty() => poll::answer(&self.0, task, account),
+            (Method::GET, None) if task.is_empty() => list::answer(&self.0, query, account),
+            (Method::GET, None) => poll::answer(&self.0, task, account),
             (Method::POST, Some((id, "cancel"))) => self.cancel(id, account),
-            _ => Refusal::new(404, "NotFound", "There is nothing at this path.").response(),
+            _ => nothing(),
         })
     }
 }
@@ -116,6 +123,10 @@ impl ApiEndpoint {
         let checked = tokio::task::spawn_blocking(move || create::check(&body, account, &samples)).await;
         checked.unwrap_or_else(|_| Err(error(Marker::Broken)))
     }
+}
+
+fn nothing() -> Response<Body> {
+    Refusal::new(404, "NotFound", "There is nothing at this path.").response()
 }
 
 /// The answer of a marker that refuses.

@@ -2,10 +2,12 @@
 //!
 //! Owns the provider's wire protocol and its table of tasks. Two origins, as the real one: the API, and the store of files.
 //! A third serves the [record](DashscopeRecord) to tests. Fetches nothing: URLs of the sandbox's own samples say by their
-//! name what they are, others count as reachable and right. The limit of 20 polls a second is not enforced.
+//! name what they are, others count as right where their host can be there (`common::links`). The limit of 20 polls a second is
+//! not enforced.
 //!
 //! ```text
 //! POST /api/v1/services/aigc/video-generation/video-synthesis -> create/ (model, fields, media) -> faults -> tasks
+//! GET  /api/v1/tasks?status=..      -> list -> tasks
 //! GET  /api/v1/tasks/{id}          -> poll -> tasks -> a freshly signed link
 //! POST /api/v1/tasks/{id}/cancel   -> tasks, while PENDING
 //! GET  /{id}.mp4?Expires=..        -> files/ (signature) -> gatehouse_sandbox_files
@@ -15,6 +17,7 @@ mod create;
 mod endpoint;
 mod faults;
 mod files;
+mod list;
 mod poll;
 mod provider;
 mod record;

@@ -132,7 +132,7 @@ fn link(provider: &Provider, task: &Task, now: u64) -> String {
 }
 
 /// `YYYY-MM-DD HH:MM:SS.mmm`.
-fn time(ms: u64) -> String {
+pub(super) fn time(ms: u64) -> String {
     let iso = iso(ms + BEIJING_MS).replace('T', " ").replace('Z', "");
     format!("{iso}.{:03}", ms % 1000)
 }

@@ -52,6 +52,10 @@ pub(super) enum Status {
 }
 
 impl Task {
+    fn is_kept(&self, now: u64) -> bool {
+        now < self.record.at.saturating_add(DAY_MS)
+    }
+
     pub(super) fn status(&self, now: u64) -> Status {
         let is_past = |time: Option<u64>| time.is_some_and(|time| time <= now);
         match () {
@@ -138,9 +142,13 @@ impl TaskTable {
 
     /// An account's task. Those of others and those of more than a day ago are unknown.
     pub(super) fn own(&mut self, id: &str, account: usize, now: u64) -> Option<&mut Task> {
-        let is_known =
-            |task: &&mut Task| task.record.account == account && now < task.record.at.saturating_add(DAY_MS);
-        self.task(id).filter(is_known)
+        self.task(id).filter(|task| task.record.account == account && task.is_kept(now))
+    }
+
+    /// An account's tasks of the last day, the latest first.
+    pub(super) fn of_account(&self, account: usize, now: u64) -> impl Iterator<Item = &Task> {
+        let known = self.order.iter().rev().filter_map(|id| self.tasks.get(id));
+        known.filter(move |task| task.record.account == account && task.is_kept(now))
     }
 
     /// Cancels a task that waits.

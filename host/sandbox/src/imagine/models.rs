@@ -10,15 +10,24 @@ pub(super) struct Model {
     aliases: &'static [&'static str],
     /// For one image, 10^10 ticks a dollar.
     pub(super) ticks: u64,
+    /// It has `quality`, and the sizes and ratios that came with it.
+    pub(super) is_newest: bool,
 }
 
-const MODELS: [Model; 2] = [
-    Model { id: "grok-imagine-image", aliases: &["grok-imagine-image-latest"], ticks: 200_000_000 },
+const MODELS: [Model; 3] = [
+    Model {
+        id: "grok-imagine-image",
+        aliases: &["grok-imagine-image-latest"],
+        ticks: 200_000_000,
+        is_newest: false,
+    },
     Model {
         id: "grok-imagine-image-quality",
         aliases: &["grok-imagine-image-quality-latest", "grok-imagine-image-pro"],
         ticks: 500_000_000,
+        is_newest: false,
     },
+    Model { id: "grok-imagine-image-2.0", aliases: &[], ticks: 400_000_000, is_newest: true },
 ];
 
 /// The model of that name; without a name the first.

@@ -1,5 +1,5 @@
 //! Inspects the references of an edit: `data:` URIs are decoded to pixels, so a broken or unknown file is refused.
-//! An https URL counts as reachable and is not fetched.
+//! An https URL is not fetched: its host says whether it is there ([`links`]).
 
 use std::io::Cursor;
 
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::refusal::Refusal;
+use crate::common::links;
 
 /// The largest file, decoded.
 const MAX_BYTES: usize = 10 << 20;
@@ -34,6 +35,9 @@ pub(super) fn inspect(urls: &[String]) -> Result<Vec<Reference>, Refusal> {
 
 fn one(url: &str) -> Result<Reference, &'static str> {
     if url.starts_with("https://") {
+        if !links::is_there(url) {
+            return Err(UNREACHABLE);
+        }
         let (width, height) = LINKED;
         return Ok(Reference { width, height, digest: Sha256::digest(url).into(), record: json!(url) });
     }
@@ -58,6 +62,8 @@ fn one(url: &str) -> Result<Reference, &'static str> {
     Ok(Reference { width, height, digest: digest.into(), record })
 }
 
+/// The provider fetches a reference while its client waits.
+pub(super) const UNREACHABLE: &str = "Failed to download image from the provided URL.";
 const BROKEN: &str = "The image could not be decoded.";
 
 #[cfg(test)]
@@ -91,6 +97,7 @@ mod tests {
         assert!(one(&uri(&padded)).is_ok(), "the largest file");
         padded.push(0);
         for (url, reason) in [
+            ("https://nohost.invalid/x.png".to_owned(), UNREACHABLE),
             ("http://e.com/a.png".to_owned(), "Invalid image URL: expected https or a data URI."),
             (STANDARD.encode(&png), "Invalid image URL: expected https or a data URI."),
             ("data:image/png,AAAA".to_owned(), "Invalid image URL: expected base64 in the data URI."),

@@ -6,6 +6,7 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::faults::Marker;
+use super::reference::UNREACHABLE;
 use crate::common::server::{self, Body};
 
 const JSON: &str = "application/json";
@@ -126,7 +127,7 @@ impl Refusal {
             ),
             Marker::LongPrompt => Self::argument("Prompt length is larger than the maximum allowed length."),
             Marker::Nested => Self::nested("Invalid request content: this style of prompt is not supported."),
-            Marker::NoFetch => Self::argument("Failed to download image from the provided URL."),
+            Marker::NoFetch => Self::argument(UNREACHABLE),
             _ => Self::broken(),
         }
     }

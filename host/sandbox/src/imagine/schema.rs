@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::models::{self, Model};
 use super::refusal::Refusal;
 
-/// The ratios of the reference, width to height.
-const RATIOS: [(&str, f64, f64); 13] = [
+/// The ratios of the reference, width to height; the last two are of the newest model.
+const RATIOS: [(&str, f64, f64); 15] = [
     ("1:1", 1.0, 1.0),
     ("3:4", 3.0, 4.0),
     ("4:3", 4.0, 3.0),
@@ -24,7 +24,10 @@ const RATIOS: [(&str, f64, f64); 13] = [
     ("20:9", 20.0, 9.0),
     ("1:2", 1.0, 2.0),
     ("2:1", 2.0, 1.0),
+    ("21:9", 21.0, 9.0),
+    ("5:2", 5.0, 2.0),
 ];
+const OF_NEWEST: [&str; 2] = ["21:9", "5:2"];
 /// Images one call may ask for.
 const MAX_IMAGES: i32 = 10;
 /// References one edit may have.
@@ -102,7 +105,7 @@ impl CallBody {
         let unsupported = [
             ("size", self.size.is_some()),
             ("style", self.style.is_some()),
-            ("quality", self.quality.is_some()),
+            ("quality", self.quality.is_some() && !model.is_newest),
             ("deferred", self.deferred == Some(true)),
             ("storage_options", self.storage_options.is_some()),
         ];
@@ -116,9 +119,15 @@ impl CallBody {
         if !(1..=MAX_IMAGES).contains(&n) {
             return Err(Refusal::argument(&format!("n must be between 1 and {MAX_IMAGES}, got {n}.")));
         }
-        let ratio = self.aspect_ratio.as_deref().map(ratio).transpose()?.flatten();
+        if let Some(other) =
+            self.quality.filter(|quality| !["low", "medium", "high"].contains(&quality.as_str()))
+        {
+            return Err(Refusal::argument(&format!("Unknown quality: {other}")));
+        }
+        let ratio = self.aspect_ratio.as_deref().map(|name| ratio(model, name)).transpose()?.flatten();
         let side = match self.resolution.as_deref() {
             None | Some("1k") => 1024,
+            Some("1.5k") if model.is_newest => 1536,
             Some("2k") => 2048,
             Some(other) => return Err(Refusal::argument(&format!("Unknown resolution: {other}"))),
         };
@@ -134,11 +143,12 @@ impl CallBody {
     }
 }
 
-fn ratio(name: &str) -> Result<Option<f64>, Refusal> {
+fn ratio(model: &Model, name: &str) -> Result<Option<f64>, Refusal> {
     if name == "auto" {
         return Ok(None);
     }
-    let found = RATIOS.iter().find(|(known, ..)| *known == name);
+    let is_known = |known: &str| known == name && (model.is_newest || !OF_NEWEST.contains(&name));
+    let found = RATIOS.iter().find(|(known, ..)| is_known(known));
     let (_, width, height) =
         found.ok_or_else(|| Refusal::argument(&format!("Unknown aspect_ratio: {name}")))?;
     Ok(Some(width / height))
@@ -218,6 +228,17 @@ mod tests {
         let order = checked(false, json!({"prompt": "a kite"})).expect("passes");
         assert_eq!((order.n, order.ratio, order.side, order.base64), (1, None, 1024, false));
         assert_eq!((order.model.id, order.references.len()), ("grok-imagine-image", 0));
+        let newest = |more: Value| {
+            let mut body = json!({"prompt": "p", "model": "grok-imagine-image-2.0"});
+            body.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+            checked(false, body).map(|order| (order.model.id, order.side)).map_err(|(status, _)| status)
+        };
+        let newer = json!({"quality": "medium", "aspect_ratio": "21:9", "resolution": "1.5k"});
+        assert_eq!(newest(newer.clone()), Ok(("grok-imagine-image-2.0", 1536)));
+        assert_eq!(newest(json!({"quality": "best"})), Err(400));
+        for (name, value) in newer.as_object().expect("an object") {
+            assert!(checked(false, json!({"prompt": "p", name: value})).is_err(), "{name} of an older model");
+        }
         let redirected = checked(false, json!({"prompt": "p", "model": "grok-imagine-image-pro"}));
         assert_eq!(redirected.expect("passes").model.id, "grok-imagine-image-quality");
     }

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::errors::{invalid, wrong};
+use crate::common::links;
 use crate::common::schema::{items, text};
 use crate::text::answer::words;
 use crate::text::input_image::{self, ImageError, OPAQUE_TOKENS, is_web};
@@ -136,10 +137,17 @@ fn document(path: &str, source: &Value) -> Result<u64, Refusal> {
 }
 
 fn check_url(path: &str, source: &Value) -> Result<(), Refusal> {
-    if text(source, "type") != "url" || is_web(text(source, "url")) {
+    let url = text(source, "url");
+    if text(source, "type") != "url" {
         return Ok(());
     }
-    Err(wrong(&format!("{path}.url"), "Only HTTPS URLs are supported."))
+    if !is_web(url) {
+        return Err(wrong(&format!("{path}.url"), "Only HTTPS URLs are supported."));
+    }
+    if links::is_there(url) {
+        return Ok(());
+    }
+    Err(invalid("Unable to download the file. Please verify the URL and try again."))
 }
 
 fn tool_result(path: &str, value: &Value, newer: bool) -> Result<(Content, u64), Refusal> {

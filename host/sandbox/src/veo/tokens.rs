@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// The key files of the simulated service accounts, as an operator would download them.
 pub const KEY_FILES: [&str; 2] = [include_str!("keys/first.json"), include_str!("keys/second.json")];
+/// Google's token endpoint: what its own libraries claim as audience, wherever they send the assertion.
+const GOOGLE: &str = "https://oauth2.googleapis.com/token";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// The longest assertion, and the life of a token.
 pub(super) const HOUR_S: u64 = 3600;
@@ -61,7 +63,7 @@ impl Tokens {
         issued.get(bearer).filter(|token| now < token.expires_at).map(|token| token.account)
     }
 
-    /// A token for an assertion; otherwise what is wrong with it.
+    /// A token for an assertion; otherwise what is wrong with it. Its audience is this endpoint, or Google's.
     pub(super) fn issue(&self, assertion: &str, audience: &str, now: u64) -> Result<String, &'static str> {
         let (content, signature) = assertion.rsplit_once('.').ok_or("no compact JWT")?;
         let (header, claims) = content.split_once('.').ok_or("no compact JWT")?;
@@ -76,7 +78,7 @@ impl Tokens {
         let key = &self.accounts[account].1;
         key.verify(content.as_bytes(), &signature).map_err(|_| "the signature is wrong")?;
         let seconds = now / 1000;
-        if claims.aud != audience {
+        if ![audience, GOOGLE].contains(&claims.aud.as_str()) {
             return Err("the audience is another");
         }
         if !claims.scope.split(' ').any(|scope| scope == SCOPE) {
@@ -161,6 +163,8 @@ pub(super) mod tests {
         headers.insert("authorization", format!("Bearer {token}").parse().expect("ascii"));
         assert_eq!(tokens.account(&headers, NOW), Some(0));
         assert_eq!(tokens.account(&headers, NOW + HOUR_S * 1000), None);
+        let by_google = assertion("RS256", &json!({"aud": GOOGLE}));
+        assert!(tokens.issue(&by_google, AUDIENCE, NOW).is_ok(), "as Google's libraries claim");
         let seconds = NOW / 1000;
         for (alg, claims, problem) in [
             ("HS256", json!({}), "the algorithm is not RS256"),
@@ -177,6 +181,6 @@ pub(super) mod tests {
         let (content, _) = forged.rsplit_once('.').expect("three parts");
         let forged = format!("{content}.{}", URL_SAFE_NO_PAD.encode([7; 256]));
         assert_eq!(tokens.issue(&forged, AUDIENCE, NOW), Err("the signature is wrong"));
-        assert_eq!(tokens.count(), 1);
+        assert_eq!(tokens.count(), 2);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatehouse_admin::{KeyView, NewKey, Operation, OperationError, OperationResult, ResponseBody, Revealed};
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_model::{ChatFormat, CustomerId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -111,12 +111,12 @@ pub(super) fn created(
             div.buttons { a.button.primary href={ "/keys?marked=" (key.id) } data-leaves { "I have stored it" } }
         }
         h2 { "Try it" }
-        (recipes(pages, text))
+        (recipes(pages, text, key.chat_format == ChatFormat::Bare))
     })
 }
 
-fn recipes(pages: &PageContext, text: &str) -> Markup {
-    recipes::show(&pages.facts.public_url, &Keys { wrapped: text, bare: text })
+fn recipes(pages: &PageContext, text: &str, is_bare: bool) -> Markup {
+    recipes::show(&pages.facts.public_url, &Keys { any: text, openai: text, is_bare })
 }
 
 #[cfg(test)]

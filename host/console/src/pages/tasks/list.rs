@@ -115,7 +115,10 @@ fn rows(pages: &PageContext, found: &AllTasksPage, query: &Form, now: UnixMs) ->
             @else { (empty(
                 "A task is a job that takes a while, such as a picture or a video. There are none yet.",
                 None,
-                &format!("curl {}/v1/images/generations -H \"Authorization: Bearer $KEY\" -d @picture.json", pages.facts.public_url),
+                &format!(
+                    "curl {}/v1/images/generations -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d @picture.json",
+                    pages.facts.public_url
+                ),
             )) }
         } @else {
             div.scroll role="region" aria-label="Tasks" tabindex="0" {

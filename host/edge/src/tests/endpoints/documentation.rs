@@ -114,7 +114,7 @@ async fn the_page_is_strict_and_complete() {
     let html = page.text();
     for part in [
         "/docs/style.css",
-        "curl http://gate.test/v1/images/generations",
+        "curl &quot;http://gate.test/v1/images/generations&quot;",
         "requests.post(",
         "await fetch(",
         "context-image",
@@ -140,7 +140,7 @@ async fn the_page_shows_each_address_and_is_kept_once() {
     let page = async |host: &str| ask(&edge, format!("GET /docs HTTP/1.1\r\nHost: {host}\r\n\r\n")).await;
     let (one, other) = (page("one.test").await, page("other.test").await);
     assert_ne!(one.header("etag"), other.header("etag"));
-    assert!(one.text().contains("curl http://one.test/v1/images/generations"));
+    assert!(one.text().contains("curl &quot;http://one.test/v1/images/generations&quot;"));
     assert_eq!(one.text().replace("http://one.test", "http://other.test"), other.text());
     assert_eq!(one.header("content-length"), one.body.len().to_string());
 }

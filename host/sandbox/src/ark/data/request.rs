@@ -45,6 +45,9 @@ const BODY: &[Field] = &fields! {
     priority?: Kind::Integer(0, 9),
     safety_identifier?: Kind::Text,
 };
+/// Fields of other models: refused with a value, while the provider's SDK writes a null into each that its user leaves out.
+const OF_OTHER_MODELS: [&str; 5] =
+    ["draft", "camera_fixed", "frames", "output_format", "omni_reference_task_type"];
 
 /// A body that passed the schema.
 pub(crate) struct CreateRequest {
@@ -60,7 +63,9 @@ pub(crate) fn read(body: &Value) -> Result<CreateRequest, Refusal> {
     let Some(given) = body.as_object() else {
         return Err(Refusal::new(400, "InvalidParameter", "The request body is not a JSON object."));
     };
-    schema::check_fields::<ArkDialect>("", given, BODY, "")?;
+    let mut given = given.clone();
+    given.retain(|name, value| !(value.is_null() && OF_OTHER_MODELS.contains(&name.as_str())));
+    schema::check_fields::<ArkDialect>("", &given, BODY, "")?;
     let name = schema::text(body, "model").to_owned();
     let Some(model) = MODELS.iter().find(|model| model.names.contains(&name.as_str())) else {
         let message = format!("The model or endpoint {name} does not exist or you do not have access to it.");

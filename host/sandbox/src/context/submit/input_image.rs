@@ -1,5 +1,6 @@
 //! Inspects input images: base64 and `data:` URIs are decoded to pixels, so a broken or unknown file is refused at
-//! once. URLs count as reachable and are not fetched.
+//! once. URLs are not fetched: a sample is what its name says, and of others the host says whether they are there
+//! ([`links`]).
 
 use std::io::Cursor;
 
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::sizes;
+use crate::common::links;
 use crate::common::samples::named_size;
 use crate::context::refusal::field_error;
 
@@ -49,7 +51,7 @@ pub(crate) fn inspect(
     let (mut inspected, mut field_errors) = (Vec::new(), Vec::new());
     for (field, text) in images {
         let image = if text.starts_with("http://") || text.starts_with("https://") {
-            Ok(linked(field, text, samples))
+            linked(field, text, samples).ok_or(UNREACHABLE)
         } else {
             inline(field, text)
         };
@@ -66,13 +68,17 @@ pub(crate) fn inspect(
     if field_errors.is_empty() { Ok(inspected) } else { Err(field_errors) }
 }
 
-/// An image by URL. Only the sandbox's own samples say their size in their name.
-fn linked(field: &'static str, url: &str, samples: &str) -> InputImage {
+/// An image by URL, if it is there. Only the sandbox's own samples say their size in their name.
+fn linked(field: &'static str, url: &str, samples: &str) -> Option<InputImage> {
     let sample = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/"));
+    if sample.map_or_else(|| !links::is_there(url), |name| name == "missing") {
+        return None;
+    }
     let (width, height) = sample
         .and_then(|name| named_size(name.split('?').next()?))
         .map_or(sizes::DEFAULT, |(width, height, _)| (width, height));
-    InputImage { field, width, height, digest: Sha256::digest(url).into(), record: json!({ "url": url }) }
+    let (digest, record) = (Sha256::digest(url).into(), json!({ "url": url }));
+    Some(InputImage { field, width, height, digest, record })
 }
 
 /// An image in the body itself.
@@ -107,6 +113,7 @@ fn ends(jpeg: &[u8]) -> bool {
     end.is_some_and(|end| !jpeg[end..].windows(2).any(|pair| pair == [0xff, 0xda]))
 }
 
+const UNREACHABLE: &str = "Image could not be downloaded from the URL";
 const BAD_FILE: &str = "Image file is truncated or corrupt";
 
 #[cfg(test)]
@@ -141,6 +148,8 @@ mod tests {
     #[test]
     fn other_data_is_refused() {
         for (text, reason) in [
+            ("https://nohost.invalid/x.png".to_owned(), UNREACHABLE),
+            ("http://127.0.0.1:1/samples/missing".to_owned(), UNREACHABLE),
             (String::new(), "Unsupported image format: expected PNG, JPEG or WebP"),
             ("not base64!".to_owned(), "Invalid base64 image"),
             ("data:image/png,AAAA".to_owned(), "Invalid data URI: expected base64"),
@@ -157,7 +166,6 @@ mod tests {
         for (url, expected) in [
             ("http://127.0.0.1:1/samples/300x200.png", (300, 200)),
             ("http://127.0.0.1:1/samples/300x200.png?v=2", (300, 200)),
-            ("http://127.0.0.1:1/samples/missing", sizes::DEFAULT),
             ("http://127.0.0.1:12/samples/300x200.png", sizes::DEFAULT),
             ("https://pictures.example/kite.png", sizes::DEFAULT),
         ] {

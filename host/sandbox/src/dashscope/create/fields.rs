@@ -10,6 +10,8 @@ const MAX_SEED: i64 = 2_147_483_647;
 /// Of Wan 2.7; 2.6 cuts what is too long.
 const MAX_PROMPT: usize = 5000;
 const MAX_NEGATIVE: usize = 500;
+/// What the provider's SDK writes into every input, whatever the model.
+const OF_THE_SDK: [&str; 2] = ["extend_prompt", "function"];
 const RATIOS: &[&str] = &["16:9", "9:16", "1:1", "4:3", "3:4"];
 /// The sizes of Wan 2.5 and 2.6: a star, never an x.
 const SIZES: &[&str] = &[
@@ -92,7 +94,7 @@ pub(super) fn check(model: Model, body: &Value) -> Result<(), Refusal> {
     let Value::Object(input) = &body["input"] else {
         return Err(Refusal::parameter("input must be an object"));
     };
-    known("input.", input, model.input())?;
+    known("input.", input, &[model.input(), &OF_THE_SDK].concat())?;
     let empty = Map::new();
     let parameters = match &body["parameters"] {
         Value::Object(parameters) => parameters,
@@ -117,6 +119,10 @@ fn texts(model: Model, input: &Map<String, Value>) -> Result<(), Refusal> {
         Some(Value::String(text)) => Ok(text.as_str()),
         Some(_) => Err(Refusal::parameter(format!("input.{name} must be a string"))),
     };
+    text("function")?;
+    if input.get("extend_prompt").is_some_and(|value| !value.is_boolean()) {
+        return Err(Refusal::parameter("input.extend_prompt must be true or false"));
+    }
     let (prompt, negative) = (text("prompt")?, text("negative_prompt")?);
     if matches!(model, Model::Text26 | Model::Text27) && prompt.trim().is_empty() {
         return Err(Refusal::parameter("input.prompt must not be empty"));
@@ -184,6 +190,8 @@ mod tests {
             (json!({"model": "wan9", "input": kite()}), Some("Model not exist.")),
             (json!({"model": "wan2.6-t2v"}), Some("input must be an object")),
             (text(json!({}), json!({})), Some("input.prompt must not be empty")),
+            (text(json!({"prompt": "a", "extend_prompt": true, "function": "video-synthesis"}), json!({})), None),
+            (text(json!({"prompt": "a", "extend_prompt": "yes"}), json!({})), Some("input.extend_prompt must be true")),
             (text(json!({"prompt": 5}), json!({})), Some("input.prompt must be a string")),
             (text(kite(), json!({"size": "1280x720"})), Some("parameters.size must be one of '1280*720'")),
             (text(kite(), json!({"resolution": "720P"})), Some("parameters.resolution is not supported by the model")),

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::fields::Model;
+use crate::common::links;
 use crate::common::sample_media::SampleMedia;
 use crate::common::samples::named_size;
 use crate::dashscope::refusal::Refusal;
@@ -127,8 +128,9 @@ fn source(field: &str, url: &Value, samples: &str) -> Result<Found, Refusal> {
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err(invalid("must be an http or https URL, or a data URI"));
     }
+    let elsewhere = || if links::is_there(url) { Found::Anything } else { Found::Nothing };
     let sample = url.strip_prefix(samples).and_then(|path| path.strip_prefix("/samples/"));
-    Ok(sample.map_or(Found::Anything, sample_is))
+    Ok(sample.map_or_else(elsewhere, sample_is))
 }
 
 fn bytes_are(bytes: &[u8]) -> Found {
@@ -295,6 +297,8 @@ mod tests {
     fn sources_are_urls_or_base64() {
         for (url, expected) in [
             (json!("https://e.com/a.png"), Ok(())),
+            (json!("https://nohost.invalid/x.png"), Err("later InvalidParameter.DataInspection")),
+            (json!("http://10.0.0.1/x.png"), Err("later InvalidParameter.DataInspection")),
             (json!("oss://bucket/a.png"), Err("InvalidURL")),
             (json!("data:image/png;base64,@"), Err("InvalidURL")),
             (json!("data:text/plain;base64,aGVsbG8="), Err("later InvalidFile.Format")),

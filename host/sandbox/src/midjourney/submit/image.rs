@@ -1,5 +1,6 @@
-//! Input pictures and masks: base64 and `data:` URIs are decoded to pixels. Links are not fetched; those to this
-//! provider's own files stand for the tile they show.
+//! Input pictures and masks: base64 and `data:` URIs are decoded to pixels. Links are not fetched: those to this
+//! provider's own files stand for the tile they show, and of others the host says whether they are there ([`links`]). A
+//! picture that cannot be fetched is refused like one that cannot be read.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::refusal::Refusal;
+use crate::common::links;
 use crate::midjourney::engine::colour::{self, Hue};
 use crate::midjourney::files::link::parts;
 use crate::midjourney::provider::Provider;
@@ -43,12 +45,13 @@ pub(super) struct InputArea {
 
 /// Inspects a picture: a link, a `data:` URI or bare base64. `name` is its field's, for the refusal.
 pub(super) async fn picture(provider: &Provider, text: &str, name: &str) -> Result<InputPicture, Refusal> {
+    let unusable = || Refusal::invalid(&format!("{name}格式错误"));
     if text.starts_with("http://") || text.starts_with("https://") {
-        return Ok(linked(provider, text));
+        return if links::is_there(text) { Ok(linked(provider, text)) } else { Err(unusable()) };
     }
     let owned = text.to_owned();
     let decoded = tokio::task::spawn_blocking(move || decode(&owned)).await.map_err(|_| Refusal::broken())?;
-    let (_, image, record) = decoded.ok_or_else(|| Refusal::invalid(&format!("{name}格式错误")))?;
+    let (_, image, record) = decoded.ok_or_else(unusable)?;
     let (width, height) = image.dimensions();
     let hue = colour::hue(image.get_pixel(width / 2, height / 2).0);
     Ok(InputPicture { width, height, hue, record })

@@ -44,6 +44,10 @@ async fn what_the_real_one_refuses_is_refused() {
         (with(plain(), "service_tier", json!("flex")), 400, "InvalidParameter", "service_tier"),
         (with(plain(), "camera_fixed", json!(true)), 400, "InvalidParameter", "camera_fixed"),
         (with(plain(), "frames", json!(29)), 400, "InvalidParameter", "frames"),
+        (with(plain(), "output_format", json!("mov")), 400, "InvalidParameter", "output_format"),
+        (with(plain(), "omni_reference_task_type", json!("edit")), 400, "InvalidParameter", "omni_reference_task_type"),
+        (with(plain(), "colour", json!(null)), 400, "InvalidParameter", "colour"),
+        (body(json!([image("https://nohost.invalid/x.png", "first_frame")])), 400, "InvalidParameter", "content[0].image_url.url"),
         (body(json!([])), 400, "InvalidParameter", "content"),
         (body(json!([text("a"), text("b")])), 400, "InvalidParameter", "content"),
         (body(json!([image(&day, "middle")])), 400, "InvalidParameter", "content[0].role"),
@@ -85,6 +89,7 @@ async fn what_the_real_one_refuses_is_refused() {
         body(json!([text("a"), video(&sample("640x640-2s.mp4")), audio(&song)])),
         with(body(json!([video(&sample("1920x1080-5s.mp4"))])), "resolution", json!("1080p")),
         with(plain(), "duration", json!(-1)),
+        with(with(plain(), "output_format", json!(null)), "omni_reference_task_type", json!(null)),
     ] {
         created(&test, &good).await;
     }

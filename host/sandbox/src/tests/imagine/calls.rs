@@ -218,6 +218,6 @@ async fn other_paths_and_methods() {
         .iter()
         .map(|row| row["id"].clone())
         .collect::<Vec<_>>();
-    assert_eq!(ids, ["grok-imagine-image", "grok-imagine-image-quality"]);
+    assert_eq!(ids, ["grok-imagine-image", "grok-imagine-image-quality", "grok-imagine-image-2.0"]);
     assert_eq!(fetch(&format!("{api}/v1/image-generation-models")).await.status, 401);
 }

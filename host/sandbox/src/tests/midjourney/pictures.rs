@@ -113,6 +113,7 @@ async fn inputs_decide_colours_and_sizes() {
         ("blend", json!({ "base64Array": [uri(8, 8, red)] })),
         ("blend", json!({ "base64Array": vec![uri(8, 8, red); 6] })),
         ("imagine", json!({ "prompt": "p", "base64Array": ["data:image/png;base64,AAAA"] })),
+        ("imagine", json!({ "prompt": "p", "base64Array": ["https://nohost.invalid/x.png"] })),
         ("edits", json!({ "prompt": "p" })),
         ("edits", json!({ "image": uri(8, 8, red) })),
         ("describe", json!({})),

@@ -59,6 +59,8 @@ fn table() -> Vec<(Value, &'static str, &'static str, &'static str)> {
          "Invalid value: 'video'. Supported values are: 'text', 'image_url', 'input_audio', and 'file'."),
         (picture("ftp://x"), "messages[0].content[0].image_url.url", "invalid_value",
          "Invalid 'messages[0].content[0].image_url.url'. Expected a valid URL"),
+        (picture("https://nohost.invalid/x.png"), "", "invalid_image_url",
+         "Error while downloading https://nohost.invalid/x.png."),
         (picture("data:image/png;base64,@@"), "messages[0].content[0].image_url.url", "invalid_base64",
          "Invalid base64 image_url."),
         (picture("data:image/png,abc"), "messages[0].content[0].image_url.url", "invalid_base64",

@@ -13,6 +13,8 @@ use crate::veo::refusal::Refusal;
 
 /// Version, project and region, as in the address of the provider.
 pub(in crate::veo) const BASE: &str = "/v1/projects/sandbox/locations/us-central1";
+/// Google's SDK asks the beta version, which has the same paths.
+const BETA: &str = "/v1beta1/";
 const MODELS: &str = "/publishers/google/models/";
 const MAX_BODY_BYTES: usize = 64 << 10;
 
@@ -23,6 +25,7 @@ impl Handler for VertexEndpoint {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> HandlerResult {
         let (head, body) = request.into_parts();
         let path = head.uri.path();
+        let path = path.strip_prefix(BETA).map_or_else(|| path.to_owned(), |rest| format!("/v1/{rest}"));
         let called = path.strip_prefix(BASE).and_then(|path| path.strip_prefix(MODELS)?.split_once(':'));
         let parent = |model: &str| format!("{}{MODELS}{model}", BASE.trim_start_matches("/v1/"));
         match (head.method, called) {

@@ -32,7 +32,7 @@ pub(super) fn check(body: &Value) -> Result<&Value, Refusal> {
     let Value::Object(fields) = instance else {
         return Err(Refusal::argument("instances[0] must be an object"));
     };
-    known("instances[0].", fields, &["prompt", "image", "lastFrame", "video"])?;
+    known("instances[0].", fields, &["prompt", "image", "lastFrame", "video", "referenceImages"])?;
     match &instance["prompt"] {
         Value::String(text) if !text.trim().is_empty() => {}
         _ => return Err(Refusal::argument("instances[0].prompt must be a text")),
@@ -45,6 +45,12 @@ pub(super) fn check(body: &Value) -> Result<&Value, Refusal> {
     };
     known("parameters.", parameters, PARAMETERS)?;
     parameters.iter().try_for_each(|(name, value)| check_value(name, value))?;
+    let seconds = body["parameters"]["durationSeconds"].as_i64().unwrap_or(8);
+    if fields.contains_key("referenceImages") && seconds != 8 {
+        return Err(Refusal::argument(
+            "parameters.durationSeconds must be 8 with instances[0].referenceImages",
+        ));
+    }
     if fields.get("image").is_none() && parameters.contains_key("resizeMode") {
         return Err(Refusal::argument("parameters.resizeMode needs an image"));
     }
@@ -105,6 +111,7 @@ mod tests {
             "negativePrompt": "rain", "enhancePrompt": true});
         let image =
             json!({"instances": [{"prompt": "a", "image": {}}], "parameters": {"resizeMode": "crop"}});
+        let references = |parameters: Value| json!({"instances": [{"prompt": "a", "referenceImages": []}], "parameters": parameters});
         #[rustfmt::skip]
         let table = [
             (body(all), true),
@@ -116,6 +123,8 @@ mod tests {
             (body(json!({"personGeneration": "allow_adult"})), true),
             (image, true),
             (body(json!({"resizeMode": "pad"})), false),
+            (references(json!({})), true),
+            (references(json!({"durationSeconds": 6})), false),
             (body(json!({"resolution": "1080p", "durationSeconds": 4})), true),
             (body(json!({"resolution": "4K"})), false),
             (body(json!({"durationSeconds": 5})), false),

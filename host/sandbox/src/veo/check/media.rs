@@ -1,4 +1,5 @@
-//! Images, and videos to be continued: where each may stand, and what its bytes must be.
+//! Images, references, and videos to be continued: where each may stand, and what its bytes must be. Objects of buckets can be
+//! read that an operation of the account has written; there are no others.
 
 use std::ops::RangeInclusive;
 
@@ -11,6 +12,7 @@ use super::fields::known;
 use crate::veo::refusal::Refusal;
 
 const MAX_IMAGE_BYTES: usize = 20 << 20;
+const MAX_REFERENCES: usize = 3;
 /// The length of a video that is continued.
 const MILLISECONDS: RangeInclusive<u64> = 1000..=30_000;
 
@@ -37,6 +39,9 @@ pub(super) fn check(
         }
         image(name, &instance[name])?;
     }
+    if has("referenceImages") {
+        references(instance)?;
+    }
     if !has("video") {
         return Ok(None);
     }
@@ -50,10 +55,34 @@ pub(super) fn check(
     Ok(Some(found.milliseconds))
 }
 
+/// Up to three images of things that the video shows; they exclude a first or last frame and a video.
+fn references(instance: &Value) -> Result<(), Refusal> {
+    let invalid = |what: String| Err(Refusal::argument(format!("instances[0].referenceImages{what}")));
+    if let Some(other) = ["image", "lastFrame", "video"].iter().find(|name| instance.get(*name).is_some()) {
+        return invalid(format!(" cannot be combined with {other}"));
+    }
+    let items = instance["referenceImages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if items.is_empty() || items.len() > MAX_REFERENCES {
+        return invalid(format!(" must be a list of 1 to {MAX_REFERENCES}"));
+    }
+    for (at, item) in items.iter().enumerate() {
+        let Some(fields) = item.as_object() else { return invalid(format!("[{at}] must be an object")) };
+        known(&format!("instances[0].referenceImages[{at}]"), fields, &["image", "referenceType"])?;
+        if !item["referenceType"].as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("asset")) {
+            return invalid(format!("[{at}].referenceType must be asset"));
+        }
+        image(&format!("referenceImages[{at}].image"), &item["image"])?;
+    }
+    Ok(())
+}
+
 fn image(name: &str, image: &Value) -> Result<(), Refusal> {
     let invalid = |what: &str| Refusal::argument(format!("instances[0].{name} {what}"));
     let fields = image.as_object().ok_or_else(|| invalid("must be an object"))?;
     known(&format!("instances[0].{name}"), fields, &["bytesBase64Encoded", "gcsUri", "mimeType"])?;
+    if image["gcsUri"].is_string() {
+        return Err(invalid("cannot be read: there is no such image in the bucket"));
+    }
     let bytes = bytes(image).ok_or_else(|| invalid("has no bytes in base64"))?;
     if bytes.len() > MAX_IMAGE_BYTES {
         return Err(invalid("is larger than 20 MB"));
@@ -139,6 +168,40 @@ mod tests {
             (json!({"prompt": "a", "lastFrame": {}}), &wide, None),
         ] {
             assert_eq!(check(&instance, parameters).ok().flatten(), expected);
+        }
+    }
+
+    #[test]
+    fn references_are_up_to_three_images_and_nothing_beside() {
+        let picture = gatehouse_sandbox_files::Picture {
+            width: 64,
+            height: 36,
+            format: image::ImageFormat::Png,
+            digest: [1; 32],
+        };
+        let png = STANDARD.encode(picture.encode().expect("encodes"));
+        let image = || json!({"bytesBase64Encoded": png, "mimeType": "image/png"});
+        let one = |kind: &str| json!({"image": image(), "referenceType": kind});
+        let with = |list: Value| json!({"prompt": "a", "referenceImages": list});
+        let mut beside = with(json!([one("asset")]));
+        beside["image"] = image();
+        for (instance, expected) in [
+            (with(json!([one("asset")])), ""),
+            (with(json!([one("ASSET"), one("asset"), one("asset")])), ""),
+            (with(json!([])), "must be a list of 1 to 3"),
+            (with(json!(vec![one("asset"); 4])), "must be a list of 1 to 3"),
+            (with(json!([one("STYLE")])), "[0].referenceType must be asset"),
+            (
+                with(
+                    json!([{"image": {"gcsUri": "gs://b/a.png", "mimeType": "image/png"}, "referenceType": "asset"}]),
+                ),
+                "referenceImages[0].image cannot be read",
+            ),
+            (beside, "cannot be combined with image"),
+        ] {
+            let came = check(&instance, &json!({}), |_| None).err();
+            let said = came.map(|refusal| refusal.message).unwrap_or_default();
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
         }
     }
 }
