@@ -35,7 +35,10 @@ fn a_family_is_switched_off_and_on_under_its_tasks() {
         assert_eq!(state_of(&gateway, "context-image").await, "disabled-by-operator");
         assert_eq!(is_offered(&caller, "ctx-pro").await, [false, false]);
         let refused = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "kite"})).await;
-        assert!(matches!(refused.status, 400 | 404 | 503), "{}", refused.json());
+        let error = &refused.json()["error"];
+        assert_eq!((refused.status, &error["code"]), (503, &json!("model_not_served")), "{error}");
+        assert!(error["message"].to_string().contains("switched it off"), "{error}");
+        assert!(gateway.log_text().contains("gatehouse plugin enable FAMILY"), "the remedy");
         assert_eq!(caller.end_of(&held).await["status"], "completed", "it goes on");
 
         gateway.terminate().await;
@@ -72,8 +75,18 @@ fn the_file_switches_a_family_off_and_a_reload_brings_it() {
         std::fs::write(&file, on).expect("a file");
         gateway.command(&["reload"]).await;
         assert_eq!(is_offered(&caller, "ctx-pro").await, [true, true]);
-        std::fs::write(&file, text).expect("a file");
+        let hidden =
+            text.replace("[plugins.families", "[plugins]\nunserved = \"not_found\"\n\n[plugins.families");
+        std::fs::write(&file, hidden).expect("a file");
         gateway.command(&["reload"]).await;
+        let unknown = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "kite"})).await;
+        let never = caller.post(IMAGES, &json!({"model": "ctx-never", "prompt": "kite"})).await;
+        let told = |answer: &gatehouse_harness::Response| answer.text().replace("ctx-pro", "ctx-never");
+        assert_eq!(
+            (unknown.status, told(&unknown)),
+            (never.status, told(&never)),
+            "nothing tells them apart"
+        );
         assert_eq!(state_of(&gateway, "context-image").await, "disabled-by-configuration");
         assert_eq!(is_offered(&caller, "ctx-pro").await, [false, false]);
     });

@@ -45,9 +45,14 @@ pub enum SubmitError {
     /// No model of that name on this surface.
     #[error("unknown model {0:?}")]
     UnknownModel(String),
-    /// The model's provider has no account here.
-    #[error("model {0:?} is not served at present: this gateway has no account at its provider")]
-    NotServed(String),
+    /// This gateway has the model and does not serve it now.
+    #[error("model {model:?} is not served at present: {reason}")]
+    NotServed {
+        /// As the request names it.
+        model: String,
+        /// For the client: no more than it may know.
+        reason: &'static str,
+    },
     /// The key may not use the model.
     #[error("this key may not use model {0:?}")]
     ModelForbidden(String),

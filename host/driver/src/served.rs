@@ -1,17 +1,41 @@
-//! Which models this gateway can serve: those whose providers have an account here. One without is neither listed nor
-//! accepted: its task would fail later, and its client could not tell why.
+//! Which models this gateway can serve: those of families that are not switched off, whose providers have an account here. Any
+//! other is neither listed nor accepted: its task would fail later, and its client could not tell why.
 
 use gatehouse_model::About;
-use gatehouse_runtime::Registry;
+use gatehouse_runtime::{Registry, Unserved};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 
+const NO_ACCOUNT: &str = "this gateway has no account at its provider";
+const SWITCHED_OFF: &str = "the operator has switched it off";
+
 impl DriverState {
     /// Refuses a job of a family that needs a provider without an account.
     pub(crate) fn check_job_providers(&self, model: &str, about: &About) -> Result<(), SubmitError> {
-        self.lacking_provider(about).map_or(Ok(()), |provider| Err(not_served(model, &provider)))
+        self.lacking_provider(about).map_or(Ok(()), |provider| Err(self.without_account(model, &provider)))
+    }
+
+    /// Refuses a text of the model of that id where its provider has no account.
+    pub(crate) fn check_text_provider(&self, tables: &Tables, model: &str) -> Result<(), SubmitError> {
+        if tables.serves_text(model) {
+            return Ok(());
+        }
+        Err(self.without_account(model, &tables.models.provider(model)))
+    }
+
+    /// The refusal of a job whose model no active family has.
+    pub(crate) fn no_job_model(&self, registry: &Registry, model: &str) -> SubmitError {
+        match registry.disabled_family(model) {
+            Some(family) => self.switched_off(model, family),
+            None => SubmitError::UnknownModel(model.to_owned()),
+        }
+    }
+
+    /// The refusal of a text whose model is configured and whose surface no active family serves.
+    pub(crate) fn no_text_family(&self, model: &str, surface: &str) -> SubmitError {
+        self.switched_off(model, surface)
     }
 
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
@@ -32,27 +56,40 @@ impl DriverState {
         let mut needed = about.providers.iter().filter(|name| !optional.contains(*name));
         needed.find(|name| !self.upstream.knows(name)).cloned()
     }
+
+    fn without_account(&self, model: &str, provider: &str) -> SubmitError {
+        tracing::warn!(
+            model,
+            provider,
+            "a request asks for a model whose provider has no account: write [providers.{provider}.accounts.main] with its \
+             secret, and run `gatehouse reload`"
+        );
+        self.not_served(model, NO_ACCOUNT)
+    }
+
+    fn switched_off(&self, model: &str, family: &str) -> SubmitError {
+        tracing::warn!(
+            model,
+            family,
+            "a request asks for a model whose family is switched off: `gatehouse plugin list` shows it, and `gatehouse plugin \
+             enable FAMILY` switches it on"
+        );
+        self.not_served(model, SWITCHED_OFF)
+    }
+
+    /// The refusal, as the operator wants it told.
+    fn not_served(&self, model: &str, reason: &'static str) -> SubmitError {
+        let model = model.to_owned();
+        match self.plugins.config().unserved {
+            Unserved::Unavailable => SubmitError::NotServed { model, reason },
+            Unserved::NotFound => SubmitError::UnknownModel(model),
+        }
+    }
 }
 
 impl Tables {
-    /// Refuses a text of the model of that id where its provider has no account.
-    pub(crate) fn check_text_provider(&self, model: &str) -> Result<(), SubmitError> {
-        if self.serves_text(model) { Ok(()) } else { Err(not_served(model, &self.models.provider(model))) }
-    }
-
     /// Whether the provider of the text model of that id has an account.
     pub(crate) fn serves_text(&self, model: &str) -> bool {
         self.upstream.knows(&self.models.provider(model))
     }
-}
-
-/// The refusal; the operator reads the remedy in the log.
-fn not_served(model: &str, provider: &str) -> SubmitError {
-    tracing::warn!(
-        model,
-        provider,
-        "a request asks for a model whose provider has no account: write [providers.{provider}.accounts.main] with its \
-         secret, and run `gatehouse reload`"
-    );
-    SubmitError::NotServed(model.to_owned())
 }

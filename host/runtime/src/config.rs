@@ -37,6 +37,8 @@ pub struct Config {
     pub settings: BTreeMap<String, serde_json::Value>,
     /// Families that the configuration switches off.
     pub disabled: BTreeSet<String>,
+    /// What clients are told of models that this gateway has and does not serve.
+    pub unserved: Unserved,
     /// The trusted keys, and whether a signature is required.
     pub trust: Trust,
     /// Versions that came with the binary. They need no signature, and the configuration may lack a provider or a
@@ -50,6 +52,18 @@ pub struct Config {
     pub compiler: CompilerLimits,
     /// The program that compiles. Without one this process does, without limits: for tests and tools.
     pub compiler_process: Option<CompilerProcess>,
+}
+
+/// What clients are told of a model that this gateway has and does not serve: its family is switched off, or its provider has
+/// no account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unserved {
+    /// 503, with a reason.
+    #[default]
+    Unavailable,
+    /// The same as of a model that never was.
+    NotFound,
 }
 
 /// What the operator set for one family.
@@ -72,6 +86,7 @@ impl Config {
             limits_by_family: BTreeMap::new(),
             settings: BTreeMap::new(),
             disabled: BTreeSet::new(),
+            unserved: Unserved::default(),
             trust: Trust::default(),
             built_in: BTreeSet::new(),
             inventory: None,

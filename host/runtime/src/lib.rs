@@ -30,7 +30,7 @@ mod versions;
 
 pub use calls::text::Relay;
 pub use component_runner::ComponentRunner;
-pub use config::{CanaryConfig, Config, STREAMS};
+pub use config::{CanaryConfig, Config, STREAMS, Unserved};
 pub use deploy::companion::Companion;
 pub use deploy::disabled::{Disabled, FamilyError};
 pub use deploy::error::{OpenError, StageError};

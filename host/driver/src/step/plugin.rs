@@ -74,7 +74,7 @@ impl DriverState {
     fn next_try(&self, task: &Task) -> UnixMs {
         let now = self.now();
         let pause = (now.since(task.created) / 8).clamp(OTHER_VERSION.0, OTHER_VERSION.1);
-        now.plus(pause).min(task.deadline)
+        now.plus(pause).min(self.deadline(task))
     }
 
     /// Whether the plugin has already taken all the steps it may take.

@@ -26,7 +26,8 @@ impl DriverState {
             Some(requested) => {
                 let resolved = registry.resolve(request.surface, requested);
                 let requested = requested.to_owned();
-                (requested.clone(), resolved.ok_or(SubmitError::UnknownModel(requested))?)
+                let resolved = resolved.ok_or_else(|| self.no_job_model(&registry, &requested))?;
+                (requested, resolved)
             }
             None => {
                 let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;

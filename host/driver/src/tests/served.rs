@@ -52,7 +52,10 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
 
     let body = json!({"model": "ctx-pro", "prompt": "a kite"});
     let refused = submit(&process, &key, &body).await;
-    assert!(matches!(&refused, Err(SubmitError::NotServed(model)) if model == "ctx-pro"), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(SubmitError::NotServed { model, .. }) if model == "ctx-pro"),
+        "{refused:?}"
+    );
     let price = json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true});
     assert!(submit(&process, &key, &price).await.expect("a price"), "an operator may ask for the price");
     let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]}).to_string();
@@ -66,7 +69,7 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     };
     let refused = driver.complete(request).await.map(|_| ());
     let refused = refused.expect_err("it has no provider");
-    assert!(matches!(refused, TextError::Refused(SubmitError::NotServed(_))), "{refused:?}");
+    assert!(matches!(refused, TextError::Refused(SubmitError::NotServed { .. })), "{refused:?}");
     let account = process.store.customer(&key.customer).expect("readable").expect("a customer");
     assert_eq!((account.reserved, account.spent), (Credits::ZERO, Credits::ZERO));
 }

@@ -237,14 +237,14 @@ impl DriverState {
         let requested = request.body.model().map(str::to_owned).or_else(default);
         let requested = requested.ok_or_else(SubmitError::no_model)?;
         let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
-        let version = version.ok_or_else(|| SubmitError::UnknownModel(requested.clone()))?;
+        let version = version.ok_or_else(|| self.no_text_family(&requested, request.surface))?;
         if !self.may_use(&request.key, &requested, &model.route.model) {
             return Err(SubmitError::ModelForbidden(requested));
         }
         request.report.of_model(&model.route.model);
         check_kind(model, request.surface, &requested)?;
         if !request.body.is_price_only() {
-            tables.check_text_provider(&model.route.model)?;
+            self.check_text_provider(tables, &model.route.model)?;
         }
         Ok((Arc::clone(model), version))
     }

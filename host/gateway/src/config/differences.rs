@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 /// Tables that a running gateway takes over. The service that owns each replaces it as a whole; `admin.client` is read by
 /// every command anew.
-const RELOADED: [&str; 12] = [
+const RELOADED: [&str; 13] = [
     "admin.client",
     "models",
     "plugins.canary",
@@ -15,6 +15,7 @@ const RELOADED: [&str; 12] = [
     "plugins.require_signature",
     "plugins.settings",
     "plugins.trusted_keys",
+    "plugins.unserved",
     "prices",
     "providers",
 ];

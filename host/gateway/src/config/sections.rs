@@ -87,6 +87,8 @@ pub(crate) struct PluginsConfig {
     pub(crate) compiler: gatehouse_runtime::CompilerLimits,
     /// A folder; a component copied into it is installed.
     pub(crate) watch_folder: Option<PathBuf>,
+    /// What clients are told of models that are not served.
+    pub(crate) unserved: gatehouse_runtime::Unserved,
     /// Families that are switched off.
     pub(crate) families: BTreeMap<String, FamilyConfig>,
     /// Settings for the plugin of each family, part of every call.
@@ -105,6 +107,7 @@ impl Default for PluginsConfig {
             watch_folder: None,
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),
+            unserved: Default::default(),
             families: BTreeMap::new(),
             settings: BTreeMap::new(),
         }
