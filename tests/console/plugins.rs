@@ -22,6 +22,15 @@ fn a_version_is_swapped_and_rolled_back() {
         tab.choose("#component", &file).await;
         tab.press("Check only").await;
         tab.see("passed every stage").await;
+        let defaults = folder.path().join("family.toml");
+        std::fs::write(&defaults, "[server]\nlisten = \"127.0.0.1:1\"\n").expect("a file");
+        tab.choose("#defaults", &defaults).await;
+        tab.press("Check only").await;
+        tab.see("a family may bring [prices]").await;
+        std::fs::write(&defaults, "[plugins.settings.context-image]\npace = 1\n").expect("a file");
+        tab.choose("#defaults", &defaults).await;
+        tab.press("Check only").await;
+        tab.see("plugins.settings.context-image").await;
         tab.press("Install and switch").await;
         tab.see("serves now").await;
         assert_eq!(ask_for_picture(&key).await.0, 200);

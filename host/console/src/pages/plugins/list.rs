@@ -54,7 +54,7 @@ fn rank(state: &PluginState) -> u8 {
     }
 }
 
-/// The form that its script sends as the component's own bytes.
+/// The form that its script sends with its files.
 fn install() -> Markup {
     html! {
         details.box {
@@ -63,7 +63,17 @@ fn install() -> Markup {
                 div.field {
                     label for="component" { "Component" }
                     p.help #component-help { "A .wasm file. It goes through every stage of a deployment; a refusal leaves everything as it is." }
-                    input #component type="file" accept=".wasm,application/wasm" required aria-describedby="component-help";
+                    input #component type="file" name="component" accept=".wasm,application/wasm" required aria-describedby="component-help";
+                }
+                div.field {
+                    label for="defaults" { "Defaults (optional)" }
+                    p.help #defaults-help { "The family.toml that comes with it: prices, providers and models. \"Check only\" shows what each value would change." }
+                    input #defaults type="file" name="defaults" accept=".toml" aria-describedby="defaults-help";
+                }
+                div.field {
+                    label for="signature" { "Signature (optional)" }
+                    p.help #signature-help { "The .sig file of its author." }
+                    input #signature type="file" name="signature" accept=".sig" aria-describedby="signature-help";
                 }
                 label.check { input type="checkbox" name="allow_removal" value="1"; " It may leave out models and aliases that are served today" }
                 div.buttons {
