@@ -21,7 +21,13 @@ pub(crate) struct Fresh {
 
 impl Fresh {
     pub(crate) async fn start() -> Self {
-        let gateway = Gateway::start(Setup::sandbox_mode(env!("CARGO_BIN_EXE_gatehouse"))).await;
+        Self::start_with("").await
+    }
+
+    /// The same with `more` configuration.
+    pub(crate) async fn start_with(more: &str) -> Self {
+        let setup = Setup::sandbox_mode(env!("CARGO_BIN_EXE_gatehouse")).with(more);
+        let gateway = Gateway::start(setup).await;
         let home = tempfile::tempdir().expect("a home");
         std::fs::create_dir(home.path().join("bin")).expect("a folder for programs");
         Self { gateway, home }
@@ -32,13 +38,22 @@ impl Fresh {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
         let page =
             std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        page.replace(ADDRESS, &format!("http://{}", self.gateway.public))
+            .replace("OPENAI_API_KEY=sk-...", &format!("OPENAI_API_KEY={}", self.key("bare")))
+            .replace("KEY=sk-...", &format!("KEY={}", self.key("wrapped")))
+    }
+
+    /// One of the two keys: `wrapped` or `bare`.
+    pub(crate) fn key(&self, name: &str) -> String {
         let keys =
             std::fs::read_to_string(self.gateway.folder().join("data/sandbox-keys.json")).expect("keys");
         let keys: Value = serde_json::from_str(&keys).expect("JSON");
-        let key = |name: &str| keys[name].as_str().unwrap_or_else(|| panic!("{name} in {keys}")).to_owned();
-        page.replace(ADDRESS, &format!("http://{}", self.gateway.public))
-            .replace("OPENAI_API_KEY=sk-...", &format!("OPENAI_API_KEY={}", key("bare")))
-            .replace("KEY=sk-...", &format!("KEY={}", key("wrapped")))
+        keys[name].as_str().unwrap_or_else(|| panic!("{name} in {keys}")).to_owned()
+    }
+
+    /// A file in the folder that shells begin in.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) {
+        std::fs::write(self.home.path().join(name), content).expect("a file");
     }
 
     /// Makes a program known by its name.

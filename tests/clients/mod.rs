@@ -7,6 +7,7 @@
 //! nothing leaves the machine.
 
 mod claude_code;
+mod family_lines;
 pub(crate) mod fresh;
 pub(crate) mod fuzzer;
 pub(crate) mod kit;

@@ -25,13 +25,13 @@ const SETS: &[(&str, Tool, &str)] = &[
 const SHELLS: &[&str] = &["Claude Code", "llm", "Embeddings", "A stream once more"];
 
 /// One block of code and its heading; the beginning of a page has none.
-struct Recipe<'a> {
-    heading: &'a str,
-    code: &'a str,
+pub(super) struct Recipe<'a> {
+    pub(super) heading: &'a str,
+    pub(super) code: &'a str,
 }
 
 /// Every block of these languages.
-fn recipes<'a>(page: &'a str, languages: &[&str]) -> Vec<Recipe<'a>> {
+pub(super) fn recipes<'a>(page: &'a str, languages: &[&str]) -> Vec<Recipe<'a>> {
     let mut found = Vec::new();
     for (at, section) in page.split("\n## ").enumerate() {
         let (heading, body) =

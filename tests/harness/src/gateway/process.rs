@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub struct Gateway {
     socket: Option<TcpListener>,
     folder: TempDir,
     child: Option<Child>,
+    /// What it has printed since it started.
+    printed: Arc<Mutex<String>>,
     /// The public listener.
     pub public: SocketAddr,
 }
@@ -42,6 +45,7 @@ impl Gateway {
             socket: setup.socket,
             folder,
             child: None,
+            printed: Arc::default(),
             public: SocketAddr::from(([127, 0, 0, 1], 0)),
         };
         let data = gateway.folder().join("data");
@@ -77,8 +81,14 @@ impl Gateway {
                 break address.parse().expect("an address with a port");
             }
         };
+        self.printed = Arc::default();
+        let printed = Arc::clone(&self.printed);
         // Without a reader the process would block on a full pipe.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                *printed.lock().unwrap_or_else(PoisonError::into_inner) += &format!("{line}\n");
+            }
+        });
         self.child = Some(child);
     }
 
@@ -120,6 +130,17 @@ impl Gateway {
     #[must_use]
     pub fn log_text(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(self.log()).unwrap_or_default()).into_owned()
+    }
+
+    /// What it prints after `lead`, up to the next white space, once it has printed so much. Its addresses come first and are not
+    /// kept.
+    pub async fn printed_after(&self, lead: &str) -> String {
+        until_some("it is printed", async || {
+            let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+            let (_, rest) = printed.split_once(lead)?;
+            Some(rest.split_once(char::is_whitespace)?.0.to_owned())
+        })
+        .await
     }
 
     /// The admin listener, which serves the metrics.
