@@ -53,7 +53,7 @@ const ACCOUNT_BEGINNINGS: [&str; 8] = [
     "apikey",
     "subscription",
 ];
-/// Words about money in a message whose code does not tell a spent account from a busy one.
+/// Words about money, for codes that stand for a spent account as well as for a busy one.
 const SPENT: [&str; 16] = [
     "free trial",
     "free-trial",
@@ -139,7 +139,7 @@ pub fn shown(text: &str, names: &[(&str, &str)], private: &[&str]) -> Option<Str
     shown.contains(char::is_alphabetic).then_some(shown)
 }
 
-/// What a client reads of a request that the provider refused: that it did, and of the reason what [`shown`] leaves.
+/// The sentence that a client reads when the provider refused its request, with the reason as far as [`shown`] lets it through.
 ///
 /// ```
 /// use gatehouse_sdk::provider::refused;

@@ -267,7 +267,7 @@ pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
             permit.report(HealthSignal::AccountRefused);
         }
         500.. => permit.report(HealthSignal::Failing),
-        // A 403 may be about what the client sent: whoever reads the answer says whose it is.
+        // A 403 may be about what the client sent: the reader of the answer says whose it is.
         _ => permit.report(HealthSignal::Healthy),
     }
 }

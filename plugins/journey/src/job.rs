@@ -26,13 +26,13 @@ pub struct Job {
     /// With its flags; a follow-up has its parent's.
     pub(crate) prompt: String,
     pub(crate) body: Body,
-    /// Pictures: sources to probe; after the probe, what the call names.
+    /// Pictures: at first the sources to probe, then what the call names.
     pub(crate) inputs: Vec<Input>,
     /// The account that made the parent.
     pub(crate) account: Option<Affinity>,
     /// Pixels of the parent's picture, for the file that says what to repaint.
     pub(crate) picture: Option<(u32, u32)>,
-    /// Of a follow-up of one picture that names a tile of a grid: how far it is.
+    /// Set where a follow-up of one picture names a tile of a grid: how far the work on it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tile: Option<Tile>,
     /// The client's own note.

@@ -97,8 +97,8 @@ impl Failure {
         Self { blame: Blame::Upstream, message: message.into() }
     }
 
-    /// The provider refused the operator's account; the client reads `message` and no more of it. In answer to a submission
-    /// the host tries the next account.
+    /// The provider refused the operator's account. The client reads only `message`. If the refused call was a submission, the
+    /// host makes it at the next account first.
     #[must_use]
     pub fn account(message: impl Into<String>) -> Self {
         Self { blame: Blame::Account, message: message.into() }

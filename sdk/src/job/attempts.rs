@@ -25,8 +25,7 @@ pub enum Submitted<T> {
     Failed(Failure),
 }
 
-/// The attempts to submit one request. A new value waits for the task's start, or belongs to a first call that the family
-/// has made itself.
+/// The attempts to submit one request. With a new value no call was made, or the family has made the first one itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempts {
     /// Calls in a row that were not taken.

@@ -35,8 +35,7 @@ pub struct Polls {
     pub id: String,
     /// When the provider took it.
     pub since: UnixMs,
-    /// Without a meaning: what waits is the host's to know, and a state that is the same after a poll need not be written.
-    /// Versions from before read it, and the names of states stay.
+    /// Not used any more: the host knows until when a task waits. It stays in the state because older versions read it.
     wake: UnixMs,
     progress: u8,
     /// Unreadable answers in a row.

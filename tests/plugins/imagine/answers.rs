@@ -180,6 +180,7 @@ fn a_bad_argument_is_the_requests_and_names_no_provider() {
     let quoted = "The prompt `a free trial poster` is too long.";
     ends(400, flat("invalid-argument", quoted), Blame::Request, &format!("{plain}: {quoted}"));
     ends(400, flat("invalid-argument", "No prompt `a bill overdue`."), Blame::Request, plain);
+    ends(400, flat("invalid-argument", "No prompt \"the end credits"), Blame::Request, plain);
     // Nothing says that these are about the request.
     ends(400, json!({}), Blame::Upstream, plain);
     ends(400, flat("some-other-code", text), Blame::Upstream, plain);

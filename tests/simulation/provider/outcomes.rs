@@ -28,6 +28,11 @@ impl Answer {
     pub(crate) fn takes(self) -> bool {
         matches!(self, Self::Take | Self::TakeAndHangUp | Self::TakeAndAnswerGarbage | Self::TakeSlowly(_))
     }
+
+    /// Whether it says that nothing was taken: too many calls, or an account that is refused.
+    pub(crate) fn says_not_taken(self) -> bool {
+        matches!(self, Self::TooMany(_) | Self::Error(401..=403))
+    }
 }
 
 /// How a job ends at the provider.

@@ -167,6 +167,6 @@ fn taken(arrivals: &[Arrival]) -> usize {
 }
 
 fn repeated(arrivals: &[Arrival]) -> usize {
-    let ambiguous = |arrival: &&Arrival| !matches!(arrival.answer, Answer::TooMany(_));
+    let ambiguous = |arrival: &&Arrival| !arrival.answer.says_not_taken();
     arrivals.iter().rev().skip(1).filter(ambiguous).count()
 }

@@ -124,6 +124,21 @@ fn a_429_before_the_success_survives_every_crash() {
 }
 
 #[test]
+fn a_refused_account_survives_every_crash() {
+    // A crash between the refusal and the next account ends the task, refunded.
+    every_point(
+        "refused, then taken by another account",
+        &Plan::of(answered([Answer::Error(403)])),
+        &["a task was completed", "a task failed at its provider"],
+    );
+    every_point(
+        "refused by every account",
+        &Plan::of(answered([Answer::Error(402), Answer::Error(403)])),
+        &["a task failed at its provider"],
+    );
+}
+
+#[test]
 fn a_cancel_survives_every_crash() {
     let early = Plan::of(answered([Answer::TooMany(None)])).with(1_500, Action::Cancel("one".to_owned()));
     every_point("cancel between two tries", &early, &["a task was cancelled"]);

@@ -33,7 +33,7 @@ fn a_video_is_continued_from_8_to_15_seconds_and_on() {
         assert_eq!(film(&second).await, (720, 1280, 15_000, true));
         let sent = gateway.begun("second").body;
         let parameters = json!({
-            "aspectRatio": "9:16", "resolution": "720p", "sampleCount": 1, "personGeneration": "disallow",
+            "aspectRatio": "9:16", "resolution": "720p", "sampleCount": 1, "personGeneration": "dont_allow",
             "enhancePrompt": true, "generateAudio": true,
         });
         assert_eq!(sent["parameters"], parameters);

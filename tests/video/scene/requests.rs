@@ -75,7 +75,7 @@ async fn each_mode_reaches_the_provider(gateway: &TestGateway) {
     });
     let all_sent = json!({
         "negativePrompt": "rain", "durationSeconds": 4, "aspectRatio": "9:16", "resolution": "4k",
-        "seed": 4_294_967_295_i64, "generateAudio": true, "personGeneration": "disallow", "sampleCount": 2,
+        "seed": 4_294_967_295_i64, "generateAudio": true, "personGeneration": "dont_allow", "sampleCount": 2,
     });
     let rows = [
         (json!({}), sent(json!({})), 0),

@@ -327,7 +327,7 @@ impl Pool {
         self.publish(account, &state.breaker);
     }
 
-    /// Whoever reads the answers of that account has found it refused.
+    /// The reader of that account's answers has found it refused.
     pub(super) fn refused(&self, index: usize) {
         self.note_error(index, "an answer says that the account or its credit is refused".to_owned());
         self.report(index, HealthSignal::AccountRefused);

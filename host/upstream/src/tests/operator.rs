@@ -62,7 +62,7 @@ fn a_drained_account_gets_no_new_work_and_keeps_what_it_has() {
     assert_eq!(name(&upstream).unwrap(), "b");
     assert_eq!(upstream.drain("p", "a", false), Some(false));
     assert_eq!((name(&upstream).unwrap().as_str(), one(&upstream, "a").refused_until), ("a", None));
-    // The same by its name, for whoever read the answer later.
+    // The same by its name, for a reader that has the answer later.
     upstream.report_refused("p", "a");
     upstream.report_refused("p", "none");
     upstream.report_refused("none", "a");

@@ -5,6 +5,8 @@ use gatehouse_sdk::Reply;
 use gatehouse_sdk::provider::{says_spent, shown};
 use serde_json::Value;
 
+/// The provider's own names: a text with one of them is not for clients.
+const PRIVATE: [&str; 4] = ["bfl", "black forest", "flux", "kontext"];
 /// Beginnings of sentences about the operator's key or credit.
 const ACCOUNT: [&str; 8] = [
     "api key",
@@ -27,7 +29,7 @@ pub(super) fn words(reply: &Reply) -> String {
 pub(super) fn for_client(reply: &Reply) -> String {
     let body: Value = reply.json().unwrap_or(Value::Null);
     let words = fields(&body).or_else(|| sentence(&body));
-    words.and_then(|words| shown(&words, &[], &[])).unwrap_or_else(|| answered(reply))
+    words.and_then(|words| shown(&words, &[], &PRIVATE)).unwrap_or_else(|| answered(reply))
 }
 
 /// Whether a refusal of the request, 422 among them, is one of the operator's key or credit. What is said of a request may
@@ -141,6 +143,8 @@ mod tests {
     fn a_client_reads_of_its_request_only() {
         let read = |detail: &str| for_client(&Reply::new(400, &json!({"detail": detail})));
         assert_eq!(read("Unsupported image"), "Unsupported image");
-        assert_eq!(read("Account 77 may not"), "the upstream answered HTTP 400");
+        for private in ["Account 77 may not", "flux-kontext-pro has no such field"] {
+            assert_eq!(read(private), "the upstream answered HTTP 400", "{private}");
+        }
     }
 }

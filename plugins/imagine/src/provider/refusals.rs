@@ -25,6 +25,8 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
     let lower = format!("{code} {text}").to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let own = outside_of_quotes(&lower);
+    let is_of_account = ACCOUNT.iter().any(|word| own.contains(word)) || is_account_code(&code);
     let status = reply.status.to_string();
     let fields = [("status", status.as_str()), ("code", &code), ("reason", &text)];
     Submitted::Failed(match reply.status {
@@ -32,7 +34,7 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
             Failure::moderation("the prompt or the generated image was stopped by moderation")
         }
         401..=403 => account(&fields),
-        400 | 429 if has(&ACCOUNT) || is_account_code(&code) => account(&fields),
+        400 | 429 if is_of_account => account(&fields),
         429 if says_spent(&text) => account(&fields),
         429 => return Submitted::Busy,
         400 if REQUEST.contains(&code.to_lowercase().as_str()) => {
@@ -48,6 +50,11 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
             POLICY.failed()
         }
     })
+}
+
+/// The provider's own words. Between quotes may be the client's, and they do not accuse the account.
+fn outside_of_quotes(text: &str) -> String {
+    text.split(['"', '`', '\u{201c}', '\u{201d}']).step_by(2).collect()
 }
 
 fn account(fields: &[(&str, &str)]) -> Failure {

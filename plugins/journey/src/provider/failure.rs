@@ -21,7 +21,7 @@ const MODERATED: [&str; 3] = ["image denied", "output filters", "moderat"];
 const INVALID: [&str; 4] = ["invalid parameter", "invalid link", "invalid image", "unrecognized"];
 /// How the engine begins a text about the request. What follows may quote the prompt, so it says nothing of accounts.
 const OF_REQUEST: [&str; 4] = ["[invalid parameter", "[invalid link", "[invalid image", "[image denied"];
-/// Words about the operator's accounts, which are nobody else's business.
+/// Words about the operator's accounts. A client does not read a text with one of them.
 const ACCOUNT: [&str; 11] = [
     "account",
     "quota",
@@ -93,8 +93,8 @@ pub(crate) fn of_status(reply: &Reply) -> Failure {
     unavailable()
 }
 
-/// The reason of a refused submission, if it is the provider's word for an account whose quota is used up, or that has
-/// nothing to draw with. It begins the text: what follows may be the client's.
+/// The failure of a submission whose text begins with the provider's word for a used-up quota, or for having no account of the
+/// engine. Only the beginning counts: what follows may be the client's.
 pub(crate) fn of_spent_account(text: &str) -> Option<Failure> {
     let lower = text.trim_start().to_lowercase();
     SPENT.iter().any(|lead| lower.starts_with(lead)).then(|| {

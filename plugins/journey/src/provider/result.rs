@@ -65,7 +65,7 @@ pub(crate) fn finished(task: &Task, job: &Job) -> Result<Finished, String> {
 /// say that a follow-up made one picture.
 fn kind(job: &Job, buttons: &[Button]) -> Kind {
     match job.action {
-        // The first part of a follow-up of a tile: the picture that the button of the second is pressed on.
+        // A tile that is upscaled for a follow-up is one picture, whatever its buttons say.
         _ if matches!(job.tile, Some(Tile::Upscaling(_))) => Kind::Single,
         Action::Describe => Kind::Text,
         Action::Video => Kind::Films,

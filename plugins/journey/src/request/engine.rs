@@ -40,7 +40,7 @@ pub(crate) fn of_prompt(prompt: &str, speed: Option<Speed>) -> Result<Arguments,
     Ok(Arguments { prompt: prompt.write(), version: None, speed: speed.or(flagged).unwrap_or_default() })
 }
 
-/// Takes the speed out of a prompt. It becomes a part of the path; in the prompt it would be lost to the price.
+/// Takes the speed out of a prompt. It goes into the path of the call; left in the prompt, it would count without a price.
 pub(crate) fn take_speed(prompt: &mut Prompt) -> Option<Speed> {
     let last = prompt.last_of(&SPEEDS).and_then(Speed::of_flag);
     SPEEDS.iter().for_each(|flag| prompt.drop_flag(flag));
@@ -155,7 +155,7 @@ fn check_version(params: &EngineParams, version: Option<Version>) -> Result<(), 
     Ok(())
 }
 
-/// The flags of the fields, each with the name of the flag it overrides; an empty flag only overrides.
+/// The flags that the fields make, each with its name. An empty one only takes the same flag out of the prompt.
 fn flags(params: &EngineParams) -> Vec<(&'static str, String)> {
     let text = |value: &Option<String>| value.as_ref().map(|text| text.trim().to_owned());
     let number = |value: Option<i64>| value.map(|number| number.to_string());

@@ -130,8 +130,7 @@ impl Fields {
         self.body.get(NOTE).cloned().unwrap_or_default()
     }
 
-    /// Takes back what `metadata` added under the name `written`, which does not fit: it is only a note. Whether there was
-    /// such a field.
+    /// Removes the value that `metadata` added under the name `written`. Returns whether there was one.
     pub(crate) fn forget(&mut self, written: &str) -> bool {
         let is_named = |(_, own): &(String, String)| {
             let rest = written.strip_prefix(own.as_str());
@@ -204,7 +203,8 @@ impl Fields {
     }
 }
 
-/// `extra` without the flags that go before a note, all of one field where one of them is `flagged`.
+/// `extra` without the flags that stand in the prompt: those go before a note. Where one flag of a field is `flagged`, all flags of
+/// that field are left out, such as `--v` and `--niji`.
 fn without_flags(extra: &str, flagged: &impl Fn(&[&str]) -> bool) -> String {
     let mut extra = Prompt::read(extra);
     let taken = TEXTS.iter().chain(&VALUES).map(|(_, flags)| *flags).filter(|flags| flagged(flags));

@@ -46,14 +46,14 @@ pub(crate) fn submit<S>(fields: &Fields, request: &Submission) -> Result<Accepte
     let area = params.mask_url.as_deref().map(|source| area(fields, source, &request.blobs)).transpose()?;
     let modal = ModalRequest { prompt: arguments.prompt, area, speed, picture: picture(request, &record) };
     let charge = billing::charge(Action::Modal, record.version, modal.speed);
-    // One modal step, one charge: it was held with a request whose file could not be used.
+    // The step is paid once: an earlier request has paid for it, and its file could not be used.
     let charge = if record.paid.is_some() { charge.times(0) } else { charge };
     rules::check_size(&modal)?;
     let brief = serde_json::to_vec(&modal).unwrap_or_default();
     Ok(Accepted::joining(MODEL, charge).brief(brief))
 }
 
-/// The speed of the step: of a request that follows one already paid, its speed.
+/// The speed of the step. Where an earlier request has paid for it, the speed of that one counts.
 fn speed(fields: &Fields, params: &ModalParams, record: &Record, wanted: Speed) -> Result<Speed, Refusal> {
     match record.paid {
         Some(paid) if wanted != paid && (params.speed.is_some() || wanted != Speed::Relax) => {
@@ -75,7 +75,7 @@ fn picture(request: &Submission, record: &Record) -> Option<(u32, u32)> {
     record.picture.or_else(shown)
 }
 
-/// The file that says where to paint. Of an embedded one is known whether it can be used.
+/// The file that says where to paint. An embedded one is checked at once.
 fn area(fields: &Fields, source: &str, blobs: &[Facts]) -> Result<Input, Refusal> {
     let area = input(fields, "mask_url", source, blobs)?;
     let refused = |problem: String| Refusal::invalid(&area.field, problem);

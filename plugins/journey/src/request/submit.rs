@@ -27,8 +27,8 @@ pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
     }
 }
 
-/// The request without the value of the note that another field does not go with, or without all of them. `None` where the
-/// refusal is about what the client has asked for.
+/// Judges the request again without one of the values that `metadata` added, each in turn, and then without all of them. `None`
+/// where it is refused all the same: the refusal is about the request itself.
 fn with_fewer_notes(action: Action, fields: &Fields, request: &Submission) -> Option<Accepted<State>> {
     let notes = fields.noted();
     let one_by_one = notes.iter().map(std::slice::from_ref);

@@ -81,7 +81,7 @@ pub(crate) fn video(fields: &Fields, request: &Submission) -> Result<Job, Refusa
     let params: VideoParams = fields.params()?;
     let mut prompt = Prompt::read(params.prompt.as_deref().unwrap_or_default());
     let flagged = Flagged::take(&mut prompt);
-    // A film has no speed; in the prompt it would be lost to the price.
+    // Films have no speed, so a speed in the prompt is taken out.
     engine::take_speed(&mut prompt);
     let written = Some(prompt.write()).filter(|prompt| !prompt.trim().is_empty());
     let mode = params.animate_mode.unwrap_or_default();

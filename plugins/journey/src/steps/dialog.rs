@@ -14,7 +14,7 @@ pub(crate) fn step(cx: &Context, mut waiting: Waiting, event: Event) -> Step<Sta
     match event {
         Event::Joined(brief) => match ModalRequest::of_brief(&brief) {
             Some(modal) => {
-                // A second one is refused until it is known what becomes of this one.
+                // A second request is refused until this one is done.
                 let record = waiting.job.record(Status::Submitted, Some(&waiting.id), None);
                 shown(waiting.take(cx, modal), &record)
             }

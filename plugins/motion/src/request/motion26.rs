@@ -39,7 +39,7 @@ pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, Inv
         let height = if resolution == Resolution::P1080 { "1080P" } else { "720P" };
         put(&mut parameters, "resolution", Some(height));
     }
-    // An effect has no words: they are ignored (spec), and so is what is done with them.
+    // An effect has no prompt: the spec ignores it, so nothing about prompts is sent.
     if mode != Mode::Effects {
         put(&mut input, "prompt", params.prompt);
         put(&mut input, "negative_prompt", params.negative_prompt);
