@@ -16,6 +16,7 @@ pub mod names;
 pub mod path;
 pub mod prefill;
 pub mod provider_error;
+pub mod provider_words;
 pub mod relay;
 pub mod responses;
 pub mod rules;
