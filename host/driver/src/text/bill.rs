@@ -44,6 +44,28 @@ pub(crate) struct Bill {
     max_output_tokens: u64,
 }
 
+/// Who counted the tokens of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Its provider.
+    Told,
+    /// Some of them are a guess by the text there was.
+    Estimated,
+    /// The gateway, up to the moment at which the client left.
+    UntilLeft,
+}
+
+impl Count {
+    /// What a memo says of it; `host/store/src/open/derived.rs` reads the memo again.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Told => "",
+            Self::Estimated => ", estimated",
+            Self::UntilLeft => ", counted until its client left",
+        }
+    }
+}
+
 const MILLION: i128 = 1_000_000;
 /// Tokens of one kind that a provider may count in one request.
 const MAX_COUNT: u64 = 10_000_000;
@@ -126,16 +148,16 @@ impl Bill {
         if is_possible { cost } else { cost.min(held) }
     }
 
-    /// The tokens of a whole answer of `output_bytes` of text, and whether some of them are a guess. A count of
-    /// zero tokens is ignored where something was read or written.
-    pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, bool) {
+    /// The tokens of a whole answer of `output_bytes` of text, and who counted them. A count of zero tokens is ignored
+    /// where something was read or written.
+    pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, Count) {
         let guess = self.guess(output_bytes);
         match usage {
-            None => (guess, true),
-            Some(none) if none == Usage::default() && output_bytes == 0 => (none, false),
+            None => (guess, Count::Estimated),
+            Some(none) if none == Usage::default() && output_bytes == 0 => (none, Count::Told),
             Some(counted) => {
                 let full = with_zeros_guessed(counted, &guess);
-                (full, full != counted)
+                (full, if full == counted { Count::Told } else { Count::Estimated })
             }
         }
     }
@@ -258,14 +280,14 @@ mod tests {
         let bill = bill(prices(1, 1, None, None), 400, 1, 10);
         let counts = |input, output, cached| Usage { input, output, cached, ..Usage::default() };
         for (counted, output_bytes, expected) in [
-            (Some(counts(90, 5, 0)), 41, (counts(90, 5, 0), false)),
-            (Some(counts(0, 5, 90)), 41, (counts(0, 5, 90), false)),
-            (Some(counts(0, 5, 0)), 41, (counts(1700, 5, 0), true)),
-            (Some(counts(90, 0, 0)), 41, (counts(90, 11, 0), true)),
-            (Some(counts(90, 0, 0)), 0, (counts(90, 0, 0), false)),
-            (Some(counts(0, 0, 0)), 41, (counts(1700, 11, 0), true)),
-            (Some(counts(0, 0, 0)), 0, (counts(0, 0, 0), false)),
-            (None, 0, (counts(1700, 0, 0), true)),
+            (Some(counts(90, 5, 0)), 41, (counts(90, 5, 0), Count::Told)),
+            (Some(counts(0, 5, 90)), 41, (counts(0, 5, 90), Count::Told)),
+            (Some(counts(0, 5, 0)), 41, (counts(1700, 5, 0), Count::Estimated)),
+            (Some(counts(90, 0, 0)), 41, (counts(90, 11, 0), Count::Estimated)),
+            (Some(counts(90, 0, 0)), 0, (counts(90, 0, 0), Count::Told)),
+            (Some(counts(0, 0, 0)), 41, (counts(1700, 11, 0), Count::Estimated)),
+            (Some(counts(0, 0, 0)), 0, (counts(0, 0, 0), Count::Told)),
+            (None, 0, (counts(1700, 0, 0), Count::Estimated)),
         ] {
             assert_eq!(bill.counted(counted, output_bytes), expected, "{counted:?}");
         }
