@@ -7,6 +7,8 @@
 use gatehouse_sdk::{Obstacle, TextFailure, log};
 
 use crate::context_length;
+use crate::field_names::FieldNames;
+use crate::names::is_member;
 use crate::provider_error::ProviderError;
 use crate::provider_words::{for_client, is_about_request};
 
@@ -29,6 +31,8 @@ pub struct Failures<'f> {
     pub model: &'f str,
     /// The provider's name of it, which clients never read; empty when it is not known.
     pub upstream: &'f str,
+    /// Where the fields of the provider's request came from.
+    pub fields: &'f FieldNames,
     /// Names that the provider was sent in place of the client's.
     pub renamed: &'f [(String, String)],
     /// What clients of the family look for in the message about a conversation that is too long, before they shorten it.
@@ -104,7 +108,8 @@ impl Failures<'_> {
             ),
             _ => return None,
         };
-        Some(TextFailure::new(obstacle, message))
+        let field = (is_for_client && obstacle == Obstacle::Invalid).then(|| self.field(&error)).flatten();
+        Some(TextFailure { field, ..TextFailure::new(obstacle, message) })
     }
 
     /// The message in the words that the clients of the family know.
@@ -126,7 +131,14 @@ impl Failures<'_> {
             pairs.filter(|(sent, _)| sent.len() > 3).fold(message.to_owned(), |message, (sent, own)| {
                 if message.contains(sent) { message.replace(sent, own) } else { message }
             });
-        for_client(&message)
+        for_client(&self.fields.in_text(&message))
+    }
+
+    /// The client's field that an error about the request is about: as it says, or as its message begins.
+    fn field(&self, error: &ProviderError) -> Option<String> {
+        let path = error.param.as_deref().or_else(|| Some(error.message()?.split_once(": ")?.0))?;
+        let head = path.split(['.', '[']).next().unwrap_or_default();
+        is_member(head).then(|| self.fields.own(path))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod broken_json;
 pub mod check;
 pub mod context_length;
 pub mod failures;
+pub mod field_names;
 pub mod files;
 pub mod incoming;
 pub mod json;

@@ -81,9 +81,10 @@ pub fn is_about_request(error: &ProviderError) -> bool {
     if [&error.kind, &error.code].iter().any(|code| is_request_code(code)) {
         return true;
     }
-    // Servers without types and codes of their own name the member that they do not take.
+    // Servers without types and codes of their own name the member that they do not take. Qwen's begin with the status.
+    let says = |message: &str| message.starts_with("<400> ") || names_member(message);
     let is_status = |code: &str| code.is_empty() || code.bytes().all(|byte| byte.is_ascii_digit());
-    is_status(&error.code) && is_status(&error.kind) && error.message().is_some_and(names_member)
+    is_status(&error.code) && is_status(&error.kind) && error.message().is_some_and(says)
 }
 
 /// Whether a type or code is about the request. Marks and case do not count.

@@ -42,8 +42,8 @@ fn keeps_messages_about_the_request() {
         Obstacle::Invalid,
         "Content violates usage guidelines.",
     );
-    let named = json!({"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "Field required"}]});
-    becomes(422, &named, Obstacle::Invalid, "messages.0.role: Field required");
+    let named = json!({"detail": [{"loc": ["body", "temperature"], "msg": "Field required"}]});
+    becomes(422, &named, Obstacle::Invalid, "temperature: Field required");
     becomes(422, &json!({"detail": "`tools`: bad"}), Obstacle::Invalid, "`tools`: bad");
     becomes(
         400,

@@ -8,6 +8,7 @@ mod counts;
 mod embeddings;
 mod errors;
 mod events;
+mod field_names;
 mod files;
 mod manifest;
 mod pass_through;

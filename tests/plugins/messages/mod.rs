@@ -8,6 +8,7 @@ mod chat_requests;
 mod checks;
 mod counts;
 mod errors;
+mod field_names;
 mod files;
 mod letter_case;
 mod newer_clients;

@@ -221,14 +221,14 @@ fn failed_attempt(
     retry_after: Option<Duration>,
     status: u16,
 ) -> Attempt {
-    let TextFailure { obstacle, message } = failure;
+    let TextFailure { obstacle, message, field } = failure;
     match (obstacle, status) {
         (Obstacle::Account, 401 | 402) => {}
         (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
         (Obstacle::RateLimited, 200..300) => run.tables.upstream.report_rate_limit(permit, retry_after),
         _ => {}
     }
-    let error = TextError::Rejected { obstacle, message, retry_after };
+    let error = TextError::Rejected { obstacle, message, field, retry_after };
     match obstacle {
         // The client has received nothing yet, whatever the status was, so another account may answer.
         Obstacle::RateLimited | Obstacle::Account | Obstacle::Upstream => Attempt::TryNext(error),
@@ -272,6 +272,7 @@ fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
         Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
             obstacle: Obstacle::TooLarge,
             message: TOO_MANY_VECTORS.to_owned(),
+            field: None,
             retry_after: None,
         }),
         Outage::TooLarge => Attempt::Failed(TextError::upstream("the provider's answer is too large")),

@@ -147,5 +147,9 @@ impl DriverState {
 }
 
 fn broke_off() -> TextFailure {
-    TextFailure { obstacle: Obstacle::Upstream, message: "the provider's answer broke off".to_owned() }
+    TextFailure {
+        obstacle: Obstacle::Upstream,
+        message: "the provider's answer broke off".to_owned(),
+        field: None,
+    }
 }

@@ -95,8 +95,13 @@ impl Pump {
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(TextFailure { obstacle, message })) => {
-                return Some(StreamEnd::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
+            Ok(Err(TextFailure { obstacle, message, field })) => {
+                return Some(StreamEnd::Cut(TextError::Rejected {
+                    obstacle,
+                    message,
+                    field,
+                    retry_after: None,
+                }));
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Refusal, TextRequest};
 use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::field_names::Place;
 use gatehouse_text_protocols::json::{JsonString, Raw};
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_ids;
@@ -14,15 +15,16 @@ use super::chat_request::{CalledFunction, File, ImageUrl, Message, Part, TextVal
 use crate::request::Request;
 use crate::request::blocks::{self, Block, Role, Source, blob};
 
-/// The messages, the system prompt first.
+/// The messages, the system prompt first, and where each came from.
 pub(crate) fn messages<'a>(
     request: &Request<'a>,
     text_request: &TextRequest,
     rules: &Rules,
-) -> Result<Vec<Message<'a>>, Refusal> {
-    let mut out = Vec::with_capacity(request.messages.len() + 1);
+) -> Result<(Vec<Message<'a>>, Vec<Place>), Refusal> {
+    let (mut out, mut places) = (Vec::with_capacity(request.messages.len() + 1), Vec::new());
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
+        places.push(Place { own: "system".to_owned(), parts: Vec::new() });
     }
     let all: Vec<usize>;
     let order = match &request.order {
@@ -38,11 +40,26 @@ pub(crate) fn messages<'a>(
             Role::User => user(index, message, &mut out)?,
             Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
         }
+        while places.len() < out.len() {
+            places.push(place(index, &out[places.len()]));
+        }
     }
     if let Some(told) = &request.told {
         add_to_user(told, &mut out);
     }
-    Ok(out)
+    Ok((out, places))
+}
+
+/// Where a message came from: the client's message, and where its parts are as many, its blocks.
+fn place(index: usize, written: &Message<'_>) -> Place {
+    let own = format!("messages.{index}");
+    let parts = match written {
+        Message::User { content: UserContent::Parts(parts) } => {
+            (0..parts.len()).map(|at| format!("{own}.content.{at}")).collect()
+        }
+        _ => Vec::new(),
+    };
+    Place { own, parts }
 }
 
 /// A message of the client's program between the turns.
