@@ -144,8 +144,8 @@ fn add_part<'a>(index: usize, block: &Block<'a>, into: &mut Vec<Part<'a>>) -> Re
 fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
     match block {
         Block::Text(text) => Ok(Part::Text { text: *text }),
-        Block::Image(Source::Base64 { media_type, data }) => {
-            Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(*media_type, *data) } })
+        Block::Image(Source::Base64 { media_type, data, mended }) => {
+            Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(media_type, *data, mended.as_deref()) } })
         }
         Block::Image(Source::Url(url)) => {
             Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Raw(*url) } })
@@ -153,9 +153,10 @@ fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
         Block::Document(Source::Text(text)) => Ok(Part::Text { text: *text }),
         // A model reads which tools there are from their names.
         Block::ToolReference(name) => Ok(Part::Text { text: *name }),
-        Block::Document(Source::Base64 { media_type, data }) => Ok(Part::File {
-            file: File { filename: "document.pdf", file_data: data_uri(*media_type, *data) },
-        }),
+        Block::Document(Source::Base64 { media_type, data, mended }) => {
+            let file_data = data_uri(media_type, *data, mended.as_deref());
+            Ok(Part::File { file: File { filename: "document.pdf", file_data } })
+        }
         other => Err(unsupported_block(index, &block_name(other))),
     }
 }
@@ -233,12 +234,12 @@ fn embeds(input: Raw<'_>, text_request: &TextRequest) -> bool {
 }
 
 /// A `data:` URI; the host writes one for a blob when it sends the call.
-fn data_uri<'a>(media_type: JsonString<'a>, data: JsonString<'a>) -> TextValue<'a> {
+fn data_uri<'a>(media_type: &str, data: JsonString<'a>, mended: Option<&str>) -> TextValue<'a> {
     if blob(data).is_some() {
         return TextValue::Raw(data);
     }
-    let decode = |text: JsonString<'a>| text.decode().unwrap_or_default();
-    TextValue::Made(format!("data:{};base64,{}", decode(media_type), decode(data)).into())
+    let base64 = mended.map_or_else(|| data.decoded(), Cow::Borrowed);
+    TextValue::Made(format!("data:{media_type};base64,{base64}").into())
 }
 
 /// Several texts as one, a line each.
