@@ -4,6 +4,7 @@
 mod answers;
 mod checks;
 mod chunks;
+mod client_requests;
 mod counts;
 mod embeddings;
 mod errors;

@@ -6,6 +6,7 @@ mod answers;
 mod block_assembly;
 mod chat_requests;
 mod checks;
+mod client_requests;
 mod counts;
 mod errors;
 mod field_names;
