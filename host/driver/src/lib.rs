@@ -48,8 +48,8 @@ pub use read::result::Waiting;
 pub use request_report::RequestReport;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
-    TokenPrices, check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TextError,
+    TextStream, TokenPrices, check_models,
 };
 pub use webhooks::secret::{UnreadableSecret, WebhookSecret};
 

@@ -42,10 +42,11 @@ impl DriverState {
         prepared: &Prepared,
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
-        let bill = Bill::new(model.prices, prepared);
-        let amount = bill.max_cost().ok_or_else(|| {
+        let too_much = || {
             SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
-        })?;
+        };
+        let bill = model.bill(prepared).ok_or_else(too_much)?;
+        let amount = bill.max_cost().ok_or_else(too_much)?;
         let (now, tokens) = (self.now(), bill.estimated_tokens());
         let model_id = &model.route.model;
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
@@ -56,7 +57,7 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model_id.clone(),
             amount,
-            unit_price: model.prices.output.unwrap_or(model.prices.input),
+            unit_price: bill.unit_price(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };

@@ -23,6 +23,7 @@ mod hold;
 mod left;
 pub(crate) mod models;
 mod opening;
+mod passed;
 mod pump;
 mod request;
 
@@ -30,3 +31,4 @@ pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 pub use bill::TokenPrices;
 pub use history::KeptResponse;
 pub use models::{ModelConfig, ModelKind, check_models};
+pub use passed::PassPrice;
