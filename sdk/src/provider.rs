@@ -72,6 +72,8 @@ const SPENT: [&str; 16] = [
     "spending cap",
     "out of credits",
 ];
+/// Beginnings of the names of a provider's own objects, which may name the operator.
+const RESOURCES: [&str; 4] = ["projects/", "organizations/", "arn:", "accounts/"];
 /// A text with one of them is about the operator's side.
 const PRIVATE: [&str; 13] = [
     "account",
@@ -125,18 +127,40 @@ pub fn shown(text: &str, names: &[(&str, &str)], private: &[&str]) -> Option<Str
     for (theirs, ours) in names {
         text = text.replace(theirs, ours);
     }
-    let lower = text.to_lowercase();
-    if text.contains('<') || PRIVATE.iter().chain(private).any(|word| lower.contains(word)) {
+    if text.contains('<') || is_private(&text, private) {
         return None;
     }
+    let shown: String = without_ids(&text)?.chars().take(MAX_SHOWN).collect();
+    shown.contains(char::is_alphabetic).then_some(shown)
+}
+
+/// Whether a text is about the operator's side: its account, its money, its console. `private` adds words in lower case.
+#[must_use]
+pub fn is_private(text: &str, private: &[&str]) -> bool {
+    let lower = text.to_lowercase();
+    PRIVATE.iter().chain(private).any(|word| lower.contains(word))
+}
+
+/// A text without its addresses, long numbers, names of a provider's objects and control characters; `None` where nothing
+/// is left to read.
+#[must_use]
+pub fn without_ids(text: &str) -> Option<String> {
     let is_kept = |word: &&str| {
         let mut runs = word.split(|letter: char| !letter.is_ascii_digit());
-        !word.contains("://") && runs.all(|digits| digits.len() <= MAX_DIGITS)
+        !word.contains("://")
+            && !RESOURCES.iter().any(|name| word.contains(name))
+            && !is_uuid(word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()))
+            && runs.all(|digits| digits.len() <= MAX_DIGITS)
     };
     let kept: Vec<&str> = text.split_whitespace().filter(is_kept).collect();
-    let shown: String =
-        kept.join(" ").chars().filter(|letter| !letter.is_control()).take(MAX_SHOWN).collect();
-    shown.contains(char::is_alphabetic).then_some(shown)
+    let left: String = kept.join(" ").chars().filter(|letter| !letter.is_control()).collect();
+    left.contains(char::is_alphabetic).then_some(left)
+}
+
+/// Whether a word is a number of 128 bits in its usual five groups.
+fn is_uuid(word: &str) -> bool {
+    let groups = word.split('-').map(str::len);
+    groups.eq([8, 4, 4, 4, 12]) && word.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 /// The sentence that a client reads when the provider refused its request, with the reason as far as [`shown`] lets it through.
@@ -225,6 +249,7 @@ mod tests {
             ("see https://docs.example/x for 1118138338562560102 things", Some("see for things")),
             ("Your account 2100000001 has no plan", None),
             ("Project 12 has none", None),
+            ("no model arn:aws:bedrock:m for e62c1e1e-0b4b-4c1c-9f3a-3a1f0c7d2b11.", Some("no model for")),
             ("<html>Bad Gateway", None),
             ("  ", None),
             ("...", None),

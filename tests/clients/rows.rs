@@ -27,7 +27,11 @@ pub(crate) const ROWS: &[(u8, Side, &str)] = &[
     (7, Side::Both, "429 is tried three times, 402 and 400 once"),
     (8, Side::Both, "an overloaded provider is hidden, and paid once"),
     (9, Side::Both, "a stream that is cut raises, and costs what it delivered"),
-    (10, Side::Both, "a client that leaves pays for what the provider counts, and nothing stays held"),
+    (
+        10,
+        Side::Both,
+        "a client that leaves a provider that is drained pays for what it counts, and nothing stays held",
+    ),
     (11, Side::Both, "a slow provider: keep-alives, and no parse error"),
     (12, Side::Both, "a mistaken base URL is told the right one"),
     (13, Side::Anthropic, "counting tokens is not offered"),

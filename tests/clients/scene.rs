@@ -161,6 +161,8 @@ fn with_models(mut setup: Setup, sandbox: &Sandbox) -> Setup {
             let limit = if *name == "crowded" { 1 } else { 64 };
             setup = setup.with_provider(&format!("{wire}-{name}"), origin, auth, limit, accounts);
         }
+        // Its clients that leave pay what the provider counts (row 10); those of the others what was written.
+        setup = setup.with(&format!("[providers.{wire}-plain]\ndrain_cancelled = true\n\n"));
     }
     let model = |setup: Setup, id: &str, provider: &str, protocol: &str, upstream: &str, rules: &str| {
         let more = format!("aliases = [\"{id}-thinking\"]\nrules = {{ {rules} }}\n");

@@ -9,7 +9,7 @@ mod cases;
 mod counts;
 mod framing;
 mod heads;
-mod http2;
+pub(crate) mod http2;
 mod proxies;
 mod slow;
 mod targets;

@@ -3,6 +3,7 @@
 use gatehouse_harness::{run, send, until};
 use serde_json::{Value, json};
 
+use crate::text::left::DRAINED;
 use crate::text::scene::{CROSSINGS, Scene, request};
 
 /// The requests of the log that fit, the newest first.
@@ -44,7 +45,7 @@ async fn until_left(scene: &Scene, requests: usize) {
 #[test]
 fn the_line_of_a_stream_whose_client_left_waits_for_its_bill() {
     run(async {
-        let scene = Scene::start("").await;
+        let scene = Scene::start(DRAINED).await;
         for (count, (client, provider)) in CROSSINGS.into_iter().enumerate() {
             let before = scene.spent().await;
             let body = request(provider, "[[stall:2]] one two three four", true);

@@ -1,8 +1,9 @@
 //! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
-//! providers, large bodies, the lines of the log, and providers that answer in another form than the request.
+//! providers, large bodies, the lines of the log, clients that leave, and providers that answer in another form than the request.
 
 mod embeddings;
 mod large;
+mod left;
 mod load;
 mod log_lines;
 mod logprobs;
@@ -11,5 +12,6 @@ mod one_body_streams;
 mod replay;
 mod responses;
 mod scene;
+mod second_account;
 mod splits;
 mod usage;

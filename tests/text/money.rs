@@ -119,3 +119,41 @@ fn what_a_customer_cannot_pay_is_on_record() {
         scene.gateway.expect_sound_ledger().await;
     });
 }
+
+/// Without it what a client may ask of a provider beside tokens (a faster tier, a search) is the operator's cost, or refused.
+#[test]
+fn what_is_passed_costs_what_the_operator_says() {
+    run(async {
+        let provider = counting_provider().await;
+        let url = provider.url();
+        let more = format!(
+            "[providers.counting]\nbase_url = \"{url}\"\nauth = \"bearer\"\n\n[providers.counting.accounts.main]\n\
+             secret = {{ file = \"SECRET\" }}\n\n[models.passing]\nprovider = \"counting\"\nprotocol = \"chat\"\n\
+             prices = {{ input = \"2\", output = \"5\" }}\n\
+             rules = {{ pass = [\"service_tier\", \"web_search_options\"] }}\n\n\
+             [models.passing.pass_prices]\n\"service_tier=priority\" = {{ factor = \"2\" }}\n\
+             web_search_options = {{ request = \"0.01\" }}\n\n"
+        );
+        let scene = Scene::start(&more).await;
+        let told = json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 50}});
+        let plain = 1000 * INPUT + 50 * OUTPUT;
+        for (fields, cost) in [
+            (json!({}), plain),
+            (json!({"service_tier": "default"}), plain),
+            (json!({"service_tier": "priority"}), 2 * plain),
+            (json!({"web_search_options": {}}), plain + 10_000),
+            (json!({"web_search_options": {}, "service_tier": "priority"}), 2 * plain + 10_000),
+        ] {
+            let mut body = asked("passing", &told);
+            body.as_object_mut().expect("an object").extend(fields.as_object().expect("fields").clone());
+            let before = scene.spent().await;
+            ended(scene.send(Wire::Chat, &body).await).await;
+            assert_eq!(scene.spent().await - before, cost, "{fields}");
+            body["dry_run"] = json!(true);
+            let priced = ended(scene.send(Wire::Chat, &body).await).await.to_string();
+            let has_fee = fields.get("web_search_options").is_some();
+            assert_eq!(priced.contains("\"unit\":\"unit\""), has_fee, "{fields}: {priced}");
+        }
+        scene.gateway.expect_sound_ledger().await;
+    });
+}

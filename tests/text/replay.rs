@@ -4,6 +4,7 @@
 use gatehouse_harness::{Connection, run, until};
 use serde_json::{Value, json};
 
+use crate::text::left::DRAINED;
 use crate::text::responses::{BOTH, ask, create, events, model, whole, words};
 use crate::text::scene::{Scene, Wire};
 
@@ -70,7 +71,7 @@ fn a_stream_is_told_again_as_it_was() {
 #[test]
 fn a_client_that_lost_its_connection_goes_on_where_it_was() {
     run(async {
-        let scene = Scene::start("").await;
+        let scene = Scene::start(DRAINED).await;
         for provider in BOTH {
             let body = json!({"model": model(provider), "input": "[[stall:3]][[words:40]] the keeper", "stream": true});
             let bearer = scene.caller.bearer();

@@ -50,8 +50,8 @@ pub use request_report::RequestReport;
 pub use step::cancel::Cancelled;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, TextError, TextStream,
-    TokenPrices, check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TextError,
+    TextStream, TokenPrices, check_models,
 };
 pub use webhooks::secret::{UnreadableSecret, WebhookSecret};
 

@@ -127,7 +127,7 @@ impl Upstream {
             };
             permit.redact_with(Arc::clone(&credential.redactor));
             let request = self.request(provider, permit, &credential.proof, call, blobs).await?;
-            let response = exchange::send(&provider.calls, request, end).await?;
+            let response = exchange::send_marked(&provider.calls, request, end, permit.sent()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
                 return Ok((response, end));

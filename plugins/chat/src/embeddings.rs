@@ -42,6 +42,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             response: None,
             lead: String::new(),
             names: Vec::new(),
+            fields: gatehouse_text_protocols::field_names::FieldNames::default(),
             embeddings: Some(EmbeddingsAsked {
                 inputs: request.inputs,
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),

@@ -10,7 +10,13 @@ const TOO_LONG: TooLong =
 
 /// The reader of errors in the answer to a request.
 pub(crate) fn of(state: &State) -> Failures<'_> {
-    Failures { model: &state.model, upstream: &state.upstream, renamed: &state.names, too_long: TOO_LONG }
+    Failures {
+        model: &state.model,
+        upstream: &state.upstream,
+        fields: &state.fields,
+        renamed: &state.names,
+        too_long: TOO_LONG,
+    }
 }
 
 /// An answer that does not follow the protocol.

@@ -13,6 +13,7 @@ use std::iter;
 
 use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::check::Checked;
+use gatehouse_text_protocols::field_names::{FieldNames, Origins, Translation};
 use gatehouse_text_protocols::limits::{
     CALL_TIMEOUT, THINKING_SUFFIX, over_max_output, sampling_field_deprecated,
 };
@@ -46,11 +47,12 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
         Some(requested.unwrap_or_else(|| rules.default_max_tokens()))
     };
     let model = request.model.map(|model| model.decoded()).unwrap_or_default();
+    let cap_field = request.cap.map_or("max_completion_tokens", |cap| cap.field);
     let thinking = ThinkingRequest {
         alias: model.strip_suffix(THINKING_SUFFIX) == Some(route.model.as_str()),
         effort: request.effort,
         cap: cap.unwrap_or(ASSUMED_MAX_OUTPUT),
-        field: request.cap.map_or("max_completion_tokens", |cap| cap.field),
+        field: cap_field,
         forced_tool: request.choice.is_some_and(|choice| choice.is_forced()),
         unsigned_tool_loop: thinking::tool_loop_lacks_thinking(&request.messages),
     };
@@ -61,6 +63,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let max_output_tokens =
         max_output_tokens.saturating_mul(request.answers).saturating_add(request.predicted_bytes);
     let (mut lead, mut names) = (String::new(), Vec::new());
+    let mut fields = FieldNames::of(Origins::new(Translation::ChatToChat, cap_field));
     let unknown_bytes = if is_chat { passed::unknown_bytes(&request, &rules) } else { 0 };
     let call = if is_chat {
         Call::post(route.provider.clone(), "/v1/chat/completions")
@@ -68,6 +71,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     } else {
         let written = to_messages::write(&request, &plan)?;
         lead = written.lead;
+        let origins = Origins::new(Translation::ChatToMessages, cap_field);
+        fields = FieldNames::of(origins.with_messages(written.places)).kept();
         names = request.renamed();
         rules.messages_call(text_request, written.body, iter::empty())
     };
@@ -85,6 +90,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             response: None,
             lead,
             names,
+            fields,
             embeddings: None,
         },
     })

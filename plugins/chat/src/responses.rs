@@ -31,7 +31,8 @@ pub(crate) fn prepare(cx: &Context, mut request: TextRequest) -> Result<Prepared
     // The original is not needed beside its translation.
     request.body = std::mem::take(&mut translated.body);
     let prepared = prepare::prepare(&request);
-    let mut prepared = prepared.map_err(|refusal| translated.refusal(refusal))?;
+    let mut prepared = prepared.map_err(|refusal| translated.fields.refusal(refusal))?;
+    prepared.state.fields = prepared.state.fields.after(&translated.fields).kept();
     prepared.state.response = Some(translated.echo);
     Ok(prepared)
 }

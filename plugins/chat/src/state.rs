@@ -1,5 +1,6 @@
 //! What the reading of an answer needs to know of its request.
 
+use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::responses::Echo;
 use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub struct State {
     /// Names of tools as the provider knows them, and as the client does, where they differ.
     #[serde(default)]
     pub(crate) names: Vec<(String, String)>,
+    /// Where the fields of the provider's request came from.
+    #[serde(default)]
+    pub(crate) fields: FieldNames,
     /// The client asked for embeddings.
     #[serde(default)]
     pub(crate) embeddings: Option<EmbeddingsAsked>,

@@ -9,7 +9,13 @@ const TOO_LONG: TooLong = TooLong { words: "prompt is too long", sentence: "prom
 
 /// The reader of errors in the answer to a request.
 pub(crate) fn of(state: &State) -> Failures<'_> {
-    Failures { model: &state.model, upstream: &state.upstream, renamed: &state.names, too_long: TOO_LONG }
+    Failures {
+        model: &state.model,
+        upstream: &state.upstream,
+        fields: &state.fields,
+        renamed: &state.names,
+        too_long: TOO_LONG,
+    }
 }
 
 /// The answer does not follow the protocol.

@@ -8,6 +8,7 @@ mod pass_through;
 mod to_chat;
 
 use gatehouse_sdk::{Prepared, Protocol, Refusal, TextRequest};
+use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
@@ -34,8 +35,8 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let given = (&rules, text_request.blobs.as_slice());
     let mut request = Request::read(body, &route.model, route.protocol, given)?;
     let lead = request.end(&rules, route.protocol == Protocol::Chat)?;
-    let call = match route.protocol {
-        Protocol::Messages => pass_through::call(&request, text_request, &rules)?,
+    let (call, fields) = match route.protocol {
+        Protocol::Messages => (pass_through::call(&request, text_request, &rules)?, FieldNames::default()),
         Protocol::Chat => to_chat::call(&request, text_request, &rules)?,
     };
     Ok(Prepared {
@@ -52,6 +53,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             lead,
             stops: request.stops.iter().map(|stop| stop.decoded().into_owned()).collect(),
             names: request.names(route.protocol == Protocol::Chat),
+            fields,
             input_estimate: request.findings.tokens(),
         },
     })

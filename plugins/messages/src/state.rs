@@ -1,6 +1,7 @@
 //! What the reading of an answer needs to know of its request.
 
 use gatehouse_sdk::Protocol;
+use gatehouse_text_protocols::field_names::FieldNames;
 use serde::{Deserialize, Serialize};
 
 /// Kept between a request and its answer.
@@ -24,6 +25,9 @@ pub struct State {
     /// Names of tools as a chat provider knows them, and as the client does, where they differ.
     #[serde(default)]
     pub(crate) names: Vec<(String, String)>,
+    /// Where the fields of the provider's request came from.
+    #[serde(default)]
+    pub(crate) fields: FieldNames,
     /// Tokens that the input may have, until the provider counts them.
     #[serde(default)]
     pub(crate) input_estimate: u64,

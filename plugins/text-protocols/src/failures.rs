@@ -1,12 +1,16 @@
 //! What a provider's error becomes: which obstacle it is, and what of it a client may read.
 //!
-//! Words about the request are kept. What concerns the operator's account or a wrong row of the operator's table, and a
-//! body that is not an error of the protocol (a page of a proxy), go to the operator's log only.
+//! Words about the request are kept (`provider_words`). What concerns the operator's account or a wrong row of the
+//! operator's table, an error of a type that nobody knows, and a body that is no error of the protocol (a page of a proxy), go
+//! to the operator's log only.
 
 use gatehouse_sdk::{Obstacle, TextFailure, log};
 
 use crate::context_length;
-use crate::provider_error::{ProviderError, redact};
+use crate::field_names::FieldNames;
+use crate::names::is_member;
+use crate::provider_error::ProviderError;
+use crate::provider_words::{for_client, is_about_request};
 
 /// Characters of a provider's body in the operator's log.
 const MAX_LOGGED: usize = 2000;
@@ -27,6 +31,8 @@ pub struct Failures<'f> {
     pub model: &'f str,
     /// The provider's name of it, which clients never read; empty when it is not known.
     pub upstream: &'f str,
+    /// Where the fields of the provider's request came from.
+    pub fields: &'f FieldNames,
     /// Names that the provider was sent in place of the client's.
     pub renamed: &'f [(String, String)],
     /// What clients of the family look for in the message about a conversation that is too long, before they shorten it.
@@ -71,40 +77,53 @@ impl Failures<'_> {
         );
         let unknown_model = || TextFailure::upstream("the provider does not serve this model at present");
         let or = |message: Option<String>, words: &str| message.unwrap_or_else(|| words.to_owned());
-        let message = said.map(|message| self.for_client(message));
-        let (obstacle, message) = match (status, message) {
+        let is_for_client = is_about_request(&error) || (status == 404 && error.is("not_found_error"));
+        let message = said.filter(|_| is_for_client).and_then(|message| self.for_client(message));
+        let (obstacle, message) = match status {
             // Some servers have no better status for what the client asked for.
-            (403, Some(message)) if is_about_request(&error) => (Obstacle::Invalid, message),
-            (401..=403, _) => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            403 if says_refused(&error) => {
+                let message = said.and_then(|message| self.for_client(message));
+                (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
+            }
+            401..=403 => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             // Whatever status a server has for it.
-            (status, Some(message)) if status != 429 && context_length::is_exceeded(&error) => {
-                (Obstacle::TooLong, self.too_long(message))
+            status if status != 429 && context_length::is_exceeded(&error) => {
+                let message = said.and_then(|message| self.for_client(message));
+                (Obstacle::TooLong, self.too_long(message.unwrap_or_default()))
             }
             _ if error.is_about_account() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            429 if error.says_spent() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             // The operator's table names a model the provider does not have; the client named another one.
-            _ if error.is("model_not_found") => return Some(unknown_model()),
-            (404, message) if is_error && message.as_ref().is_none_or(|_| is_about_route(&error)) => {
-                return Some(unknown_model());
+            _ if error.is("model_not_found") || is_about_endpoint(&error) => return Some(unknown_model()),
+            404 if is_error && (said.is_none() || is_about_route(&error)) => return Some(unknown_model()),
+            404 if said.is_some() => {
+                (Obstacle::NotFound, or(message, "the provider does not find what the request names"))
             }
-            (404, Some(message)) => (Obstacle::NotFound, message),
-            (413, message) => (Obstacle::TooLarge, or(message, "the request is too large for the provider")),
-            (429, message) => {
-                (Obstacle::RateLimited, or(message, "the provider takes no more requests for now"))
-            }
-            (400 | 409 | 422, Some(message)) => (Obstacle::Invalid, message),
+            413 => (Obstacle::TooLarge, or(message, "the request is too large for the provider")),
+            // The limit is the operator's.
+            429 => (Obstacle::RateLimited, "the provider takes no more requests for now".to_owned()),
+            400 | 409 | 422 if said.is_some() => (
+                Obstacle::Invalid,
+                message.unwrap_or_else(|| format!("the provider refuses the request (HTTP {status})")),
+            ),
             _ => return None,
         };
-        Some(TextFailure::new(obstacle, message))
+        let field = (is_for_client && obstacle == Obstacle::Invalid).then(|| self.field(&error)).flatten();
+        Some(TextFailure { field, ..TextFailure::new(obstacle, message) })
     }
 
     /// The message in the words that the clients of the family know.
     fn too_long(&self, message: String) -> String {
         let TooLong { words, sentence } = self.too_long;
-        if message.to_ascii_lowercase().contains(words) { message } else { format!("{sentence}: {message}") }
+        match message {
+            message if message.to_ascii_lowercase().contains(words) => message,
+            message if message.is_empty() => sentence.to_owned(),
+            message => format!("{sentence}: {message}"),
+        }
     }
 
     /// A provider's message as a client may read it: the model by its public name, nothing of the account.
-    fn for_client(&self, message: &str) -> String {
+    fn for_client(&self, message: &str) -> Option<String> {
         let renamed = self.renamed.iter().map(|(sent, own)| (sent.as_str(), own.as_str()));
         let pairs = renamed.chain([(self.upstream, self.model)]);
         // A very short name would also match inside other words.
@@ -112,7 +131,14 @@ impl Failures<'_> {
             pairs.filter(|(sent, _)| sent.len() > 3).fold(message.to_owned(), |message, (sent, own)| {
                 if message.contains(sent) { message.replace(sent, own) } else { message }
             });
-        redact(&message)
+        for_client(&self.fields.in_text(&message))
+    }
+
+    /// The client's field that an error about the request is about: as it says, or as its message begins.
+    fn field(&self, error: &ProviderError) -> Option<String> {
+        let path = error.param.as_deref().or_else(|| Some(error.message()?.split_once(": ")?.0))?;
+        let head = path.split(['.', '[']).next().unwrap_or_default();
+        is_member(head).then(|| self.fields.own(path))
     }
 }
 
@@ -140,10 +166,16 @@ const REQUEST_WORDS: [&str; 16] = [
 ];
 
 /// Whether a 403 is about the request and not about the operator's account.
-fn is_about_request(error: &ProviderError) -> bool {
+fn says_refused(error: &ProviderError) -> bool {
     let is_credentials = ["api key", "api-key", "credential", "token is", "quota", "billing", "credit"];
     !is_credentials.iter().any(|part| error.mentions(part))
         && REQUEST_WORDS.iter().any(|part| error.mentions(part))
+}
+
+/// Whether it is about an endpoint that the operator made, or about what its account may ask.
+fn is_about_endpoint(error: &ProviderError) -> bool {
+    let code = error.code.to_ascii_lowercase();
+    code.contains("endpoint") || code.contains("deployment") || code.contains("accessdenied")
 }
 
 /// Whether it says that the URL or the model is wrong, which the operator chose.

@@ -7,6 +7,7 @@
 mod chat;
 mod halves;
 mod messages;
+mod reasons;
 
 use gatehouse_sdk::Sse;
 

@@ -7,7 +7,9 @@
 pub mod broken_json;
 pub mod check;
 pub mod context_length;
+pub mod embedded;
 pub mod failures;
+pub mod field_names;
 pub mod files;
 pub mod incoming;
 pub mod json;
@@ -16,6 +18,7 @@ pub mod names;
 pub mod path;
 pub mod prefill;
 pub mod provider_error;
+pub mod provider_words;
 pub mod relay;
 pub mod responses;
 pub mod rules;

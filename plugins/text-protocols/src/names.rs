@@ -111,6 +111,12 @@ pub fn check_case(path: &Path<'_>, object: &Object<'_>) -> Checked<()> {
     found.map_or(Ok(()), |found| Err(wrong(found)))
 }
 
+/// Whether a name is a member of requests in either protocol.
+#[must_use]
+pub fn is_member(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
 /// The protocols' own name that `name` is a variant of.
 fn in_lower_case(name: &str) -> Option<&'static str> {
     if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {

@@ -1,16 +1,12 @@
 //! A provider's error, read from either protocol and from the forms of compatible servers.
 //!
-//! Owns the reading, the words that concern the operator's account, and the removal of account names. Never
-//! decides what the client is answered; the families do.
+//! Owns the reading, and the words that concern the operator's account. Never decides what the client is answered;
+//! `failures` does.
 
-use crate::json::Object;
+use gatehouse_sdk::provider::{is_account_code, says_spent};
 
-/// The longest provider text a client reads, in characters.
-const MAX_MESSAGE_CHARS: usize = 2000;
-/// Ends a text that was cut.
-const ELLIPSIS: &str = "...";
-/// Prefixes of account names and keys.
-const ACCOUNT_PREFIXES: [&str; 7] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_", "key-"];
+use crate::json::{Object, items};
+
 /// Types and codes that concern the operator's account.
 const ACCOUNT_CODES: [&str; 8] = [
     "insufficient_quota",
@@ -53,8 +49,10 @@ pub struct ProviderError {
     message: Option<String>,
     /// Its `type`; empty when it has none.
     pub kind: String,
-    /// Its `code`; empty when it has none.
+    /// Its `code`, or the `status` that Google's servers have beside a number; empty when it has none.
     pub code: String,
+    /// Its `param`: the field that it is about.
+    pub param: Option<String>,
     /// The HTTP status some servers write as `code`.
     status: Option<u16>,
 }
@@ -77,13 +75,25 @@ impl ProviderError {
                 (plain.is_some() || bare, plain)
             }
         };
+        let (known, message) = match body.get("detail").and_then(|raw| validation(raw.get())) {
+            Some(words) if message.is_none() => (true, Some(words)),
+            _ => (known, message),
+        };
         let error = error.unwrap_or(body);
-        let (kind, code) =
-            (text(&error, "type").unwrap_or_default(), text(&error, "code").unwrap_or_default());
+        // A server between has the words of the one behind it in a member of its own (OpenRouter).
+        let behind = error.object("metadata").and_then(|behind| Self::read(&text(&behind, "raw")?));
+        if let Some(behind) = behind.filter(|behind| behind.message.is_some()) {
+            let status = behind.status.or_else(|| status(&error));
+            return Some(Self { status, ..behind });
+        }
+        let kind = text(&error, "type").unwrap_or_default();
+        let code = text(&error, "code").or_else(|| text(&error, "status")).unwrap_or_default();
+        let param = text(&error, "param").filter(|param| !param.is_empty());
         (known || ACCOUNT_CODES.iter().any(|account| kind == *account || code == *account)).then(|| Self {
             message,
             kind,
             code,
+            param,
             status: status(&error),
         })
     }
@@ -112,6 +122,14 @@ impl ProviderError {
     pub fn is_about_account(&self) -> bool {
         ACCOUNT_CODES.iter().any(|code| self.is(code))
             || ACCOUNT_SENTENCES.iter().any(|part| self.mentions(part))
+            || is_account_code(&self.code)
+            || is_account_code(&self.kind)
+    }
+
+    /// Whether it says that the operator's money is spent. Only for an answer that is a rate limit's anyway.
+    #[must_use]
+    pub fn says_spent(&self) -> bool {
+        self.message().is_some_and(says_spent)
     }
 
     /// The HTTP status that belongs to its words, for an error inside an answer of 200.
@@ -137,36 +155,20 @@ fn status(error: &Object<'_>) -> Option<u16> {
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
-/// A provider's text without the names and keys of the operator's account, cut to the longest a client reads.
-#[must_use]
-pub fn redact(text: &str) -> String {
-    let in_word = |letter: char| letter.is_alphanumeric() || "-_*".contains(letter);
-    let is_long = text.chars().nth(MAX_MESSAGE_CHARS).is_some();
-    let end = text.char_indices().nth(MAX_MESSAGE_CHARS - ELLIPSIS.len()).map_or(text.len(), |(at, _)| at);
-    let cut = if is_long { &text[..end] } else { text };
-    let mut redacted = String::with_capacity(cut.len());
-    for piece in cut.split_inclusive(|letter: char| !in_word(letter)) {
-        let (word, rest) = piece.split_at(piece.trim_end_matches(|letter: char| !in_word(letter)).len());
-        let is_account = ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
-        redacted.push_str(if is_account && word.len() > 8 { "***" } else { word });
-        redacted.push_str(rest);
-    }
-    if is_long {
-        redacted.push_str(ELLIPSIS);
-    }
-    redacted
+/// The first finding of a server that validates with Pydantic: `[{"loc":["body","messages"],"msg":"Field required"}]`.
+fn validation(raw: &str) -> Option<String> {
+    let all = serde_json::from_str::<Vec<Object<'_>>>(raw).ok()?;
+    let first = all.first()?;
+    let place = first.get("loc").and_then(items).unwrap_or_default();
+    let place = place.iter().map(|raw| raw.get().trim_matches('"')).filter(|part| *part != "body");
+    let place = place.collect::<Vec<_>>().join(".");
+    let said = first.text("msg")?;
+    Some(if place.is_empty() { said.into_owned() } else { format!("{place}: {said}") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn redacts_account_names_and_keys_anywhere_in_a_text() {
-        assert_eq!(redact("in org-abc123def, key (sk-ab***gh123)."), "in ***, key (***).");
-        assert_eq!(redact("a sk-1 key-fob of gpt-4.1"), "a sk-1 key-fob of gpt-4.1");
-        assert_eq!(redact(&"\u{e9}".repeat(5000)).chars().count(), MAX_MESSAGE_CHARS);
-    }
 
     #[test]
     fn reads_every_form_of_an_error() {
@@ -177,6 +179,7 @@ mod tests {
             r#"{"object":"error","message":"bad"}"#,
             r#"{"detail":"bad"}"#,
             r#"{"detail":{"message":" bad "}}"#,
+            r#"{"detail":[{"loc":["body"],"msg":"bad","type":"missing"}]}"#,
         ] {
             assert_eq!(
                 ProviderError::read(body).as_ref().and_then(ProviderError::message),

@@ -93,7 +93,8 @@ pub struct Rules {
     /// Fields beyond the protocol's plain ones that the provider takes. Of a Messages provider `output_config`,
     /// `cache_control`, `context_management`, ...; absent: [`PASSED`]. Of a chat provider whatever costs more than its tokens
     /// (`service_tier`, `web_search_options`, `audio` with `modalities`, `store`, `metadata`) and all that the protocol does not
-    /// have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused.
+    /// have; absent: [`CHAT_PASSED`]. Of the others hints are left out, and the rest is refused. The model's `pass_prices` say
+    /// what a field costs; without an entry there it costs nothing beside its tokens.
     pub pass: Option<Vec<String>>,
     /// The provider takes messages of role `system` between others. Elsewhere they become text of the user.
     pub system_messages: bool,

@@ -79,7 +79,7 @@ impl TextFailure {
     /// A failure.
     #[must_use]
     pub fn new(obstacle: Obstacle, message: impl Into<String>) -> Self {
-        Self { obstacle, message: message.into() }
+        Self { obstacle, message: message.into(), field: None }
     }
 
     /// A failure of the provider.

@@ -283,5 +283,8 @@ fn an_error_comes_after_the_events_before_it() {
     let named =
         Sse { event: Some("error".into()), data: r#"{"message":"x","type":"rate_limit_error"}"#.into() };
     let stopped = relayed(&state, &[named], 1).stopped.unwrap();
-    assert_eq!((stopped.obstacle, stopped.message.as_str()), (Obstacle::RateLimited, "x"));
+    assert_eq!(
+        (stopped.obstacle, stopped.message.as_str()),
+        (Obstacle::RateLimited, "the provider takes no more requests for now")
+    );
 }

@@ -42,24 +42,68 @@ fn keeps_messages_about_the_request() {
         Obstacle::Invalid,
         "Content violates usage guidelines.",
     );
-    becomes(422, &json!({"detail": "bad input"}), Obstacle::Invalid, "bad input");
+    let named = json!({"detail": [{"loc": ["body", "temperature"], "msg": "Field required"}]});
+    becomes(422, &named, Obstacle::Invalid, "temperature: Field required");
+    becomes(422, &json!({"detail": "`tools`: bad"}), Obstacle::Invalid, "`tools`: bad");
     becomes(
         400,
         &json!({"object": "error", "message": "bad", "type": "BadRequestError", "code": 400}),
         Obstacle::Invalid,
         "bad",
     );
-    becomes(400, &json!({"error": "bad"}), Obstacle::Invalid, "bad");
     becomes(
         400,
         &json!([{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]),
         Obstacle::Invalid,
         "bad",
     );
-    becomes(409, &anthropic("conflict_error", "busy"), Obstacle::Invalid, "busy");
     becomes(413, &anthropic("request_too_large", "32 MB"), Obstacle::TooLarge, "32 MB");
-    becomes(429, &anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, "slow down");
     becomes(404, &anthropic("not_found_error", "no file file_1"), Obstacle::NotFound, "no file file_1");
+}
+
+/// Without it a client reads whatever a server behind the gateway writes, of its operator too.
+#[test]
+fn hides_words_that_nothing_says_to_be_about_the_request() {
+    let refused = |status: u16| format!("the provider refuses the request (HTTP {status})");
+    for (status, body) in [
+        (400, json!({"error": "pool 7 is misconfigured"})),
+        (400, openai("x", Value::Null, "pool 7 is misconfigured")),
+        (400, json!({"error": {"code": "InternalThing", "message": "max_tokens: pool 7"}})),
+        (409, anthropic("conflict_error", "pool 7 is busy")),
+        (422, json!({"detail": "pool 7"})),
+        // About the request by its type, and yet of the operator alone.
+        (
+            400,
+            openai(
+                "invalid_request_error",
+                Value::Null,
+                "Your account 2100000001 has no plan, see https://console.example/plans",
+            ),
+        ),
+    ] {
+        becomes(status, &body, Obstacle::Invalid, &refused(status));
+    }
+    let busy = "the provider takes no more requests for now";
+    becomes(429, &anthropic("rate_limit_error", "org-abc: 50 a minute"), Obstacle::RateLimited, busy);
+    let endpoint = json!({"error": {"code": "InvalidEndpoint.ClosedEndpoint", "type": "BadRequest", "message": "ep-2024 of 2100000001 is closed"}});
+    becomes(400, &endpoint, Obstacle::Upstream, "the provider does not serve this model at present");
+    let mixed =
+        "`top_k`: expected 1 to 40. Contact your account manager at https://console.example to change it.";
+    becomes(
+        400,
+        &openai("invalid_request_error", Value::Null, mixed),
+        Obstacle::Invalid,
+        "`top_k`: expected 1 to 40.",
+    );
+    // A server between has the words of the one behind it.
+    let raw = openai("invalid_request_error", Value::Null, "`top_k`: too large").to_string();
+    let between = json!({"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": raw, "provider_name": "P"}}});
+    becomes(400, &between, Obstacle::Invalid, "`top_k`: too large");
+    let overdue = "The account is overdue, please top up";
+    for code in ["Arrearage", "AccountOverdueError", "InvalidSubscription"] {
+        becomes(400, &json!({"error": {"code": code, "message": overdue}}), Obstacle::Account, NEUTRAL);
+    }
+    becomes(429, &openai("requests", Value::Null, "Your free trial is over"), Obstacle::Account, NEUTRAL);
 }
 
 #[test]
@@ -156,7 +200,7 @@ fn reads_an_error_inside_an_answer_of_200() {
         for protocol in BOTH {
             let rejection = answer(protocol, 200, &body.to_string()).unwrap_err();
             assert_eq!(rejection.obstacle, obstacle, "{body}");
-            let kept = matches!(obstacle, Obstacle::Invalid | Obstacle::TooLarge | Obstacle::RateLimited);
+            let kept = matches!(obstacle, Obstacle::Invalid | Obstacle::TooLarge);
             assert_eq!(rejection.message == "bad", kept, "{body}: {}", rejection.message);
         }
     }
@@ -165,12 +209,11 @@ fn reads_an_error_inside_an_answer_of_200() {
 #[test]
 fn kept_messages_name_the_public_model_and_no_account() {
     let said = format!(
-        "Rate limit reached for {UPSTREAM} in organization org-abc123def on tokens per min (TPM), key (sk-abcdefgh123)."
+        "{UPSTREAM} takes no file of org-abc123def (sk-abcdefgh123) or e62c1e1e-0b4b-4c1c-9f3a-3a1f0c7d2b11."
     );
-    let kept =
-        format!("Rate limit reached for {MODEL} in organization *** on tokens per min (TPM), key (***).");
-    becomes(429, &openai("tokens", json!("rate_limit_exceeded"), &said), Obstacle::RateLimited, &kept);
-    let long = "\u{e9}".repeat(5000);
-    let rejection = answer(Protocol::Chat, 400, &openai("x", Value::Null, &long).to_string()).unwrap_err();
+    let kept = format!("{MODEL} takes no file of *** (***) or");
+    becomes(400, &openai("invalid_request_error", Value::Null, &said), Obstacle::Invalid, &kept);
+    let long = openai("invalid_request_error", Value::Null, &"\u{e9}".repeat(5000));
+    let rejection = answer(Protocol::Chat, 400, &long.to_string()).unwrap_err();
     assert_eq!(rejection.message.chars().count(), 2000);
 }

@@ -97,3 +97,54 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
         }
     }
 }
+
+/// A small picture and a small document.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUg==";
+const PDF: &str = "JVBERi0xLjQKMSAwIG9iago=";
+
+/// Without it a small file is refused or reaches the provider broken, in a form in which a large one is taken.
+#[test]
+fn a_small_file_is_taken_in_every_form() {
+    let picture = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
+    let (broken, url_safe) = ("iVBORw0KGgoAAAAN\nSUhEUg", "iVBORw0KGgoAAAANSUhEUg");
+    for base64 in [PNG, broken, url_safe] {
+        let uri = format!("data:image/png;base64,{PNG}");
+        let fields = user(&picture(base64));
+        let chat = sent(Protocol::Chat, json!({}), fields.clone());
+        assert_eq!(chat["messages"][0]["content"][0]["image_url"]["url"], uri, "{base64}");
+        let messages = sent(Protocol::Messages, json!({}), fields);
+        let source = &messages["messages"][0]["content"][0]["source"];
+        assert_eq!(*source, json!({"type": "base64", "media_type": "image/png", "data": PNG}), "{base64}");
+        let input = json!([{"role": "user", "content": [{"type": "input_image", "image_url": base64}]}]);
+        let body = json!({"model": "m", "input": input}).to_string();
+        let request = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &body) };
+        let prepared: Value =
+            serde_json::from_str(crate::chat::text_of(&prepared(request).call)).expect("JSON");
+        assert_eq!(prepared["messages"][0]["content"][0]["image_url"]["url"], uri, "{base64}");
+    }
+    let document = user(&file(PDF));
+    let chat = sent(Protocol::Chat, json!({}), document.clone());
+    assert_eq!(
+        chat["messages"][0]["content"][0]["file"]["file_data"],
+        format!("data:application/pdf;base64,{PDF}")
+    );
+    let messages = sent(Protocol::Messages, json!({}), document);
+    assert_eq!(
+        messages["messages"][0]["content"][0]["source"],
+        json!({"type": "base64", "media_type": "application/pdf", "data": PDF})
+    );
+    // A sound has no head, in any size.
+    let sound =
+        |data: &str| user(&json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}));
+    for data in ["data:audio/wav;base64,UklGRiQAAABXQVZF", "UklGRiQA\nAABXQVZF", "UklGRiQAAABXQVZF"] {
+        let chat = sent(Protocol::Chat, json!({}), sound(data));
+        assert_eq!(chat["messages"][0]["content"][0]["input_audio"]["data"], "UklGRiQAAABXQVZF", "{data}");
+    }
+    // A word is no file.
+    for (part, field) in [(picture("cat"), "image_url.url"), (file("aGVsbG8="), "file.file_data")] {
+        assert_eq!(
+            refusal(asked(Protocol::Chat, json!({}), user(&part))).0,
+            format!("messages[0].content[0].{field}")
+        );
+    }
+}

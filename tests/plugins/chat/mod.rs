@@ -4,10 +4,12 @@
 mod answers;
 mod checks;
 mod chunks;
+mod client_requests;
 mod counts;
 mod embeddings;
 mod errors;
 mod events;
+mod field_names;
 mod files;
 mod manifest;
 mod pass_through;

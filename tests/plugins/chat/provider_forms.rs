@@ -1,7 +1,7 @@
 //! Providers that write their answers in forms of their own, for chat clients and for those of responses, and histories that a
 //! messages provider would refuse.
 
-use gatehouse_sdk::Protocol;
+use gatehouse_sdk::{Obstacle, Protocol};
 use serde_json::{Value, json};
 
 use crate::chat::{answer, asked, both, data, named, prepared, relayed, reply, sent, state};
@@ -166,4 +166,87 @@ fn a_final_message_of_the_model_is_gone_on_from() {
     let text: String =
         relayed(&state, &events, 2).deltas().iter().filter_map(|it| it["content"].as_str()).collect();
     assert_eq!(text, "1}");
+}
+
+/// Without it a strict client fails at a server's own word for the end of an answer, and one that was broken off is a success.
+#[test]
+fn an_end_is_told_in_the_words_of_the_protocol() {
+    let text = || json!({"role": "assistant", "content": "a"});
+    for (reason, expected) in [
+        ("eos", Some("stop")),
+        ("STOP", Some("stop")),
+        ("MAX_TOKENS", Some("length")),
+        ("model_length", Some("length")),
+        ("SAFETY", Some("content_filter")),
+        ("sensitive", Some("content_filter")),
+        ("insufficient_system_resource", None),
+        ("network_error", None),
+        ("error", None),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", None),
+    ] {
+        let answered = answer(Protocol::Chat, 200, &whole(text(), reason).to_string());
+        let lines = [
+            r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}"#.to_owned(),
+            json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}).to_string(),
+            "[DONE]".to_owned(),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 1);
+        match expected {
+            Some(expected) => {
+                let body: Value = serde_json::from_str(&answered.expect("an answer").body).expect("JSON");
+                assert_eq!(body["choices"][0]["finish_reason"], expected, "{reason}");
+                assert_eq!(heard.chunks().last().expect("a chunk")["choices"][0]["finish_reason"], expected);
+            }
+            None => {
+                assert_eq!(answered.expect_err("a failure").obstacle, Obstacle::Upstream, "{reason}");
+                assert_eq!(heard.stopped.map(|it| it.obstacle), Some(Obstacle::Upstream), "{reason}");
+            }
+        }
+    }
+}
+
+/// A server between tells the failure of the one behind it in the choice.
+#[test]
+fn a_failure_in_a_choice_is_no_empty_answer() {
+    let error = json!({"code": 502, "message": "Upstream error", "metadata": {"provider_name": "P"}});
+    let mut body = whole(json!({"role": "assistant", "content": ""}), "stop");
+    body["choices"][0]["error"] = error.clone();
+    assert_eq!(
+        answer(Protocol::Chat, 200, &body.to_string()).expect_err("a failure").obstacle,
+        Obstacle::Upstream
+    );
+    let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": {"content": ""}, "error": error, "finish_reason": "stop"}]});
+    let heard =
+        relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&chunk.to_string(), "[DONE]"]), 1);
+    assert_eq!(heard.stopped.map(|it| it.obstacle), Some(Obstacle::Upstream));
+}
+
+/// Without it clients that parse arguments fail at a call that has none.
+#[test]
+fn a_call_without_arguments_has_the_empty_object() {
+    let call = |arguments: Value| json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
+    for arguments in [json!(""), json!(" "), Value::Null, json!({})] {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [call(arguments.clone())]});
+        let got = read(Protocol::Chat, &whole(message, "tool_calls"));
+        assert_eq!(
+            got["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"], "{}",
+            "{arguments}"
+        );
+        let begun = json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
+        for last in [json!({}), json!({"content": ""})] {
+            let lines = [
+                json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [begun]}}]}).to_string(),
+                json!({"id": "c", "choices": [{"index": 0, "delta": last, "finish_reason": "tool_calls"}]}).to_string(),
+                "[DONE]".to_owned(),
+            ];
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 1).deltas();
+            let delta = |it: &Value| it.get("finish").map_or_else(|| it.clone(), |_| it["delta"].clone());
+            let deltas: Vec<Value> = deltas.iter().map(delta).collect();
+            let calls = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0));
+            let joined: String = calls.filter_map(|call| call["function"]["arguments"].as_str()).collect();
+            assert_eq!(joined.trim(), "{}", "{arguments}");
+        }
+    }
 }

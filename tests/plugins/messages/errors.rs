@@ -50,7 +50,12 @@ fn maps_every_error_to_its_obstacle() {
             Obstacle::Invalid,
             Some("max_tokens is too large"),
         ),
-        (409, anthropic("conflict_error", "try later"), Obstacle::Invalid, None),
+        (
+            409,
+            anthropic("conflict_error", "pool 7 is busy"),
+            Obstacle::Invalid,
+            Some("the provider refuses the request (HTTP 409)"),
+        ),
         (
             400,
             anthropic(invalid, "Your credit balance is too low to access the Anthropic API. Go to Plans."),
@@ -72,7 +77,12 @@ fn maps_every_error_to_its_obstacle() {
             Obstacle::Account,
             Some(ACCOUNT),
         ),
-        (429, anthropic("rate_limit_error", "slow down"), Obstacle::RateLimited, Some("slow down")),
+        (
+            429,
+            anthropic("rate_limit_error", "slow down"),
+            Obstacle::RateLimited,
+            Some("the provider takes no more requests for now"),
+        ),
         (429, json!(null), Obstacle::RateLimited, Some("the provider takes no more requests for now")),
         (404, anthropic("not_found_error", "model: claude-9"), Obstacle::Upstream, Some(UNKNOWN)),
         (
@@ -108,8 +118,13 @@ fn maps_every_error_to_its_obstacle() {
             Some("the provider is overloaded (HTTP 529)"),
         ),
         (418, json!({"message": "tea"}), Obstacle::Upstream, Some("the provider failed (HTTP 418)")),
-        (400, json!({"error": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
-        (400, json!({"object": "error", "message": "bad prompt"}), Obstacle::Invalid, Some("bad prompt")),
+        (400, json!({"error": "`tools`: bad"}), Obstacle::Invalid, Some("`tools`: bad")),
+        (
+            400,
+            json!({"object": "error", "message": "pool 7 is misconfigured"}),
+            Obstacle::Invalid,
+            Some("the provider refuses the request (HTTP 400)"),
+        ),
     ];
     for (status, got, obstacle, words) in table {
         let own = got["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -124,7 +139,7 @@ fn maps_every_error_to_its_obstacle() {
 fn a_state_of_an_earlier_version_reads() {
     let mut state: Value = serde_json::from_slice(&state(Protocol::Chat, false)).unwrap();
     state.as_object_mut().unwrap().remove("upstream").expect("it is there now");
-    let body = openai("x", json!(null), "bad").to_string();
+    let body = openai("invalid_request_error", json!(null), "bad").to_string();
     let answer = both().answer::<Messages>(state.to_string().as_bytes(), &raw(400, &body));
     assert_eq!(answer, Err(TextFailure::new(Obstacle::Invalid, "bad")));
 }
@@ -149,11 +164,11 @@ fn html_pages_and_empty_bodies_are_provider_failures() {
 
 #[test]
 fn redacts_account_names() {
-    let words = "Rate limit reached for gpt in organization org-AbCdEfGh12 on tokens (key sk-proj-12345678), org-wide.";
-    let got = rejected(Protocol::Chat, 429, &openai("tokens", json!("rate_limit_exceeded"), words));
-    let expected = "Rate limit reached for gpt in organization *** on tokens (key ***), org-wide.";
-    assert_eq!(got, TextFailure::new(Obstacle::RateLimited, expected));
-    let long = rejected(Protocol::Chat, 400, &openai("x", json!(null), &"word ".repeat(1000)));
+    let invalid = "invalid_request_error";
+    let words = "no file of org-AbCdEfGh12 (key sk-proj-12345678), org-wide.";
+    let got = rejected(Protocol::Chat, 400, &openai(invalid, json!(null), words));
+    assert_eq!(got, TextFailure::new(Obstacle::Invalid, "no file of *** (key ***), org-wide."));
+    let long = rejected(Protocol::Chat, 400, &openai(invalid, json!(null), &"word ".repeat(1000)));
     assert!(long.message.len() <= 2_003 && long.message.ends_with("..."), "{}", long.message.len());
 }
 

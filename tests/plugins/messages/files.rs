@@ -89,3 +89,66 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
     let said = refused(&user(&strange), Protocol::Messages, json!({}));
     assert!(said.contains("expected `base64`, `text` or `content`"), "{said}");
 }
+
+/// A small picture and a small document.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUg==";
+const PDF: &str = "JVBERi0xLjQKMSAwIG9iago=";
+
+/// Without it a file goes to the provider under a label, or in a form, that the provider refuses; and another size of it would not.
+#[test]
+fn a_file_is_sent_under_the_type_of_its_bytes() {
+    let result = |block: Value| json!({"type": "tool_result", "tool_use_id": "t", "content": [block]});
+    let history = |block: &Value| {
+        let call = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}});
+        json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [call]}, {"role": "user", "content": [block]}]})
+    };
+    let facts = |mime: &str| Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Other, mime, 9000) };
+    let sent = |block: &Value, protocol, mime: &str| -> Value {
+        let mut request = text_request(&body(history(block)).to_string(), protocol, json!({}));
+        request.blobs.push(facts(mime));
+        let prepared =
+            both().prepare::<Messages>(&request).unwrap_or_else(|refusal| panic!("{block}: {refusal:?}"));
+        serde_json::from_str(&crate::messages::written(&prepared.call)).expect("JSON")
+    };
+    for (kind, mime, small, labels) in [
+        ("image", "image/png", PNG, ["image/png", "image/jpeg", "image/jpg", "application/octet-stream"]),
+        (
+            "document",
+            "application/pdf",
+            PDF,
+            ["application/pdf", "application/octet-stream", "text/plain", ""],
+        ),
+    ] {
+        let (broken, headed) = (small.replacen('A', "A\n", 1), format!("data:x/y;base64,{small}"));
+        for label in labels {
+            for (data, written, uri) in [
+                (small, small.to_owned(), format!("data:{mime};base64,{small}")),
+                (&broken, small.to_owned(), format!("data:{mime};base64,{small}")),
+                (&headed, small.to_owned(), format!("data:{mime};base64,{small}")),
+                (BLOB, format!("{BLOB}:base64"), BLOB.to_owned()),
+            ] {
+                let block =
+                    json!({"type": kind, "source": {"type": "base64", "media_type": label, "data": data}});
+                for block in [block.clone(), result(block)] {
+                    let messages = sent(&block, Protocol::Messages, mime);
+                    let last = &messages["messages"][2]["content"][0];
+                    let source = if last["type"] == "tool_result" {
+                        &last["content"][0]["source"]
+                    } else {
+                        &last["source"]
+                    };
+                    assert_eq!(
+                        *source,
+                        json!({"type": "base64", "media_type": mime, "data": written}),
+                        "{block}"
+                    );
+                    let chat = sent(&block, Protocol::Chat, mime).to_string();
+                    assert!(chat.contains(&uri), "{block}: {chat}");
+                }
+            }
+        }
+    }
+    // What is neither is refused by its label.
+    let text = json!({"type": "image", "source": {"type": "base64", "media_type": "text/plain", "data": "aGVsbG8="}});
+    assert!(refused(&user(&text), Protocol::Messages, json!({})).contains("image/png"));
+}

@@ -1,11 +1,11 @@
 //! Chat providers that write their answers in forms of their own: texts in parts, arguments as objects, calls without ids,
 //! reasons that do not fit. The client reads the same message whatever the form, whole and streamed.
 
-use gatehouse_sdk::{Protocol, Reply};
+use gatehouse_sdk::{Obstacle, Protocol, Reply};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{answered, body, both, done, frames, play, prepare, state};
+use crate::messages::{answered, body, both, done, frames, play, play_in, prepare, rejected, state};
 
 /// What a stream of `deltas` adds up to: its blocks, and its end.
 fn streamed(thinking: bool, chunks: &[Value]) -> (Vec<Value>, Value) {
@@ -161,4 +161,35 @@ fn half_of_a_character_does_not_fail_an_answer() {
         .answer::<Messages>(&state(Protocol::Messages, false), &Reply::raw(200, given))
         .expect("an answer");
     assert!(answer.body.contains(r"a\ufffd b"), "{}", answer.body);
+}
+
+/// Without it an answer that its server broke off is a success with half of its text, or with none.
+#[test]
+fn an_answer_that_was_broken_off_is_a_failure() {
+    for reason in
+        ["insufficient_system_resource", "network_error", "function_call_filter: MALFORMED_FUNCTION_CALL"]
+    {
+        let message = json!({"role": "assistant", "content": "a"});
+        assert_eq!(
+            rejected(Protocol::Chat, 200, &whole(message, reason)).obstacle,
+            Obstacle::Upstream,
+            "{reason}"
+        );
+        let mut events =
+            frames(&[chunk(json!({"content": "a"}), Value::Null), chunk(json!({}), json!(reason))]);
+        events.push(done());
+        let failed = play_in(&state(Protocol::Chat, false), &events, &[]).expect_err("a failure");
+        assert_eq!(failed.obstacle, Obstacle::Upstream, "{reason}");
+    }
+    let mut body = whole(json!({"role": "assistant", "content": ""}), "stop");
+    body["choices"][0]["error"] = json!({"code": 502, "message": "Upstream error"});
+    assert_eq!(rejected(Protocol::Chat, 200, &body).obstacle, Obstacle::Upstream);
+    for (reason, expected) in [("MAX_TOKENS", "max_tokens"), ("SAFETY", "refusal"), ("eos", "end_turn")] {
+        let (message, ..) =
+            answered(Protocol::Chat, false, &whole(json!({"role": "assistant", "content": "a"}), reason));
+        assert_eq!(message["stop_reason"], expected, "{reason}");
+        let (_, end) =
+            streamed(false, &[chunk(json!({"content": "a"}), Value::Null), chunk(json!({}), json!(reason))]);
+        assert_eq!(end["stop_reason"], expected, "{reason}");
+    }
 }

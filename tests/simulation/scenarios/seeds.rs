@@ -63,6 +63,7 @@ const COVERED: [&str; 55] = [
     "an operator handed in a reply",
     "an operator was asked about a call",
     "a client left before the end of its text",
+    "a client left its stream and paid for what was written",
     "a hold of a text ended by its expiry",
     "a stream was cut and paid for",
     "a text failed at its provider",

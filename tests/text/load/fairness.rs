@@ -40,11 +40,14 @@ fn slow_streams_of_one_customer_leave_permits_to_others() {
     });
 }
 
-/// Streams whose client has left are read on for their bill, but no longer in the way.
+/// Streams whose client has left may be read on for their bill, but are no longer in the way.
 #[test]
 fn abandoned_streams_are_in_nobodys_way() {
     run_load(async {
-        let scene = Scene::start("[providers.chat]\nreserve = 0\n\n[text]\ndrain_s = 3600\n\n").await;
+        let scene = Scene::start(
+            "[providers.chat]\nreserve = 0\ndrain_cancelled = true\n\n[text]\ndrain_s = 3600\n\n",
+        )
+        .await;
         let other = scene.gateway.open_account("other", "1000").await;
         let mut streams = Vec::new();
         for _ in 0..128 {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
-const EARLY: &str = "[text]\nhead_s = 1\ndrain_s = 1\n\n";
+const EARLY: &str = "[text]\nhead_s = 1\n\n";
 const COMMENT: &str = ": ping\n\n";
 
 /// The statuses a provider answered with, from the first of these requests on.
@@ -155,14 +155,15 @@ fn a_client_that_disconnects_before_the_first_event_keeps_no_hold() {
     run(async {
         let scene = Scene::start(EARLY).await;
         for (client, provider) in CROSSINGS {
+            let spent = scene.spent().await;
             let mut stream = scene.send(client, &request(provider, "[[slow-start]] the keeper", true)).await;
             stream.until(COMMENT).await;
             let before = scene.record(provider).count;
+            scene.until_held(1).await;
             drop(stream);
-            scene.release(1).await;
-            // The tokens the provider still counts are paid for, as for any stream whose client left.
-            let spent = scene.spent().await;
-            assert!(spent > 0, "{client:?} over {provider:?}");
+            until("the provider is let go", async || scene.record(provider).held == 0).await;
+            // Its provider has read it.
+            assert!(scene.spent().await > spent, "{client:?} over {provider:?}");
             assert_eq!(scene.record(provider).count, before, "it is called once");
         }
         scene.gateway.expect_sound_ledger().await;

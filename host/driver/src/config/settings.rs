@@ -54,7 +54,7 @@ pub struct TextConfig {
     pub idle_s: u32,
     /// Seconds a stream may last as a whole; then it is cut, and what was delivered is paid for.
     pub stream_s: u32,
-    /// Seconds a provider is read on after the client has left, to learn what to charge.
+    /// Seconds a provider with `drain_cancelled` is read on after the client has left, to learn what to charge.
     pub drain_s: u32,
     /// Days a response is kept, so that another can go on from it.
     pub response_days: u32,

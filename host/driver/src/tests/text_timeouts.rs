@@ -41,13 +41,18 @@ impl TextTest {
         Self::start_with(json!({"first": account(0), "second": account(1)})).await
     }
 
-    /// With these accounts of the provider.
+    /// With these accounts of the provider, which is read on when a client leaves.
     pub(crate) async fn start_with(accounts: serde_json::Value) -> Self {
+        Self::start_set(accounts, true).await
+    }
+
+    async fn start_set(accounts: serde_json::Value, drains_cancelled: bool) -> Self {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
         let clock = TestClock::real(&[HEAD, DRAIN, STREAM, PERMIT_WAIT]);
         let providers = json!({"p": {
             "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
+            "drain_cancelled": drains_cancelled,
         }});
         let model = json!({
             "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
@@ -214,6 +219,26 @@ async fn after_the_drain_time_the_hold_of_a_disconnected_client_ends() {
     test.clock.end_pauses(DRAIN).await;
     test.spent().await;
     assert!(test.ledger_is_clean());
+}
+
+/// Without it a request whose client has left still waits for an account, takes its permit and is charged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_before_its_provider_was_asked_pays_nothing() {
+    for streaming in [false, true] {
+        let account = json!({"first": {"secret": {"env": "KEY"}, "concurrency": 1}});
+        let test = TextTest::start_set(account, false).await;
+        let first = test.send("[[slow-start]] hello", false);
+        test.until_held(1).await;
+        let leaves = test.send("hello", streaming);
+        test.clock.armed(PERMIT_WAIT).await;
+        leaves.abort();
+        until("nobody waits for a permit", async || test.clock.pauses(PERMIT_WAIT) == 0).await;
+        test.sandbox.release();
+        assert!(matches!(first.await.expect("no panic"), Ok(CompletionResponse::Whole(_))));
+        assert!(test.spent().await > Credits::ZERO);
+        assert_eq!(test.sandbox.messages_record().count, 1, "the second was not sent");
+        assert!(test.ledger_is_clean());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -113,6 +113,8 @@ pub enum TextError {
         obstacle: Obstacle,
         /// For the client.
         message: String,
+        /// The path of the field that is wrong, where it is known.
+        field: Option<String>,
         /// When another try makes sense.
         retry_after: Option<Duration>,
     },
@@ -130,7 +132,12 @@ pub enum TextError {
 impl TextError {
     /// A failure of the provider, in words for the client.
     pub(crate) fn upstream(message: impl Into<String>) -> Self {
-        Self::Rejected { obstacle: Obstacle::Upstream, message: message.into(), retry_after: None }
+        Self::Rejected {
+            obstacle: Obstacle::Upstream,
+            message: message.into(),
+            field: None,
+            retry_after: None,
+        }
     }
 }
 

@@ -2,17 +2,19 @@
 //! has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, TextFailure, UnixMs};
 use gatehouse_runtime::{Fault, RequestInstance, Version};
-use gatehouse_upstream::{AccountPermit, Claimant, NoPermit, Opening, retry_after};
+use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
+use crate::text::left::{Produced, Unanswered};
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::opening::{Batches, EventSource, NoStream, OpenStream};
 use crate::text::pump::Client;
@@ -38,8 +40,8 @@ pub(super) struct TextRun {
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
     pub(super) is_response: bool,
-    /// The reader of the stream.
-    pub(super) client: Option<Client>,
+    /// Whoever waits for the answer; batches of a stream go to it.
+    pub(super) client: Client,
 }
 
 /// What an account answered.
@@ -74,10 +76,12 @@ enum Attempt {
     /// Another account may do better.
     TryNext(TextError),
     Failed(TextError),
+    /// The client left; what the account had produced, if it was asked.
+    Left(Option<Produced>),
 }
 
 impl DriverState {
-    pub(super) async fn serve(&self, run: &mut TextRun) -> Result<ProviderAnswer, TextError> {
+    pub(super) async fn serve(&self, run: &mut TextRun) -> Result<ProviderAnswer, Unanswered> {
         let model = Arc::clone(&run.model);
         let provider = model.route.provider.as_str();
         let mut tried: Vec<String> = vec![];
@@ -86,29 +90,21 @@ impl DriverState {
         let mut may_repeat = true;
         loop {
             let began = self.now();
-            let acquired =
-                run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait).await;
+            let acquired = tokio::select! {
+                biased;
+                () = run.client.closed() => return Err(Unanswered::Left(None)),
+                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait) => acquired,
+            };
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none))),
+                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none)).into()),
             };
             max_wait = max_wait.saturating_sub(self.now().since(began));
             tried.push(permit.account().to_owned());
-            let idle = self.config.text.idle();
-            let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
-            let opening =
-                run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, deadline, idle).await;
-            let outcome = match opening {
-                Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
-                Ok(Opening::Events(events)) => {
-                    let pause = asked_pause(events.retry_after(self.now()));
-                    self.relay(run, permit, EventSource::Events(events), pause).await
-                }
-                Err(outage) => outage_attempt(outage, run.model.kind),
-            };
-            match outcome {
+            match self.try_account(run, permit, slot).await {
                 Attempt::Answered(answer) => return Ok(answer),
-                Attempt::Failed(error) => return Err(error),
+                Attempt::Failed(error) => return Err(error.into()),
+                Attempt::Left(produced) => return Err(Unanswered::Left(produced)),
                 Attempt::TryNext(error) => {
                     // A single 429 asks for a pause: afterwards the account may answer.
                     if is_rate_limit(&error) && std::mem::take(&mut may_repeat) {
@@ -117,6 +113,30 @@ impl DriverState {
                     last = Some(error);
                 }
             }
+        }
+    }
+
+    /// One call, and what it is answered with. The client of a stream may leave meanwhile.
+    async fn try_account(&self, run: &mut TextRun, mut permit: AccountPermit, slot: CallPermit) -> Attempt {
+        let sent = slot.sent();
+        let opening = {
+            let idle = self.config.text.idle();
+            let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
+            let opening = run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, deadline, idle);
+            tokio::select! {
+                opening = opening => Some(opening),
+                () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => None,
+            }
+        };
+        match opening {
+            Some(Ok(Opening::Reply(reply))) => self.read_reply(run, permit, reply).await,
+            Some(Ok(Opening::Events(events))) => {
+                let pause = asked_pause(events.retry_after(self.now()));
+                self.relay(run, permit, EventSource::Events(events), pause).await
+            }
+            Some(Err(outage)) => outage_attempt(outage, run.model.kind),
+            // Whether the provider has read it is not known: its input is paid.
+            None => Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default)),
         }
     }
 
@@ -163,18 +183,21 @@ impl DriverState {
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
         let mut stream = OpenStream { batches: Batches::new(source, relay), account_permit: permit };
-        let Some(client) = &run.client else { return Attempt::Answered(ProviderAnswer::Stream(stream)) };
-        match self.begin_stream(&mut stream, client).await {
+        if !run.prepared.streaming {
+            return Attempt::Answered(ProviderAnswer::Stream(stream));
+        }
+        let due = run.cx.accepted_at.plus(self.config.text.head());
+        match self.begin_stream(&mut stream, &run.client, due).await {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) => {
                 failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
             }
             Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
             Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(&run.version, &fault)),
+            // It had answered, and the client has nothing of it.
+            Err(NoStream::Outage(Outage::Broken)) => Attempt::TryNext(broke_off()),
             Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
-            Err(NoStream::Abandoned) => {
-                Attempt::Failed(TextError::upstream("nobody reads the answer any more"))
-            }
+            Err(NoStream::Left(produced)) => Attempt::Left(Some(produced)),
         }
     }
 
@@ -199,14 +222,14 @@ fn failed_attempt(
     retry_after: Option<Duration>,
     status: u16,
 ) -> Attempt {
-    let TextFailure { obstacle, message } = failure;
+    let TextFailure { obstacle, message, field } = failure;
     match (obstacle, status) {
         (Obstacle::Account, 401 | 402) => {}
         (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
         (Obstacle::RateLimited, 200..300) => run.tables.upstream.report_rate_limit(permit, retry_after),
         _ => {}
     }
-    let error = TextError::Rejected { obstacle, message, retry_after };
+    let error = TextError::Rejected { obstacle, message, field, retry_after };
     match obstacle {
         // The client has received nothing yet, whatever the status was, so another account may answer.
         Obstacle::RateLimited | Obstacle::Account | Obstacle::Upstream => Attempt::TryNext(error),
@@ -245,11 +268,12 @@ fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
     match outage {
         Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
         Outage::Timeout => Attempt::Failed(TextError::Timeout),
-        Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
+        Outage::Broken => Attempt::Failed(broke_off()),
         // The client chose how many vectors come, and would get as many again.
         Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
             obstacle: Obstacle::TooLarge,
             message: TOO_MANY_VECTORS.to_owned(),
+            field: None,
             retry_after: None,
         }),
         Outage::TooLarge => Attempt::Failed(TextError::upstream("the provider's answer is too large")),
@@ -257,6 +281,10 @@ fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
             Attempt::Failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into())
         }
     }
+}
+
+fn broke_off() -> TextError {
+    TextError::upstream("the provider broke off")
 }
 
 /// A reply's body, unless it was kept as a blob.

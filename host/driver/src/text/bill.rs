@@ -27,6 +27,27 @@ impl TokenPrices {
         self.cache_write.unwrap_or(self.input)
     }
 
+    /// Each of them so many times, rounded up. `None` when one does not fit.
+    pub(crate) fn times(&self, factor: Credits) -> Option<Self> {
+        let times = |price: Credits| {
+            let product = i128::from(price.0)
+                .checked_mul(factor.0.into())?
+                .checked_add(i128::from(Credits::UNIT) - 1)?;
+            i64::try_from(product / i128::from(Credits::UNIT)).ok().map(Credits)
+        };
+        let all = |price: Option<Credits>| match price {
+            Some(price) => times(price).map(Some),
+            None => Some(None),
+        };
+        Some(Self {
+            input: times(self.input)?,
+            output: all(self.output)?,
+            cached: all(self.cached)?,
+            cache_write: all(self.cache_write)?,
+            cache_write_1h: all(self.cache_write_1h)?,
+        })
+    }
+
     /// Of a million tokens that a cache keeps for an hour.
     #[must_use]
     pub fn cache_write_1h(&self) -> Credits {
@@ -39,9 +60,33 @@ impl TokenPrices {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bill {
     prices: TokenPrices,
+    /// Of the request itself, for what it passes.
+    request: Credits,
     input_bytes: u64,
     pictures: u64,
     max_output_tokens: u64,
+}
+
+/// Who counted the tokens of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Its provider.
+    Told,
+    /// Some of them are a guess by the text there was.
+    Estimated,
+    /// The gateway, up to the moment at which the client left.
+    UntilLeft,
+}
+
+impl Count {
+    /// What a memo says of it; `host/store/src/open/derived.rs` reads the memo again.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Told => "",
+            Self::Estimated => ", estimated",
+            Self::UntilLeft => ", counted until its client left",
+        }
+    }
 }
 
 const MILLION: i128 = 1_000_000;
@@ -57,9 +102,10 @@ const MAX_PICTURE_TOKENS: u64 = 5_000;
 const USUAL_PICTURE_TOKENS: u64 = 1_600;
 
 impl Bill {
-    pub(crate) fn new(prices: TokenPrices, prepared: &Prepared) -> Self {
+    pub(crate) fn new(prices: TokenPrices, request: Credits, prepared: &Prepared) -> Self {
         Self {
             prices,
+            request,
             input_bytes: prepared.input_bytes.into(),
             pictures: prepared.pictures.into(),
             max_output_tokens: prepared.max_output_tokens.into(),
@@ -77,7 +123,17 @@ impl Bill {
         let cached = cost(&self.prices, &Usage { cached: tokens, ..Usage::default() })?;
         let written = cost(&self.prices, &Usage { cache_write: tokens, ..Usage::default() })?;
         let output = cost(&self.prices, &Usage { output: self.max_output_tokens, ..Usage::default() })?;
-        input.max(cached).max(written).checked_add(output)
+        input.max(cached).max(written).checked_add(output)?.checked_add(self.request)
+    }
+
+    /// What the request itself costs, for what it passes.
+    pub(crate) fn request(&self) -> Credits {
+        self.request
+    }
+
+    /// The price of a million of the tokens that it writes, or of those that it reads where it writes none.
+    pub(crate) fn unit_price(&self) -> Credits {
+        self.prices.output.unwrap_or(self.prices.input)
     }
 
     /// Of the hold: input and output, each with its tokens, the highest price that may apply, and its cost.
@@ -121,21 +177,21 @@ impl Bill {
     /// The cost of the counted tokens, which may be above what was `held`. A count of more than any model reads or writes is
     /// the provider's mistake: the hold is its limit.
     pub(crate) fn cost(&self, usage: &Usage, held: Credits) -> Credits {
-        let cost = cost(&self.prices, usage).unwrap_or(held);
+        let cost = cost(&self.prices, usage).and_then(|cost| cost.checked_add(self.request)).unwrap_or(held);
         let is_possible = usage.kinds().iter().all(|(_, tokens)| *tokens <= MAX_COUNT);
         if is_possible { cost } else { cost.min(held) }
     }
 
-    /// The tokens of a whole answer of `output_bytes` of text, and whether some of them are a guess. A count of
-    /// zero tokens is ignored where something was read or written.
-    pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, bool) {
+    /// The tokens of a whole answer of `output_bytes` of text, and who counted them. A count of zero tokens is ignored
+    /// where something was read or written.
+    pub(crate) fn counted(&self, usage: Option<Usage>, output_bytes: u64) -> (Usage, Count) {
         let guess = self.guess(output_bytes);
         match usage {
-            None => (guess, true),
-            Some(none) if none == Usage::default() && output_bytes == 0 => (none, false),
+            None => (guess, Count::Estimated),
+            Some(none) if none == Usage::default() && output_bytes == 0 => (none, Count::Told),
             Some(counted) => {
                 let full = with_zeros_guessed(counted, &guess);
-                (full, full != counted)
+                (full, if full == counted { Count::Told } else { Count::Estimated })
             }
         }
     }
@@ -194,7 +250,7 @@ mod tests {
     }
 
     fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {
-        Bill { prices, input_bytes, pictures, max_output_tokens }
+        Bill { prices, request: Credits::ZERO, input_bytes, pictures, max_output_tokens }
     }
 
     #[test]
@@ -258,14 +314,14 @@ mod tests {
         let bill = bill(prices(1, 1, None, None), 400, 1, 10);
         let counts = |input, output, cached| Usage { input, output, cached, ..Usage::default() };
         for (counted, output_bytes, expected) in [
-            (Some(counts(90, 5, 0)), 41, (counts(90, 5, 0), false)),
-            (Some(counts(0, 5, 90)), 41, (counts(0, 5, 90), false)),
-            (Some(counts(0, 5, 0)), 41, (counts(1700, 5, 0), true)),
-            (Some(counts(90, 0, 0)), 41, (counts(90, 11, 0), true)),
-            (Some(counts(90, 0, 0)), 0, (counts(90, 0, 0), false)),
-            (Some(counts(0, 0, 0)), 41, (counts(1700, 11, 0), true)),
-            (Some(counts(0, 0, 0)), 0, (counts(0, 0, 0), false)),
-            (None, 0, (counts(1700, 0, 0), true)),
+            (Some(counts(90, 5, 0)), 41, (counts(90, 5, 0), Count::Told)),
+            (Some(counts(0, 5, 90)), 41, (counts(0, 5, 90), Count::Told)),
+            (Some(counts(0, 5, 0)), 41, (counts(1700, 5, 0), Count::Estimated)),
+            (Some(counts(90, 0, 0)), 41, (counts(90, 11, 0), Count::Estimated)),
+            (Some(counts(90, 0, 0)), 0, (counts(90, 0, 0), Count::Told)),
+            (Some(counts(0, 0, 0)), 41, (counts(1700, 11, 0), Count::Estimated)),
+            (Some(counts(0, 0, 0)), 0, (counts(0, 0, 0), Count::Told)),
+            (None, 0, (counts(1700, 0, 0), Count::Estimated)),
         ] {
             assert_eq!(bill.counted(counted, output_bytes), expected, "{counted:?}");
         }

@@ -1,13 +1,12 @@
 //! The price of a text request that only asks: the upper estimate that a real one would hold.
 
-use gatehouse_model::Prepared;
+use gatehouse_model::{Credits, Prepared};
 
 use crate::api::{ChargeUnit, DryRun, DryRunCharge};
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::state::DriverState;
 use crate::text::api::{CompletionRequest, TextError};
-use crate::text::bill::Bill;
 use crate::text::models::TextModel;
 
 impl DriverState {
@@ -17,8 +16,9 @@ impl DriverState {
         model: &TextModel,
         prepared: &Prepared,
     ) -> Result<DryRun, TextError> {
-        let (bill, name) = (Bill::new(model.prices, prepared), &model.route.model);
+        let name = &model.route.model;
         let too_much = || SubmitError::Internal(format!("the price of {name:?} is more than can be counted"));
+        let bill = model.bill(prepared).ok_or_else(too_much)?;
         let sum = bill.max_cost().ok_or_else(too_much)?;
         if !request.body.is_price_only() {
             let (now, tokens) = (self.now(), bill.estimated_tokens());
@@ -37,7 +37,15 @@ impl DriverState {
             unit_price,
             sum,
         });
-        let charges = charges.collect();
+        let request = Some(bill.request()).filter(|price| *price > Credits::ZERO).map(|price| DryRunCharge {
+            keys: vec![name.clone()],
+            key: name.clone(),
+            unit: ChargeUnit::Unit,
+            quantity: 1,
+            unit_price: price,
+            sum: price,
+        });
+        let charges = charges.chain(request).collect();
         Ok(DryRun { model: name.clone(), charges, sum, at_most: true, expected_ms: None, failure: None })
     }
 }

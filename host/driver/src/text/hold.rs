@@ -16,7 +16,7 @@ use crate::request_report::{RequestReport, WorkGuard};
 use crate::state::DriverState;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
-use crate::text::bill::Bill;
+use crate::text::bill::{Bill, Count};
 use crate::text::models::TextModel;
 
 /// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
@@ -42,10 +42,11 @@ impl DriverState {
         prepared: &Prepared,
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
-        let bill = Bill::new(model.prices, prepared);
-        let amount = bill.max_cost().ok_or_else(|| {
+        let too_much = || {
             SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
-        })?;
+        };
+        let bill = model.bill(prepared).ok_or_else(too_much)?;
+        let amount = bill.max_cost().ok_or_else(too_much)?;
         let (now, tokens) = (self.now(), bill.estimated_tokens());
         let model_id = &model.route.model;
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
@@ -56,7 +57,7 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model_id.clone(),
             amount,
-            unit_price: model.prices.output.unwrap_or(model.prices.input),
+            unit_price: bill.unit_price(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };
@@ -82,19 +83,14 @@ impl DriverState {
 
     /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next. A cost above the hold
     /// is waited for: what of it the customer has is known when it is taken.
-    pub(super) async fn settle(
-        &self,
-        held: &TextHold,
-        usage: Usage,
-        estimated: bool,
-    ) -> Result<(), TextError> {
+    pub(super) async fn settle(&self, held: &TextHold, usage: Usage, count: Count) -> Result<(), TextError> {
         let amount = held.bill.cost(&usage, held.amount);
         held.rates.settle(held.bill.rated_tokens(&usage), self.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);
         }
-        let memo = memo(&held.model, &usage, estimated);
+        let memo = memo(&held.model, &usage, count);
         let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
         if amount <= held.amount {
             held.report.charge(amount);
@@ -133,8 +129,7 @@ impl DriverState {
     }
 }
 
-fn memo(model: &str, usage: &Usage, estimated: bool) -> String {
+fn memo(model: &str, usage: &Usage, count: Count) -> String {
     let Usage { input, output, cached, cache_write, .. } = usage;
-    let mark = if estimated { ", estimated" } else { "" };
-    format!("{model}: {input} in, {output} out, {cached} cached, {cache_write} cache written{mark}")
+    format!("{model}: {input} in, {output} out, {cached} cached, {cache_write} cache written{}", count.mark())
 }

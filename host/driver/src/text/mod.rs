@@ -6,8 +6,7 @@
 //!                                                         `-> pump: events -> relay (plugin) -> client
 //! ```
 //! The hold is an upper estimate. The settlement is what the provider counted, once, priced by the host: a plugin
-//! reports figures and never prices them. What it is above the hold is taken from what the customer has left. A client that disconnects changes nothing of that: the host waits for
-//! whole answers and drains streams for a while. A client that asked for a stream gets its head after a while even
+//! reports figures and never prices them. What it is above the hold is taken from what the customer has left. A client that leaves its stream pays for what there was of it (`left`); a whole answer is waited for. A client that asked for a stream gets its head after a while even
 //! if no account has answered yet: the host goes on trying accounts, and a failure is the stream's last event. No
 //! answer waits for the disk: a crash ends the requests in progress, and may lose the charges of the last moment
 //! before it, always in the customer's favour. A response (`history`) is the exception: it is kept before its end leaves.
@@ -21,8 +20,10 @@ mod blobs;
 mod dry_run;
 mod history;
 mod hold;
+mod left;
 pub(crate) mod models;
 mod opening;
+mod passed;
 mod pump;
 mod request;
 
@@ -30,3 +31,4 @@ pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 pub use bill::TokenPrices;
 pub use history::KeptResponse;
 pub use models::{ModelConfig, ModelKind, check_models};
+pub use passed::PassPrice;

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Protocol, TextRoute};
+use gatehouse_model::{Credits, Prepared, Protocol, TextRoute};
 use serde::Deserialize;
 
-use crate::text::bill::TokenPrices;
+use crate::text::bill::{Bill, TokenPrices};
+use crate::text::passed::{self, PassPrice, PassPrices};
 
 /// The surface of models of kind [`ModelKind::Embedding`].
 const EMBEDDINGS: &str = "embeddings.create";
@@ -56,6 +57,9 @@ pub struct ModelConfig {
     pub aliases: Vec<String>,
     /// Credits for a million tokens.
     pub prices: TokenPrices,
+    /// What fields cost that `rules.pass` names, by `field` or `field=value`.
+    #[serde(default)]
+    pub pass_prices: BTreeMap<String, PassPrice>,
     /// What the plugins must know of the model; see `plugins/text-protocols/src/rules.rs`.
     #[serde(default)]
     pub rules: serde_json::Map<String, serde_json::Value>,
@@ -74,7 +78,16 @@ pub fn check_models(table: &BTreeMap<String, ModelConfig>) -> Result<(), (String
 pub(crate) struct TextModel {
     pub(crate) route: TextRoute,
     pub(crate) prices: TokenPrices,
+    pub(crate) pass_prices: PassPrices,
     pub(crate) kind: ModelKind,
+}
+
+impl TextModel {
+    /// The price of a request. `None` when it is more than can be counted.
+    pub(crate) fn bill(&self, prepared: &Prepared) -> Option<Bill> {
+        let (prices, request) = passed::priced(&self.pass_prices, self.prices, &prepared.call.body)?;
+        Some(Bill::new(prices, request, prepared))
+    }
 }
 
 /// All of them, by every name.
@@ -113,6 +126,9 @@ impl TextModels {
                 }
                 _ => {}
             }
+            if let Err((name, why)) = passed::check(&config.pass_prices, config.rules.get("pass")) {
+                return wrong(&format!("pass_prices.{name:?}"), why);
+            }
             let rules = serde_json::Value::Object(config.rules.clone()).to_string();
             let model = Arc::new(TextModel {
                 route: TextRoute {
@@ -123,6 +139,7 @@ impl TextModels {
                     rules: rules.into(),
                 },
                 prices: config.prices,
+                pass_prices: config.pass_prices.clone(),
                 kind: config.kind,
             });
             for name in std::iter::once(id).chain(&config.aliases) {

@@ -1,14 +1,20 @@
-//! A stream that an account has opened: its events go through the plugin, batch by batch. Until the first of them is for the
-//! client another account may still answer, so the first batches are read before the stream is anybody's.
+//! A stream that an account has opened: its events go through the plugin, batch by batch. Until something of it is the
+//! client's another account may still answer, so the first batches are read before the stream is anybody's: the head of an
+//! answer is held back until there is content.
 
+use std::collections::VecDeque;
 use std::pin::pin;
 
-use gatehouse_model::{Chunk, Obstacle, Outage, Sse, TextFailure};
+use gatehouse_model::{Chunk, Obstacle, Outage, Sse, TextFailure, UnixMs, Usage};
 use gatehouse_runtime::{Fault, Relay};
 use gatehouse_upstream::{AccountPermit, Events};
 
 use crate::state::DriverState;
+use crate::text::left::Produced;
 use crate::text::pump::Client;
+
+/// Batches of an answer's head that are held back for its content.
+const MAX_HELD_BACK: usize = 64;
 
 /// A stream whose account has answered.
 pub(super) struct OpenStream {
@@ -21,7 +27,7 @@ pub(super) struct Batches {
     source: EventSource,
     pub(super) relay: Box<Relay>,
     /// Read before the stream was the client's.
-    first: Option<Batch>,
+    head: VecDeque<Batch>,
 }
 
 /// What became of some of the provider's events.
@@ -44,7 +50,7 @@ pub(super) enum NoStream {
     Fault(Fault),
     Outage(Outage),
     /// Nobody waits for it any more.
-    Abandoned,
+    Left(Produced),
 }
 
 impl EventSource {
@@ -58,76 +64,92 @@ impl EventSource {
 }
 
 impl Batch {
-    /// Whether there is nothing in it, and more to come.
-    fn is_silent(&self) -> bool {
-        let says = |chunk: &Chunk| !chunk.send.is_empty() || chunk.last || chunk.usage.is_some();
-        !self.is_closed && matches!(&self.pushed, Ok(Ok(chunk)) if !says(chunk) && chunk.output_bytes == 0)
+    /// Whether there is no content in it, and more to come.
+    fn is_head(&self) -> bool {
+        !self.is_closed && matches!(&self.pushed, Ok(Ok(chunk)) if !chunk.last && chunk.output_bytes == 0)
+    }
+
+    /// Whether it has events for the client.
+    fn has_events(&self) -> bool {
+        matches!(&self.pushed, Ok(Ok(chunk)) if !chunk.send.is_empty())
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.pushed.as_ref().ok().and_then(|chunk| chunk.as_ref().ok()?.usage)
     }
 }
 
 impl Batches {
     pub(super) fn new(source: EventSource, relay: Box<Relay>) -> Self {
-        Self { source, relay, first: None }
+        Self { source, relay, head: VecDeque::new() }
     }
 
     /// The next batch.
     pub(super) async fn next(&mut self) -> Result<Batch, Outage> {
-        if let Some(first) = self.first.take() {
-            return Ok(first);
+        match self.head.pop_front() {
+            Some(batch) => Ok(batch),
+            None => self.read().await,
         }
+    }
+
+    async fn read(&mut self) -> Result<Batch, Outage> {
         Ok(match self.source.next().await? {
             Some(events) => Batch { pushed: self.relay.push(events).await, is_closed: false },
             None => Batch { pushed: self.relay.end().await, is_closed: true },
         })
     }
 
-    /// Reads up to the first batch that is for the client.
-    async fn begin(&mut self) -> Result<(), NoStream> {
+    /// Reads up to the first batch with content. What comes before is held back, for no longer than `is_due` says.
+    async fn begin(&mut self, is_due: impl Fn() -> bool) -> Result<(), NoStream> {
         loop {
-            let batch = self.next().await.map_err(NoStream::Outage)?;
-            if batch.is_silent() {
-                continue;
-            }
+            let batch = self.read().await.map_err(NoStream::Outage)?;
+            let is_head = batch.is_head();
             match batch.pushed {
                 Ok(Err(failure)) => return Err(NoStream::Failure(failure)),
                 Err(fault) => return Err(NoStream::Fault(fault)),
-                Ok(Ok(chunk)) if batch.is_closed && !chunk.last && chunk.send.is_empty() => {
+                Ok(Ok(chunk)) if batch.is_closed && !chunk.last && chunk.output_bytes == 0 => {
                     return Err(NoStream::Failure(broke_off()));
                 }
-                pushed @ Ok(Ok(_)) => {
-                    self.first = Some(Batch { pushed, is_closed: batch.is_closed });
-                    return Ok(());
-                }
+                pushed @ Ok(Ok(_)) => self.head.push_back(Batch { pushed, is_closed: batch.is_closed }),
+            }
+            let is_enough = self.head.len() >= MAX_HELD_BACK || is_due();
+            if !is_head || (is_enough && self.head.iter().any(Batch::has_events)) {
+                return Ok(());
             }
         }
+    }
+
+    /// What a provider had counted of an answer that did not begin.
+    fn produced(&self) -> Produced {
+        Produced { usage: self.head.iter().rev().find_map(Batch::usage), output_bytes: 0 }
     }
 }
 
 impl DriverState {
-    /// Waits for the first batch as long as the client does, and no longer than for a whole answer.
+    /// Waits for content as long as the client does, and no longer than for a whole answer. A client that is `due` its
+    /// head gets what there is.
     pub(super) async fn begin_stream(
         &self,
         stream: &mut OpenStream,
         client: &Client,
+        due: UnixMs,
     ) -> Result<(), NoStream> {
         let OpenStream { batches, account_permit } = stream;
-        let gone = async {
-            client.closed().await;
-            let has_to_end = account_permit.abandon();
-            tokio::select! {
-                () = self.clock.pause(self.config.text.drain()) => {}
-                () = has_to_end.notified() => {}
-            }
+        let given_up = pin!(self.is_given_up(client, account_permit));
+        let time_limit = self.clock.pause(self.config.text.time_limit());
+        let began = tokio::select! {
+            began = batches.begin(|| self.now() >= due) => Some(began),
+            () = given_up => None,
+            () = time_limit => Some(Err(NoStream::Outage(Outage::Timeout))),
         };
-        let (gone, time_limit) = (pin!(gone), self.clock.pause(self.config.text.time_limit()));
-        tokio::select! {
-            began = batches.begin() => began,
-            () = gone => Err(NoStream::Abandoned),
-            () = time_limit => Err(NoStream::Outage(Outage::Timeout)),
-        }
+        began.unwrap_or_else(|| Err(NoStream::Left(batches.produced())))
     }
 }
 
 fn broke_off() -> TextFailure {
-    TextFailure { obstacle: Obstacle::Upstream, message: "the provider's answer broke off".to_owned() }
+    TextFailure {
+        obstacle: Obstacle::Upstream,
+        message: "the provider's answer broke off".to_owned(),
+        field: None,
+    }
 }

@@ -1,11 +1,12 @@
 //! One open stream: the provider's events go through the plugin to the client, and its end is billed.
 //!
-//! The channel makes the back-pressure: a client that reads slowly makes the provider wait. After a client has
-//! disconnected, the provider is still read for a while, because its count is needed for the bill.
+//! The channel makes the back-pressure: a client that reads slowly makes the provider wait. When it has left, the stream is
+//! closed (`left`).
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use gatehouse_model::{Chunk, Outage, Sse, TextFailure, Usage};
+use gatehouse_model::{Chunk, Outage, Sse, TextFailure};
 use gatehouse_runtime::Fault;
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
@@ -14,8 +15,10 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::fault_of_answer;
+use crate::text::bill::Count;
 use crate::text::history::{Kept, stamp_last};
 use crate::text::hold::TextHold;
+use crate::text::left::Produced;
 use crate::text::opening::{Batch, Batches, OpenStream};
 
 /// Batches that may wait for the client; each is at most a few network reads.
@@ -28,13 +31,12 @@ pub(super) struct Pump {
     state: Arc<DriverState>,
     held: Arc<TextHold>,
     batches: Batches,
-    /// Held until the provider is done with the stream, or another waits for it and nobody reads the stream.
+    /// Held until the provider is done with the stream, or nobody reads it any more and another waits for the account.
     account_permit: Option<AccountPermit>,
     client: Client,
     /// What is to be kept of the request, with its response.
     kept: Option<Kept>,
-    usage: Option<Usage>,
-    output_bytes: u64,
+    produced: Produced,
 }
 
 /// How a stream ended.
@@ -45,8 +47,8 @@ enum StreamEnd {
     Cut(TextError),
     /// By a fault of the gateway; nothing is paid for.
     Fault(TextError),
-    /// The client disconnected, and the time to drain the provider is over, or too many others wait for its account.
-    Abandoned,
+    /// The client has left, and the provider is not read any further.
+    Left,
 }
 
 impl Pump {
@@ -59,34 +61,25 @@ impl Pump {
     ) -> Self {
         let OpenStream { batches, account_permit } = stream;
         let account_permit = Some(account_permit);
-        Self { state, held, batches, account_permit, client, kept, usage: None, output_bytes: 0 }
+        Self { state, held, batches, account_permit, client, kept, produced: Produced::default() }
     }
 
     /// Runs the stream to its end and pays for it.
     pub(super) async fn run(mut self) {
         // The account is free as soon as the provider is done with it.
-        let account_permit = self.account_permit.take();
+        let Some(account_permit) = self.account_permit.take() else { return };
         let end = self.pass_on(account_permit).await;
         self.finish(end).await;
     }
 
-    async fn pass_on(&mut self, account_permit: Option<AccountPermit>) -> StreamEnd {
+    async fn pass_on(&mut self, mut account_permit: AccountPermit) -> StreamEnd {
         let (client, state) = (self.client.clone(), Arc::clone(&self.state));
         let mut time_limit = state.clock.pause(state.config.text.stream());
-        let drained = async move {
-            let mut account_permit = account_permit;
-            client.closed().await;
-            let has_to_end = account_permit.as_mut().map(AccountPermit::abandon).unwrap_or_default();
-            tokio::select! {
-                () = state.clock.pause(state.config.text.drain()) => {}
-                () = has_to_end.notified() => {}
-            }
-        };
-        tokio::pin!(drained);
+        let mut given_up = pin!(state.is_given_up(&client, &mut account_permit));
         loop {
             let end = tokio::select! {
                 end = self.pass_on_batch() => end,
-                () = &mut drained => return StreamEnd::Abandoned,
+                () = &mut given_up => return StreamEnd::Left,
                 () = &mut time_limit => return StreamEnd::Cut(TextError::Timeout),
             };
             if let Some(end) = end {
@@ -102,8 +95,13 @@ impl Pump {
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(TextFailure { obstacle, message })) => {
-                return Some(StreamEnd::Cut(TextError::Rejected { obstacle, message, retry_after: None }));
+            Ok(Err(TextFailure { obstacle, message, field })) => {
+                return Some(StreamEnd::Cut(TextError::Rejected {
+                    obstacle,
+                    message,
+                    field,
+                    retry_after: None,
+                }));
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {
@@ -113,8 +111,8 @@ impl Pump {
             }
         };
         let Chunk { send, usage, output_bytes, last } = chunk;
-        self.usage = usage.or(self.usage);
-        self.output_bytes += u64::from(output_bytes);
+        self.produced.usage = usage.or(self.produced.usage);
+        self.produced.output_bytes += u64::from(output_bytes);
         if let Some(kept) = self.kept.as_mut().filter(|_| !last) {
             kept.outline.add(&send);
         }
@@ -130,13 +128,16 @@ impl Pump {
 
     /// Pays first; only then the client gets the end.
     async fn finish(self, end: StreamEnd) {
-        let Self { state, held, client, kept, usage, output_bytes, .. } = self;
+        let Self { state, held, client, kept, produced, batches, .. } = self;
+        // The provider learns at once that nothing more of it is read.
+        drop(batches);
+        let Produced { usage, output_bytes } = produced;
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
                 stamp_last(&mut events, state.now());
-                let (counted, estimated) = held.bill.counted(usage, output_bytes);
-                let paid = state.settle(&held, counted, estimated).await;
+                let (counted, count) = held.bill.counted(usage, output_bytes);
+                let paid = state.settle(&held, counted, count).await;
                 let done = match (paid, kept) {
                     (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
                     (paid, _) => paid,
@@ -145,18 +146,12 @@ impl Pump {
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill.complete(usage, output_bytes);
-                (state.settle(&held, delivered, true).await, Some(Err(error)))
+                (state.settle(&held, delivered, Count::Estimated).await, Some(Err(error)))
             }
-            StreamEnd::Abandoned if has_delivered => {
-                (state.settle(&held, held.bill.complete(usage, output_bytes), true).await, None)
-            }
+            StreamEnd::Left => (state.charge_left(&held, produced).await, None),
             StreamEnd::Cut(error) | StreamEnd::Fault(error) => {
                 state.release(&held);
                 (Ok(()), Some(Err(error)))
-            }
-            StreamEnd::Abandoned => {
-                state.release(&held);
-                (Ok(()), None)
             }
         };
         let last = match paid {

@@ -4,13 +4,15 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Boxed, Context, TextRequest};
+use gatehouse_model::{Boxed, Context, Pause, TextRequest};
 use gatehouse_runtime::{PreparedText, ServedBy, Version};
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
+use crate::api::DryRun;
 use crate::config::tables::Tables;
 use crate::detached::detached;
 use crate::driver::Driver;
@@ -20,7 +22,7 @@ use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
-use crate::text::attempt::{ProviderAnswer, TextRun, plugin_fault};
+use crate::text::attempt::{TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
 use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
@@ -34,8 +36,15 @@ const ENDPOINTS: [(&str, &str); 2] =
 /// The surface whose conversations the host keeps.
 const RESPONSES: &str = "responses.create";
 
+/// What a request came to; a stream's batches go to its client, which is to get its head when the pause is over.
+enum Completed {
+    Whole(Bytes),
+    DryRun(DryRun),
+    Stream(Option<Pause>),
+}
+
 impl Driver {
-    /// Answers a text request. Runs to its end even if the client disconnects meanwhile.
+    /// Answers a text request. Dropped before its answer, it means that the client has left: see `left`.
     ///
     /// # Errors
     /// [`TextError`]; nothing was charged.
@@ -47,8 +56,15 @@ impl Driver {
             let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
             let in_progress = state.in_progress.begin_text();
             let work = request.report.begin_work();
+            // The client is there for as long as this end is.
+            let (client, batches) = mpsc::channel(MAX_QUEUED_BATCHES);
             // It has some 13 KB, and is handed on several times before it runs.
-            detached(body, Box::pin(state.complete(request, (in_progress, work)))).await
+            let completed = detached(body, Box::pin(state.complete(request, client, (in_progress, work))));
+            Ok(match completed.await? {
+                Completed::Whole(body) => CompletionResponse::Whole(body),
+                Completed::DryRun(found) => CompletionResponse::DryRun(found),
+                Completed::Stream(head) => CompletionResponse::Stream(TextStream::new(batches, head)),
+            })
         })
     }
 }
@@ -57,8 +73,9 @@ impl DriverState {
     async fn complete(
         self: Arc<Self>,
         mut request: CompletionRequest,
+        client: Client,
         (in_progress, work): (InProgressGuard, WorkGuard),
-    ) -> Result<CompletionResponse, TextError> {
+    ) -> Result<Completed, TextError> {
         let tables = self.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
         let (json, kept) = if request.surface == RESPONSES {
@@ -83,25 +100,15 @@ impl DriverState {
         let (version, PreparedText { prepared, instance }) =
             self.prepare(&request, &version, &cx, text_request).await?;
         if request.body.is_dry_run() {
-            return self.text_dry_run(&request, &model, &prepared).map(CompletionResponse::DryRun);
+            return self.text_dry_run(&request, &model, &prepared).map(Completed::DryRun);
         }
         let held = Arc::new(self.reserve(&request, &model, &prepared, work).await?);
         let streaming = prepared.streaming;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
         let blobs = RequestBlobs(cut.blobs);
-        let run = TextRun {
-            claimant,
-            version,
-            cx,
-            prepared,
-            instance,
-            blobs,
-            model,
-            tables,
-            is_response,
-            client: None,
-        };
+        let run =
+            TextRun { claimant, version, cx, prepared, instance, blobs, model, tables, is_response, client };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = pin!(async move {
             if streaming {
@@ -113,30 +120,27 @@ impl DriverState {
         self.release_on_panic(&held, answer).await?
     }
 
-    /// One body, however long it takes.
+    /// One body, however long it takes, and whether or not its client still waits: it is counted when it comes.
     async fn whole(
         &self,
         held: &TextHold,
         mut run: TextRun,
         kept: Option<Kept>,
-    ) -> Result<CompletionResponse, TextError> {
-        match self.serve(&mut run).await.and_then(ProviderAnswer::into_whole) {
+    ) -> Result<Completed, TextError> {
+        match self.serve(&mut run).await.and_then(|answer| Ok(answer.into_whole()?)) {
             Ok(mut answered) => {
                 if run.is_response {
                     let response = with_completed_at(String::from(&*answered.body), self.now());
                     answered.body = response.into();
                 }
-                let (counted, estimated) = held.bill.counted(answered.usage, answered.output_bytes.into());
-                self.settle(held, counted, estimated).await?;
+                let (counted, count) = held.bill.counted(answered.usage, answered.output_bytes.into());
+                self.settle(held, counted, count).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
                 }
-                Ok(CompletionResponse::Whole(answered.body.into_bytes()))
+                Ok(Completed::Whole(answered.body.into_bytes()))
             }
-            Err(error) => {
-                self.release(held);
-                Err(error)
-            }
+            Err(unanswered) => Err(self.close(held, unanswered).await),
         }
     }
 
@@ -148,13 +152,12 @@ impl DriverState {
         held: Arc<TextHold>,
         mut run: TextRun,
         kept: Option<Kept>,
-    ) -> Result<CompletionResponse, TextError> {
-        let (client, stream) = mpsc::channel(MAX_QUEUED_BATCHES);
-        run.client = Some(client.clone());
+    ) -> Result<Completed, TextError> {
+        let client = run.client.clone();
         let mut head = self.clock.pause(self.config.text.head());
         let state = Arc::clone(&self);
         let mut serving =
-            Box::pin(async move { state.serve(&mut run).await.and_then(ProviderAnswer::into_stream) });
+            Box::pin(async move { state.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?)) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
             move |open_stream| Pump::new(state, held, open_stream, client, kept)
@@ -166,18 +169,15 @@ impl DriverState {
                     self.spawn_stream(in_progress, held, client, Box::pin(pump(open_stream).run()));
                     Some(head)
                 }
-                Err(error) => {
-                    self.release(&held);
-                    return Err(error);
-                }
+                Err(unanswered) => return Err(self.close(&held, unanswered).await),
             },
             () = &mut head => {
                 let (state, of_work, to_client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
                 let work = async move {
                     match serving.await {
                         Ok(open_stream) => pump(open_stream).run().await,
-                        Err(error) => {
-                            state.release(&of_work);
+                        Err(unanswered) => {
+                            let error = state.close(&of_work, unanswered).await;
                             // The client may have disconnected.
                             let _ = to_client.send(Err(error)).await;
                         }
@@ -187,7 +187,7 @@ impl DriverState {
                 None
             }
         };
-        Ok(CompletionResponse::Stream(TextStream::new(stream, head)))
+        Ok(Completed::Stream(head))
     }
 
     /// Runs the rest of a stream on a task of its own. A panic there ends the stream with an error.

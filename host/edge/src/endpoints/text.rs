@@ -93,8 +93,11 @@ pub(crate) fn text_refusal(error: TextError) -> Refusal {
             jobs::unknown_model(Kind::ModelNotFound, &model)
         }
         TextError::Refused(error) => jobs::submit_refusal(error, None),
-        TextError::Rejected { obstacle, message, retry_after } => match obstacle {
-            Obstacle::Invalid => Refusal::new(Kind::Invalid, message),
+        TextError::Rejected { obstacle, message, field, retry_after } => match obstacle {
+            Obstacle::Invalid => match field {
+                Some(field) => Refusal::field(field, message),
+                None => Refusal::new(Kind::Invalid, message),
+            },
             Obstacle::NotFound => Refusal::new(Kind::NotFound, message),
             Obstacle::TooLarge => Refusal::new(Kind::TooLarge, message),
             Obstacle::TooLong => Refusal::new(Kind::ContextTooLong, message),

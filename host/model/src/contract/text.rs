@@ -127,6 +127,8 @@ pub struct TextFailure {
     pub obstacle: Obstacle,
     /// For the client.
     pub message: String,
+    /// The path of the client's field that is wrong, where it is known.
+    pub field: Option<String>,
 }
 
 /// A whole answer.

@@ -28,7 +28,7 @@ records! {
     text::Answered => own::Answered { [output_bytes] body, usage }
     text::Chunk => own::Chunk { [output_bytes, last] send, usage }
     text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
-    text::TextFailure => own::TextFailure { [message] obstacle }
+    text::TextFailure => own::TextFailure { [message, field] obstacle }
     manifest::Model => own::ModelInfo { [id, aliases, surfaces] }
     manifest::Surface => own::SurfaceInfo { [name, default_model, schema, joins] parent, names }
     // What the host passes.

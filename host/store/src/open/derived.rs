@@ -90,11 +90,14 @@ impl<'txn> Models<'txn> {
     }
 }
 
-/// Model and tokens by the memo of a text request: `<model>: 1 in, 2 out, 3 cached, 4 cache written`, and whether it was
-/// estimated.
+/// What a memo may say of its tokens, beside their numbers.
+const MARKS: [&str; 2] = [", estimated", ", counted until its client left"];
+
+/// Model and tokens by the memo of a text request: `<model>: 1 in, 2 out, 3 cached, 4 cache written`, and one of [`MARKS`]
+/// where the provider did not tell them.
 fn told_by(memo: &str) -> Option<(String, Usage)> {
     let (model, counts) = memo.rsplit_once(": ")?;
-    let counts = counts.strip_suffix(", estimated").unwrap_or(counts);
+    let counts = MARKS.iter().find_map(|mark| counts.strip_suffix(mark)).unwrap_or(counts);
     let mut parts = counts.split(", ");
     let mut count = |unit: &str| parts.next()?.strip_suffix(unit)?.strip_suffix(' ')?.parse::<u64>().ok();
     let usage = Usage {
@@ -116,7 +119,9 @@ mod tests {
         let usage = Usage { input: 12, output: 3, cached: 4, cache_write: 0, ..Usage::default() };
         let told = Some(("lm:large".to_owned(), usage));
         assert_eq!(told_by("lm:large: 12 in, 3 out, 4 cached, 0 cache written"), told);
-        assert_eq!(told_by("lm:large: 12 in, 3 out, 4 cached, 0 cache written, estimated"), told);
+        for mark in MARKS {
+            assert_eq!(told_by(&format!("lm:large: 12 in, 3 out, 4 cached, 0 cache written{mark}")), told);
+        }
         for other in [
             "",
             "by hand",

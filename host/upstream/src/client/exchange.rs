@@ -3,13 +3,13 @@
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::Notify;
@@ -64,11 +64,21 @@ pub(crate) fn client(connector: Connector, max_idle: usize) -> Http {
 /// when a pooled one turned out closed before the request was taken, and never otherwise.
 pub(crate) async fn send(
     http: &Http,
-    mut request: Request<Payload>,
+    request: Request<Payload>,
     deadline: Instant,
 ) -> Result<Response<Incoming>, ExchangeError> {
-    let connection = capture_connection(&mut request);
-    let sent = || connection.connection_metadata().is_some();
+    send_marked(http, request, deadline, Arc::default()).await
+}
+
+/// The same; `mark` says afterwards whether something may have been sent, also where the exchange was given up.
+pub(crate) async fn send_marked(
+    http: &Http,
+    mut request: Request<Payload>,
+    deadline: Instant,
+    mark: Arc<AtomicBool>,
+) -> Result<Response<Incoming>, ExchangeError> {
+    let connection = Sending { connection: capture_connection(&mut request), mark };
+    let sent = || connection.has_begun();
     let interim = count_interim(&mut request);
     let answered = tokio::select! {
         answered = timeout_at(deadline, begin(http, request)) => answered,
@@ -80,6 +90,25 @@ pub(crate) async fn send(
         Err(_) => Err(ExchangeError::NoConnection("time was over before there was one".to_owned())),
         Ok(Err(error)) if error.is_connect() || !sent() => Err(not_sent(error)),
         Ok(Err(error)) => Err(ExchangeError::Broken(chain(&error))),
+    }
+}
+
+/// An exchange under way. Its end, however it comes, leaves the mark.
+struct Sending {
+    connection: CaptureConnection,
+    mark: Arc<AtomicBool>,
+}
+
+impl Sending {
+    /// Whether a connection has the request.
+    fn has_begun(&self) -> bool {
+        self.connection.connection_metadata().is_some()
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        self.mark.fetch_or(self.has_begun(), Ordering::Relaxed);
     }
 }
 

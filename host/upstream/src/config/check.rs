@@ -32,6 +32,8 @@ pub(crate) struct Checked {
     pub(crate) max_saved: u64,
     /// Whether an operator is asked about ambiguous calls.
     pub(crate) asks_when_ambiguous: bool,
+    /// Whether the stream of a client that has left is read on.
+    pub(crate) drains_cancelled: bool,
     /// Whose accounts these are too, by name.
     pub(crate) accounts_of: Option<String>,
     pub(crate) accounts: Vec<Account>,
@@ -80,6 +82,7 @@ pub(crate) fn provider(
         max_reply: at_least_one(key("max_reply_mib"), config.max_reply_mib)? * MIB,
         max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
         asks_when_ambiguous: config.ask_when_ambiguous,
+        drains_cancelled: config.drain_cancelled,
         accounts_of: config.accounts_of.clone(),
         accounts,
     })

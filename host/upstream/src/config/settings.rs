@@ -55,6 +55,10 @@ pub struct ProviderConfig {
     /// decides, and after a crash the task fails and is refunded.
     #[serde(default)]
     pub ask_when_ambiguous: bool,
+    /// Whether a text stream is read on for a while after its client has left, so that the provider's own count is charged.
+    /// Otherwise it is closed at once, and what the provider had written until then is charged.
+    #[serde(default)]
+    pub drain_cancelled: bool,
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,

@@ -1,6 +1,6 @@
 //! Permits of streams that nobody reads any more: each is given up as soon as somebody waits for it. Pure.
 //!
-//! The stream itself is read on for a while, because its provider's count is needed for the bill. So a few jobs more than
+//! The stream itself is read on for a while, where its provider is drained for the sake of its count. So a few jobs more than
 //! the limit may be in flight for that time; beyond that the stream ends at once.
 
 use std::collections::{BTreeMap, HashMap};

@@ -76,6 +76,12 @@ impl AccountPermit {
         &self.account
     }
 
+    /// Whether its provider is read on when nobody waits for the job's result any more, to learn what it counts.
+    #[must_use]
+    pub fn drains_cancelled(&self) -> bool {
+        self.pool.provider().checked.drains_cancelled
+    }
+
     /// Nobody waits for the job's result any more: the permit goes to the next that waits for one, and the job may go on
     /// without it. Notified when the job has to end all the same, because too many do.
     pub fn abandon(&mut self) -> Arc<Notify> {

@@ -31,6 +31,7 @@ impl Pool {
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
+            sent: Arc::default(),
         }
     }
 }
@@ -47,9 +48,16 @@ pub struct CallPermit {
     is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
+    sent: Arc<AtomicBool>,
 }
 
 impl CallPermit {
+    /// Whether something of the call may have been sent, to be asked when it was given up.
+    #[must_use]
+    pub fn sent(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.sent)
+    }
+
     /// The provider's name.
     #[must_use]
     pub fn provider(&self) -> &str {

@@ -4,6 +4,7 @@
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead};
+use gatehouse_text_protocols::field_names::Place;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
 use gatehouse_text_protocols::path::Path;
@@ -25,6 +26,10 @@ pub(crate) struct Conversation<'a> {
     /// Texts of `system` and `developer` messages, with their `cache_control`.
     system: Vec<(JsonString<'a>, Option<&'a RawValue>)>,
     role: Option<&'static str>,
+    /// Where each message came from.
+    pub(crate) places: Vec<Place>,
+    /// The client's paths of the message and of its part that is written next.
+    at: (String, String),
     /// What of the answer the client has already.
     pub(crate) lead: String,
     /// The model is told to begin with it.
@@ -37,6 +42,8 @@ impl<'a> Conversation<'a> {
             json: "[".to_owned(),
             system: Vec::new(),
             role: None,
+            places: Vec::new(),
+            at: (String::new(), String::new()),
             lead: String::new(),
             is_told: false,
         };
@@ -60,6 +67,7 @@ impl<'a> Conversation<'a> {
 
     /// A final assistant message, which the answer is to go on from.
     fn end(&mut self, path: &Path<'_>, message: &Assistant<'a>, rules: &Rules) -> Checked<()> {
+        self.begin(path);
         let text = final_text(message);
         match rules.prefill {
             Prefill::Native => {
@@ -98,6 +106,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn message(&mut self, path: &Path<'_>, message: &Message<'a>, rules: &Rules) -> Checked<()> {
+        self.begin(path);
         match message {
             Message::System(Content::Text(text)) => self.system.push((*text, None)),
             Message::System(Content::Parts(parts)) => {
@@ -123,6 +132,16 @@ impl<'a> Conversation<'a> {
 
     /// The buffer for the next block of `role`; begins a message when the role changes.
     fn block(&mut self, role: &'static str) -> &mut String {
+        let (message, part) = self.at.clone();
+        if self.role != Some(role) {
+            self.places.push(Place { own: message.clone(), parts: Vec::new() });
+        }
+        if let Some(place) = self.places.last_mut() {
+            if place.own != message {
+                place.own.clear();
+            }
+            place.parts.push(part);
+        }
         if self.role == Some(role) {
             self.json.push(',');
         } else {
@@ -135,6 +154,11 @@ impl<'a> Conversation<'a> {
             self.json.push_str("\",\"content\":[");
         }
         &mut self.json
+    }
+
+    /// What is written next came from that message.
+    fn begin(&mut self, path: &Path<'_>) {
+        self.at = (path.to_string(), path.to_string());
     }
 
     /// Leaves out a text that says nothing, which Messages refuses.
@@ -150,7 +174,14 @@ impl<'a> Conversation<'a> {
             Content::Text(text) => self.text(role, *text, None),
             Content::Parts(parts) => {
                 for (at, part) in parts.iter().enumerate() {
-                    self.part(&path.key("content").index(at), role, part)?;
+                    let child = path.key("content");
+                    let child = child.index(at);
+                    self.at.1 = match part.kind {
+                        PartKind::Image(_) => child.key("image_url").key("url").to_string(),
+                        PartKind::File { .. } => child.key("file").key("file_data").to_string(),
+                        _ => child.to_string(),
+                    };
+                    self.part(&child, role, part)?;
                 }
             }
         }
@@ -225,6 +256,7 @@ impl<'a> Conversation<'a> {
             out.member("name", &fitted_name(*name));
             out.member("input", &input);
             let block = out.done();
+            self.at.1 = child.to_string();
             self.block("assistant").push_str(&block);
         }
         Ok(())

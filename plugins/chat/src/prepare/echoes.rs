@@ -28,7 +28,7 @@ pub(super) fn messages(raw: &RawValue, request: &Request<'_>, rules: &Rules, int
     let estimate = &request.estimate;
     let json = raw.get();
     let has_echo = ECHOES.iter().chain(&[INDEX, "[]"]).any(|name| json.contains(name));
-    let Some(all) = items(raw).filter(|_| has_echo) else { return with_bare_base64(raw, estimate, into) };
+    let Some(all) = items(raw).filter(|_| has_echo) else { return with_files(raw, estimate, into) };
     let drops = |name: &str| ECHOES.contains(&name) && !(rules.reasoning_history && name == REASONING);
     list(&all, into, |raw, into| {
         members(raw, into, |name, raw, out| match name {
@@ -75,11 +75,11 @@ fn calls(raw: &RawValue, out: &mut Writer) {
 }
 
 fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
-    let Some(all) = items(raw) else { return with_bare_base64(raw, estimate, into) };
+    let Some(all) = items(raw) else { return with_files(raw, estimate, into) };
     list(&all, into, |raw, into| {
         members(raw, into, |name, raw, out| {
             if !ECHOES.contains(&name) {
-                with_bare_base64(raw, estimate, out.name(name));
+                with_files(raw, estimate, out.name(name));
             }
         });
     });
@@ -107,19 +107,17 @@ fn members(raw: &RawValue, into: &mut String, one: impl Fn(&str, &RawValue, &mut
     into.push_str(&out.done());
 }
 
-/// Copies a value. Bare base64 the host cut out must become bare base64 again: the host writes a `data:` URI for
-/// `"blob:<id>"`, and base64 for `"blob:<id>:base64"`.
-fn with_bare_base64(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
+/// Copies a value, its files as the provider is sent them.
+fn with_files(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {
     let json = raw.get();
     let mut done = 0;
-    for text in &estimate.bare_base64 {
+    for (text, sent) in &estimate.files {
         // The offset of the string in the JSON it was read from.
         let start = (text.quoted().as_ptr() as usize).wrapping_sub(json.as_ptr() as usize);
-        let end = start.wrapping_add(text.quoted().len() - 1);
-        let Some(before) = json.get(done..end) else { continue };
+        let Some(before) = json.get(done..start) else { continue };
         into.push_str(before);
-        into.push_str(":base64");
-        done = end;
+        into.push_str(sent);
+        done = start + text.quoted().len();
     }
     into.push_str(&json[done..]);
 }

@@ -4,6 +4,7 @@
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead, wrong};
+use gatehouse_text_protocols::field_names::Place;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
@@ -21,6 +22,8 @@ use crate::request::tools::{Function, Tool, ToolChoice};
 pub(crate) struct Written {
     pub(crate) body: String,
     pub(crate) lead: String,
+    /// Where its messages came from.
+    pub(crate) places: Vec<Place>,
 }
 
 pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Written> {
@@ -51,7 +54,7 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
     if let Some(user) = user {
         out.member("metadata", &format!("{{\"user_id\":{}}}", user.quoted()));
     }
-    Ok(Written { body: out.done(), lead: conversation.lead })
+    Ok(Written { body: out.done(), lead: conversation.lead, places: conversation.places })
 }
 
 /// The cap, with what a model spends that is told to repeat a text.

@@ -9,6 +9,6 @@ pub(crate) struct InputEstimate<'a> {
     pub(crate) input_bytes: u64,
     /// Images the model reads, pages of documents, and sounds by their length.
     pub(crate) pictures: u32,
-    /// Strings that held bare base64 before the host replaced it by a blob name, and must hold it again.
-    pub(crate) bare_base64: Vec<JsonString<'a>>,
+    /// Strings of files, and the JSON that a chat provider is sent in place of each.
+    pub(crate) files: Vec<(JsonString<'a>, String)>,
 }

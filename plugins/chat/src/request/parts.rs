@@ -10,11 +10,12 @@ use serde_json::value::RawValue;
 use gatehouse_text_protocols::check::{
     Checked, choice, instead, nonempty_string, object, objects, required, string, wrong,
 };
+use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{
     FILE_ID, FILE_URL, MAX_PAGES, base64_bytes, decoded_bytes, no_file_id, no_file_url, pages,
     pictures_of_sound,
 };
-use gatehouse_text_protocols::json::{JsonString, Object};
+use gatehouse_text_protocols::json::{JsonString, Object, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 
@@ -141,9 +142,12 @@ impl<'a> ContentReader<'_, 'a> {
     fn audio(&mut self, path: &Path<'_>, audio: &Object<'a>) -> Checked<PartKind<'a>> {
         let data = nonempty_string(&path.key("data"), required(path, audio, "data", "base64")?)?;
         let cut = blob(self.blobs, data.inner());
-        if cut.is_some() {
-            self.estimate.bare_base64.push(data);
-        }
+        // The host writes a `data:` URI for a blob, and a sound is bare base64.
+        let bare = match cut {
+            Some(_) => Some(format!("\"{}:base64\"", data.inner())),
+            None => Embedded::read(&data.decoded()).map(|file| quoted(&file.base64)),
+        };
+        self.sent_as(data, bare);
         let format =
             choice(&path.key("format"), required(path, audio, "format", "`wav` or `mp3`")?, &["wav", "mp3"])?;
         let bytes = cut.map_or_else(|| decoded_bytes(data.len()), |facts| facts.bytes);
@@ -197,7 +201,13 @@ impl<'a> ContentReader<'_, 'a> {
         }
     }
 
-    fn source(&self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
+    /// What a chat provider is sent in place of a file's string, if that differs.
+    fn sent_as(&mut self, written: JsonString<'a>, sent: Option<String>) {
+        let sent = sent.filter(|sent| sent != written.quoted());
+        self.estimate.files.extend(sent.map(|sent| (written, sent)));
+    }
+
+    fn source(&mut self, path: &Path<'_>, raw: &'a RawValue, expected: &str) -> Checked<Source<'a>> {
         let written = string(path, raw)?;
         let url = written.decoded();
         let starts_with = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
@@ -209,7 +219,9 @@ impl<'a> ContentReader<'_, 'a> {
         }
         let refused = || wrong(path, expected, Some(raw));
         if !starts_with("data:") {
-            return Err(refused());
+            let (mime, base64) = Embedded::read_bare(&url).ok_or_else(refused)?;
+            self.sent_as(written, Some(quoted(&format!("data:{mime};base64,{base64}"))));
+            return Ok(Source::Data { mime: Cow::Borrowed(mime), base64: Cow::Owned(base64) });
         }
         let (head, tail) = url.split_once(',').ok_or_else(refused)?;
         let (start, end) = ("data:".len(), head.len().checked_sub(";base64".len()).ok_or_else(refused)?);

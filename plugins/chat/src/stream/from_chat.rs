@@ -230,19 +230,19 @@ impl FromChat {
         known.has_called |= calls.as_ref().is_some_and(|calls| !calls.is_empty())
             || delta.as_ref().is_some_and(|delta| delta.get("function_call").is_some());
         let wrong = wrong_reason(&choice, known.has_called);
-        let plain = delta.is_some() && role != known.begun && calls.is_none() && wrong.is_none();
-        known.finished |= choice.string("finish_reason").is_some_and(|reason| !reason.is_empty());
+        let reason = choice.text("finish_reason").unwrap_or_default();
+        // Of an answer that was cut, a call may lack what it does not have yet.
+        let are_called = known.has_called && reason == "tool_calls";
+        let has_calls = calls.is_some() || are_called;
+        let plain = delta.is_some() && role != known.begun && !has_calls && wrong.is_none();
+        known.finished |= !reason.is_empty();
         let begins = !std::mem::replace(&mut known.begun, true);
         let delta = delta.unwrap_or_default();
         let bytes = output_bytes(&delta);
         if plain {
             into.push_str(raw.get());
         } else {
-            let mut calls = calls.map(|calls| {
-                let calls = calls.into_iter().filter_map(|raw| Object::parse(raw.get()));
-                let calls: Vec<String> = calls.map(|call| known.calls.rewrite(&call, seed)).collect();
-                format!("[{}]", calls.join(","))
-            });
+            let mut calls = has_calls.then(|| known.calls.rewrite_all(calls, seed, are_called)).flatten();
             let mut json = Writer::new(raw.get().len() + 64);
             if choice.get("delta").is_none() {
                 json.member("delta", &rewritten(&delta, begins, calls.take()));
@@ -304,6 +304,9 @@ fn rewritten(delta: &Object<'_>, begins: bool, mut calls: Option<String>) -> Str
             }
             _ => json.member(name, raw.get()),
         }
+    }
+    if let Some(calls) = calls {
+        json.member("tool_calls", &calls);
     }
     json.done()
 }

@@ -3,6 +3,7 @@
 
 use gatehouse_text_protocols::json::{Object, Writer, quoted};
 use gatehouse_text_protocols::tools::{self, CallPiece};
+use serde_json::value::RawValue;
 
 /// The calls of one choice so far; the position is the client's number.
 #[derive(Default)]
@@ -10,11 +11,37 @@ pub(super) struct ToolCalls {
     calls: tools::ToolCalls,
     /// Whether the client has the name, call by call.
     named: Vec<bool>,
+    /// Whether it has anything of the arguments, call by call.
+    argued: Vec<bool>,
 }
 
 impl ToolCalls {
+    /// The list of a delta, rewritten, and once all are called what they lack. `None` where neither is there.
+    pub(super) fn rewrite_all(
+        &mut self,
+        calls: Option<Vec<&RawValue>>,
+        seed: u64,
+        are_called: bool,
+    ) -> Option<String> {
+        let is_list = calls.is_some();
+        let given = calls.unwrap_or_default().into_iter().filter_map(|raw| Object::parse(raw.get()));
+        let mut all: Vec<String> = given.map(|call| self.rewrite(&call, seed)).collect();
+        if are_called {
+            all.extend(self.without_arguments());
+        }
+        (is_list || !all.is_empty()).then(|| format!("[{}]", all.join(",")))
+    }
+
+    /// Entries for the calls that end without arguments, which clients parse: each has none.
+    fn without_arguments(&mut self) -> Vec<String> {
+        let open: Vec<usize> = (0..self.argued.len()).filter(|at| !self.argued[*at]).collect();
+        self.argued.fill(true);
+        let entry = |at: usize| format!("{{\"index\":{at},\"function\":{{\"arguments\":\"{{}}\"}}}}");
+        open.into_iter().map(entry).collect()
+    }
+
     /// One entry of `tool_calls`, rewritten. `seed` makes the id of a call that has none.
-    pub(super) fn rewrite(&mut self, entry: &Object<'_>, seed: u64) -> String {
+    fn rewrite(&mut self, entry: &Object<'_>, seed: u64) -> String {
         let id = entry.string("id").filter(|id| !id.is_empty()).map(|id| id.decoded().into_owned());
         let function = entry.object("function");
         let name = function.as_ref().and_then(|it| it.string("name")).filter(|name| !name.is_empty());
@@ -33,10 +60,12 @@ impl ToolCalls {
         out.member("index", &position.to_string());
         if position == self.named.len() {
             self.named.push(false);
+            self.argued.push(entry.get("function").is_none());
             let id = id.unwrap_or_else(|| format!("call_{seed:016x}_{position}"));
             out.member("id", &quoted(&id));
             out.member("type", entry.string("type").map_or("\"function\"", |kind| kind.quoted()));
         }
+        self.argued[position] |= !arguments.trim().is_empty();
         let named = &mut self.named[position];
         for (member, raw) in entry.iter() {
             match member {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Refusal, TextRequest};
 use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::field_names::Place;
 use gatehouse_text_protocols::json::{JsonString, Raw};
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_ids;
@@ -14,15 +15,16 @@ use super::chat_request::{CalledFunction, File, ImageUrl, Message, Part, TextVal
 use crate::request::Request;
 use crate::request::blocks::{self, Block, Role, Source, blob};
 
-/// The messages, the system prompt first.
+/// The messages, the system prompt first, and where each came from.
 pub(crate) fn messages<'a>(
     request: &Request<'a>,
     text_request: &TextRequest,
     rules: &Rules,
-) -> Result<Vec<Message<'a>>, Refusal> {
-    let mut out = Vec::with_capacity(request.messages.len() + 1);
+) -> Result<(Vec<Message<'a>>, Vec<Place>), Refusal> {
+    let (mut out, mut places) = (Vec::with_capacity(request.messages.len() + 1), Vec::new());
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
+        places.push(Place { own: "system".to_owned(), parts: Vec::new() });
     }
     let all: Vec<usize>;
     let order = match &request.order {
@@ -38,11 +40,26 @@ pub(crate) fn messages<'a>(
             Role::User => user(index, message, &mut out)?,
             Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
         }
+        while places.len() < out.len() {
+            places.push(place(index, &out[places.len()]));
+        }
     }
     if let Some(told) = &request.told {
         add_to_user(told, &mut out);
     }
-    Ok(out)
+    Ok((out, places))
+}
+
+/// Where a message came from: the client's message, and where its parts are as many, its blocks.
+fn place(index: usize, written: &Message<'_>) -> Place {
+    let own = format!("messages.{index}");
+    let parts = match written {
+        Message::User { content: UserContent::Parts(parts) } => {
+            (0..parts.len()).map(|at| format!("{own}.content.{at}")).collect()
+        }
+        _ => Vec::new(),
+    };
+    Place { own, parts }
 }
 
 /// A message of the client's program between the turns.
@@ -127,8 +144,8 @@ fn add_part<'a>(index: usize, block: &Block<'a>, into: &mut Vec<Part<'a>>) -> Re
 fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
     match block {
         Block::Text(text) => Ok(Part::Text { text: *text }),
-        Block::Image(Source::Base64 { media_type, data }) => {
-            Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(*media_type, *data) } })
+        Block::Image(Source::Base64 { media_type, data, mended }) => {
+            Ok(Part::ImageUrl { image_url: ImageUrl { url: data_uri(media_type, *data, mended.as_deref()) } })
         }
         Block::Image(Source::Url(url)) => {
             Ok(Part::ImageUrl { image_url: ImageUrl { url: TextValue::Raw(*url) } })
@@ -136,9 +153,10 @@ fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
         Block::Document(Source::Text(text)) => Ok(Part::Text { text: *text }),
         // A model reads which tools there are from their names.
         Block::ToolReference(name) => Ok(Part::Text { text: *name }),
-        Block::Document(Source::Base64 { media_type, data }) => Ok(Part::File {
-            file: File { filename: "document.pdf", file_data: data_uri(*media_type, *data) },
-        }),
+        Block::Document(Source::Base64 { media_type, data, mended }) => {
+            let file_data = data_uri(media_type, *data, mended.as_deref());
+            Ok(Part::File { file: File { filename: "document.pdf", file_data } })
+        }
         other => Err(unsupported_block(index, &block_name(other))),
     }
 }
@@ -216,12 +234,12 @@ fn embeds(input: Raw<'_>, text_request: &TextRequest) -> bool {
 }
 
 /// A `data:` URI; the host writes one for a blob when it sends the call.
-fn data_uri<'a>(media_type: JsonString<'a>, data: JsonString<'a>) -> TextValue<'a> {
+fn data_uri<'a>(media_type: &str, data: JsonString<'a>, mended: Option<&str>) -> TextValue<'a> {
     if blob(data).is_some() {
         return TextValue::Raw(data);
     }
-    let decode = |text: JsonString<'a>| text.decode().unwrap_or_default();
-    TextValue::Made(format!("data:{};base64,{}", decode(media_type), decode(data)).into())
+    let base64 = mended.map_or_else(|| data.decoded(), Cow::Borrowed);
+    TextValue::Made(format!("data:{media_type};base64,{base64}").into())
 }
 
 /// Several texts as one, a line each.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
+use gatehouse_text_protocols::field_names::{FieldNames, Origins, Translation};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, Writer, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
@@ -17,7 +18,7 @@ use crate::request::tools::{Tool, Which};
 /// Bytes of the longest `user` that chat providers take.
 const MAX_USER: u64 = 64;
 
-/// The call.
+/// The call, and where its fields came from.
 ///
 /// # Errors
 /// What the model of this route does not take, and what chat completions do not have.
@@ -25,10 +26,10 @@ pub(crate) fn call(
     request: &Request<'_>,
     text_request: &TextRequest,
     rules: &Rules,
-) -> Result<Call, Refusal> {
+) -> Result<(Call, FieldNames), Refusal> {
     let config: Option<UniqueObject<'_>> =
         request.fields.get("output_config").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let messages = chat_messages::messages(request, text_request, rules)?;
+    let (messages, places) = chat_messages::messages(request, text_request, rules)?;
     let messages = serde_json::to_string(&messages).expect("messages always serialize");
     let mut out = Writer::new(messages.len() + 512);
     out.string("model", &text_request.route.upstream);
@@ -56,7 +57,9 @@ pub(crate) fn call(
         out.member("response_format", &format!(r#"{{"type":"json_schema","json_schema":{described}}}"#));
     }
     tier(request, rules).iter().for_each(|tier| out.string("service_tier", tier));
-    Ok(Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done()))
+    let call = Call::post(text_request.route.provider.as_str(), "/v1/chat/completions").written(out.done());
+    let origins = Origins::new(Translation::MessagesToChat, "max_tokens").with_messages(places);
+    Ok((call, FieldNames::of(origins).kept()))
 }
 
 /// Without tools neither of the other fields is sent, but a forced choice is: the provider refuses it.

@@ -15,6 +15,10 @@ use gatehouse_text_protocols::tool_ids;
 use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
 use super::unknown;
+use gatehouse_text_protocols::embedded::Embedded;
+
+/// The one type of documents that providers read as base64.
+const PDF: &str = "application/pdf";
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +77,11 @@ pub(crate) enum Block<'a> {
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     Base64 {
-        media_type: JsonString<'a>,
+        /// By its bytes, or else as the client calls it.
+        media_type: Cow<'a, str>,
         data: JsonString<'a>,
+        /// The data as it is sent, where that differs.
+        mended: Option<String>,
     },
     Text(JsonString<'a>),
     Url(JsonString<'a>),
@@ -353,13 +360,13 @@ fn source<'a>(
     let is_document = types.is_none();
     match kind.as_ref() {
         "base64" => {
-            let (media_type, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
-            let named = media_type.decode();
-            if types.is_some_and(|types| !named.is_some_and(|named| types.contains(&named.as_ref()))) {
+            let (named, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
+            let (media_type, mended) = file(named, data, is_document, findings);
+            if types.is_some_and(|types| !types.contains(&media_type.as_ref())) {
                 return Err(wrong(
                     &at.key("media_type"),
                     "`image/jpeg`, `image/png`, `image/gif` or `image/webp`",
-                    media_type.raw(),
+                    named.raw(),
                 ));
             }
             if is_document {
@@ -370,7 +377,7 @@ fn source<'a>(
             if let Some(name) = blob(data) {
                 findings.edits.replace(data.raw(), format!("\"{name}:base64\""));
             }
-            Ok(Source::Base64 { media_type, data })
+            Ok(Source::Base64 { media_type, data, mended })
         }
         "url" if is_document && !findings.takes_file_urls => Err(no_file_url(&at.key("url"))),
         "url" => {
@@ -398,6 +405,36 @@ fn source<'a>(
             Err(wrong(&at.key("type"), expected, required(at, &given, "type")?))
         }
     }
+}
+
+/// The type of an embedded file by its bytes, however large it is and whatever the client calls it, and its data where a
+/// provider would not read it as it is written.
+fn file<'a>(
+    named: JsonString<'a>,
+    data: JsonString<'a>,
+    is_document: bool,
+    findings: &mut Findings,
+) -> (Cow<'a, str>, Option<String>) {
+    let small = blob(data).is_none().then(|| Embedded::read(&data.decoded())).flatten();
+    let by_bytes = match (&small, findings.facts(data)) {
+        (Some(small), _) => small.mime,
+        (None, Some(facts)) => IMAGE_TYPES.iter().chain(&[PDF]).find(|known| **known == facts.mime).copied(),
+        (None, None) => None,
+    };
+    let by_bytes = by_bytes.filter(|known| is_document == (*known == PDF));
+    let written = named.decoded();
+    let media_type = match by_bytes {
+        Some(known) => Cow::Borrowed(known),
+        None => written.clone(),
+    };
+    if media_type != written {
+        findings.edits.replace(named.raw(), quoted(&media_type));
+    }
+    let mended = small.map(|small| small.base64).filter(|base64| *base64 != data.decoded());
+    if let Some(mended) = &mended {
+        findings.edits.replace(data.raw(), quoted(mended));
+    }
+    (media_type, mended)
 }
 
 /// The `blob:<id>` the host wrote in place of base64; base64 has no colon.

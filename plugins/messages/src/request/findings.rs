@@ -22,8 +22,8 @@ pub(crate) struct Findings {
     pub(crate) takes_file_ids: bool,
     /// Documents may be named by their links.
     pub(crate) takes_file_urls: bool,
-    /// The files that the host cut out of the request, by name, and their bytes.
-    blobs: Vec<(String, u64)>,
+    /// The files that the host cut out of the request.
+    blobs: Vec<Facts>,
 }
 
 /// Bytes of text that make a token, as most tokenizers have it.
@@ -38,7 +38,7 @@ impl Findings {
     }
 
     pub(crate) fn new(blobs: &[Facts], rules: &Rules, folds_system: bool) -> Self {
-        let blobs = files::sizes(blobs).map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        let blobs = blobs.to_vec();
         let (takes_file_ids, takes_file_urls) = (rules.passes(FILE_ID), rules.passes(FILE_URL));
         Self { folds_system, takes_file_ids, takes_file_urls, blobs, ..Self::default() }
     }
@@ -51,7 +51,7 @@ impl Findings {
 
     /// Counts a value that the model reads as it is.
     pub(crate) fn count_raw(&mut self, raw: Raw<'_>) {
-        let blobs = self.blobs.iter().map(|(name, bytes)| (name.as_str(), *bytes));
+        let blobs = files::sizes(&self.blobs);
         self.input_bytes = self.input_bytes.saturating_add(files::written_bytes(raw.get(), blobs));
     }
 
@@ -61,7 +61,11 @@ impl Findings {
 
     /// The bytes of the file that was cut out in place of this text.
     pub(crate) fn cut(&self, text: JsonString<'_>) -> Option<u64> {
-        let name = text.inner();
-        self.blobs.iter().find(|(known, _)| known == name).map(|(_, bytes)| *bytes)
+        self.facts(text).map(|facts| facts.bytes)
+    }
+
+    /// The file that was cut out in place of this text.
+    pub(crate) fn facts(&self, text: JsonString<'_>) -> Option<&Facts> {
+        self.blobs.iter().find(|facts| facts.blob.as_deref() == Some(text.inner()))
     }
 }

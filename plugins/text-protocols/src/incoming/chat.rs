@@ -6,6 +6,7 @@ use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
 use super::halves::{self, Halves};
+use super::reasons::{self, Reason};
 
 /// Texts of a message beside its content.
 const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
@@ -15,6 +16,9 @@ pub(super) struct Chat {
     lead: Lead,
     halves: Halves,
 }
+
+/// The error of an answer that its server did not finish.
+const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
 
 /// What a text or a list of parts says.
 #[derive(Default)]
@@ -30,6 +34,13 @@ struct Position<'p> {
     finish: Option<&'p str>,
 }
 
+impl Position<'_> {
+    /// Whether nothing is missing from the message.
+    fn is_complete(&self) -> bool {
+        self.is_whole && !self.finish.is_some_and(is_cut)
+    }
+}
+
 impl Chat {
     pub(super) fn new(lead: Lead) -> Self {
         Self { lead, halves: Halves::default() }
@@ -40,7 +51,10 @@ impl Chat {
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
-        let is_odd = opens(&event.data, "content") || has_odd_arguments(&event.data);
+        let is_odd = opens(&event.data, "content")
+            || has_odd_arguments(&event.data)
+            || values(&event.data, "finish_reason").any(reasons::is_odd)
+            || opens(&event.data, "error");
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
         if self.lead.is_over() && !is_odd && !has_halves {
             return vec![event];
@@ -83,7 +97,23 @@ impl Chat {
         let (mut has_changed, mut reason) = (false, None);
         for (at, choice) in (0..).zip(inner.as_ref().unwrap_or(&whole).items("choices")?) {
             let choice = Object::parse(choice.get())?;
-            let finish = choice.text("finish_reason").filter(|reason| !reason.is_empty());
+            // A server between says here that the one behind it has failed.
+            if choice.object("error").is_some() {
+                return Some((choice.get("error").map(|error| failure(error.get())), None));
+            }
+            let mut finish = choice.text("finish_reason").filter(|reason| !reason.is_empty());
+            match finish.as_deref().map_or(Reason::Standard, reasons::read) {
+                Reason::Standard => {}
+                Reason::Means(standard) => {
+                    choice
+                        .get("finish_reason")
+                        .into_iter()
+                        .for_each(|raw| edits.replace(raw, quoted(standard)));
+                    has_changed = true;
+                    finish = Some(standard.into());
+                }
+                Reason::Failed => return Some((Some(failure(BROKE_OFF)), None)),
+            }
             let index = choice.unsigned("index").unwrap_or(at);
             let name = if choice.get("delta").is_some() { "delta" } else { "message" };
             if let Some((raw, message)) = choice.get(name).zip(choice.object(name)) {
@@ -200,6 +230,8 @@ impl Chat {
             None if place.is_whole && is_named => nothing.to_owned(),
             None => return None,
             Some(raw) => match JsonString::of(raw) {
+                // Clients parse it.
+                Some(text) if is_named && text.is_blank() && place.is_complete() => nothing.to_owned(),
                 Some(text) => self.joined(text, call, place)?,
                 None if raw.get() == "null" => nothing.to_owned(),
                 None => quoted(raw.get()),
@@ -243,6 +275,11 @@ impl Said {
 fn decoded(text: JsonString<'_>) -> String {
     let mended = halves::without_halves(text.quoted());
     serde_json::from_str(mended.as_deref().unwrap_or_else(|| text.quoted())).unwrap_or_default()
+}
+
+/// An answer, or an event, that is an error.
+fn failure(error: &str) -> String {
+    format!("{{\"error\":{error}}}")
 }
 
 /// Whether the answer was cut by its cap.

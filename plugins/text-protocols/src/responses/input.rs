@@ -5,5 +5,5 @@ mod entry;
 mod items;
 mod parts;
 
-pub(super) use conversation::{Conversation, Thinking, in_own_fields};
+pub(super) use conversation::{Conversation, Thinking};
 pub(super) use entry::{Entry, HISTORY, INPUT};

@@ -3,12 +3,13 @@
 use gatehouse_sdk::Refusal;
 
 use crate::check::{Checked, boolean, instead, wrong};
+use crate::field_names::{FieldNames, Origins, Place, Translation};
 use crate::json::{JsonString, Object, Writer, quote};
 use crate::path::Path;
 use crate::rules::MaxTokensField;
 
 use super::echo::Echo;
-use super::input::{Conversation, Entry, HISTORY, INPUT, Thinking, in_own_fields};
+use super::input::{Conversation, Entry, HISTORY, INPUT, Thinking};
 use super::options::Options;
 use super::sealed::Owner;
 use super::target::Target;
@@ -22,15 +23,8 @@ pub struct Translated {
     pub body: String,
     /// What the response needs to know of the request.
     pub echo: Echo,
-    origins: Vec<String>,
-}
-
-impl Translated {
-    /// A refusal of the chat completion, in the fields of the client's request.
-    #[must_use]
-    pub fn refusal(&self, refusal: Refusal) -> Refusal {
-        in_own_fields(refusal, &self.origins)
-    }
+    /// Where the fields of the chat completion came from.
+    pub fields: FieldNames,
 }
 
 /// Checks and translates a request.
@@ -88,8 +82,22 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
             }
         }
     }
+    let fields = fields(conversation.origins, &tools, &choice);
     let echo = Echo::new(&body, &options, tools, target);
-    Ok(Translated { body: out.done(), echo, origins: conversation.origins })
+    Ok(Translated { body: out.done(), echo, fields })
+}
+
+/// Where the fields of the chat completion came from.
+fn fields(messages: Vec<String>, tools: &Tools, choice: &ToolChoice) -> FieldNames {
+    let place = |own: String| match own.starts_with(HISTORY) {
+        true => Place { own: "previous_response_id".to_owned(), parts: vec![] },
+        false => Place { own, parts: vec![] },
+    };
+    let offered = tools.functions.iter().zip(&tools.places).filter(|((name, _), _)| choice.allows(name));
+    let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens")
+        .with_messages(messages.into_iter().map(place).collect())
+        .with_tools(offered.map(|(_, place)| place.clone()).collect());
+    FieldNames::of(origins)
 }
 
 fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -> Checked<Conversation> {
@@ -128,8 +136,7 @@ fn conversation(body: &Object<'_>, options: &Options<'_>, target: &Target<'_>) -
 
 /// Tools and what concerns them; a provider refuses the latter without the former.
 fn write_tools(out: &mut Writer, body: &Object<'_>, tools: &Tools, choice: &ToolChoice) -> Checked<()> {
-    let is_allowed = |name: &String| choice.allowed.as_ref().is_none_or(|allowed| allowed.contains(name));
-    let offered = tools.functions.iter().filter(|(name, _)| is_allowed(name));
+    let offered = tools.functions.iter().filter(|(name, _)| choice.allows(name));
     let offered: Vec<&str> = offered.map(|(_, function)| function.as_str()).collect();
     if offered.is_empty() {
         return Ok(());

@@ -16,6 +16,11 @@ pub(super) struct ToolChoice {
 }
 
 impl ToolChoice {
+    /// Whether the function of that name may be called.
+    pub(super) fn allows(&self, name: &String) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(name))
+    }
+
     pub(super) fn read(path: &Path<'_>, raw: Raw<'_>, tools: &Tools) -> Checked<Self> {
         const EXPECTED: &str =
             "`none`, `auto`, `required`, a `function` or `custom` tool by its name, or `allowed_tools`";

@@ -22,6 +22,8 @@ const SEPARATOR: &str = "__";
 pub(super) struct Tools {
     /// Chat tools, JSON each, with the name of each.
     pub(super) functions: Vec<(String, String)>,
+    /// The client's path of each.
+    pub(super) places: Vec<String>,
     /// Names of functions that stand for custom tools.
     pub(super) custom: Vec<String>,
     /// Names of functions that have another name for the client: the name, the namespace, which may be empty, the client's name.
@@ -134,6 +136,7 @@ impl Tools {
             let came = format!("the name {} again", quoted(&name));
             return Err(instead(&path.key("name"), "a name of its own for each tool", &came));
         }
+        self.places.push(path.to_string());
         self.functions.push((name, format!("{{\"type\":\"function\",\"function\":{function}}}")));
         Ok(())
     }

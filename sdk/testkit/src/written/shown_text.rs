@@ -58,7 +58,7 @@ fn failed(failure: &TextFailure) -> Value {
         Obstacle::Account => "account",
         Obstacle::Upstream => "upstream",
     };
-    json!({"failed": {"obstacle": obstacle, "message": failure.message}})
+    json!({"failed": {"obstacle": obstacle, "message": failure.message, "field": failure.field}})
 }
 
 fn usage(usage: Option<Usage>) -> Value {

@@ -168,6 +168,7 @@ impl ScriptedBackend {
         let rejected = |obstacle| TextError::Rejected {
             obstacle,
             message: "the provider's words".to_owned(),
+            field: None,
             retry_after: Some(Duration::from_secs(90)),
         };
         let failure = |word: &str| match word {

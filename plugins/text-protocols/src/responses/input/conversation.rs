@@ -3,8 +3,6 @@
 //! Adjacent items of the model are one message, in the order reasoning, text, calls; the outputs of its calls follow it
 //! at once, whatever the order in which the client sent them. Both protocols of providers refuse anything else.
 
-use gatehouse_sdk::Refusal;
-
 use crate::check::Checked;
 use crate::json::{Writer, quote};
 
@@ -215,61 +213,6 @@ impl ModelMessage {
     fn origin_of(&mut self, entry: &Entry<'_>) {
         if self.origin.is_empty() {
             self.origin = entry.name();
-        }
-    }
-}
-
-/// A refusal of the chat completion, in the fields of the request it was made from.
-pub(crate) fn in_own_fields(refusal: Refusal, origins: &[String]) -> Refusal {
-    let Refusal::Invalid { field: Some(field), message } = refusal else { return refusal };
-    let own = own_field(&field, origins);
-    let message = if own == field { message } else { message.replace(&field, &own) };
-    Refusal::Invalid { field: Some(own), message }
-}
-
-fn own_field(field: &str, origins: &[String]) -> String {
-    const RENAMED: [(&str, &str); 4] = [
-        ("max_completion_tokens", "max_output_tokens"),
-        ("reasoning_effort", "reasoning.effort"),
-        ("response_format.json_schema", "text.format"),
-        ("response_format", "text.format"),
-    ];
-    if let Some((old, new)) = RENAMED.iter().find(|(old, _)| field.starts_with(old)) {
-        return format!("{new}{}", &field[old.len()..]);
-    }
-    if field.starts_with("tools[") {
-        return field.replace(".function", "");
-    }
-    let Some(rest) = field.strip_prefix("messages") else { return field.to_owned() };
-    let numbered = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let Some((at, rest)) = numbered else { return "input".to_owned() };
-    let origin = at.parse().ok().and_then(|at: usize| origins.get(at));
-    let rest = rest.replace(".image_url.url", ".image_url").replace(".file.file_data", ".file_data");
-    // A message of the model is made of several items, so what follows would name a place that is not there.
-    let rest = if rest.starts_with(".content[") { rest } else { String::new() };
-    format!("{}{rest}", origin.map_or("input", String::as_str))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_names_the_clients_own_field() {
-        let origins = ["instructions".to_owned(), "input[3]".to_owned()];
-        for (field, expected) in [
-            ("max_completion_tokens", "max_output_tokens"),
-            ("reasoning_effort", "reasoning.effort"),
-            ("response_format.json_schema.schema", "text.format.schema"),
-            ("tools[2].function.parameters", "tools[2].parameters"),
-            ("messages[1].content[0].image_url.url", "input[3].content[0].image_url"),
-            ("messages[1].tool_calls[0].function.arguments", "input[3]"),
-            ("messages", "input"),
-            ("model", "model"),
-        ] {
-            let refusal = Refusal::Invalid { field: Some(field.into()), message: format!("{field}: no") };
-            let Refusal::Invalid { field, message } = in_own_fields(refusal, &origins) else { panic!() };
-            assert_eq!((field.as_deref(), message), (Some(expected), format!("{expected}: no")));
         }
     }
 }

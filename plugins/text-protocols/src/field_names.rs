@@ -1,0 +1,362 @@
+//! Names of request fields in the client's own protocol. The provider has another request than the client wrote, and so may
+//! a check of the translation: what is said of a field of it is told in the words of the client's request.
+//!
+//! Knows where the fields of a translated request came from, and finds them in sentences. Never checks a request.
+
+mod rows;
+
+use gatehouse_sdk::Refusal;
+use serde::{Deserialize, Serialize};
+
+use rows::Row;
+
+/// Blocks of one conversation whose places are kept; of a longer one the field alone is told.
+const MAX_PLACES: usize = 256;
+
+/// One translation of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Translation {
+    /// The client wrote a chat completion, the provider has a Messages request.
+    ChatToMessages,
+    /// The client wrote a Messages request, the provider has a chat completion.
+    MessagesToChat,
+    /// The client wrote a response, the provider has a chat completion.
+    ResponsesToChat,
+    /// Both are chat completions, and the cap may have its other name.
+    ChatToChat,
+}
+
+/// Where a message of the translated request came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The client's path of it; empty where several of the client's are one of the provider's.
+    pub own: String,
+    /// The client's paths of its parts; empty where they are told by that of the message.
+    pub parts: Vec<String>,
+}
+
+/// Where the fields of one translated request came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origins {
+    translation: Translation,
+    /// The client's name of the cap on output tokens.
+    cap: String,
+    messages: Vec<Place>,
+    /// The client's paths of the tools, where they have other numbers.
+    tools: Vec<String>,
+}
+
+/// The translations that a request went through, the client's last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldNames(Vec<Origins>);
+
+impl Origins {
+    /// Of a translation; `cap` is the client's name of the cap on output tokens.
+    #[must_use]
+    pub fn new(translation: Translation, cap: &str) -> Self {
+        Self { translation, cap: cap.to_owned(), messages: vec![], tools: vec![] }
+    }
+
+    /// With the places of the provider's messages, in order.
+    #[must_use]
+    pub fn with_messages(mut self, messages: Vec<Place>) -> Self {
+        self.messages = messages;
+        self
+    }
+
+    /// With the client's paths of the tools, in order.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Vec<String>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Without more places than a state keeps.
+    fn kept(mut self) -> Self {
+        let places: usize = self.messages.iter().map(|place| place.parts.len().max(1)).sum();
+        if places > MAX_PLACES {
+            self.messages.clear();
+        }
+        if self.tools.len() > MAX_PLACES {
+            self.tools.clear();
+        }
+        self
+    }
+
+    /// The client's path of a field.
+    fn own(&self, path: &str) -> String {
+        let parts = segments(path);
+        let Some((head, rest)) = parts.split_first() else { return path.to_owned() };
+        let own = match *head {
+            "messages" => return self.message(rest),
+            "tools" => self.tool(rest),
+            "max_tokens" | "max_completion_tokens" => Some(self.cap.clone()),
+            _ => None,
+        };
+        own.or_else(|| self.renamed(&parts)).unwrap_or_else(|| path.to_owned())
+    }
+
+    fn message(&self, rest: &[&str]) -> String {
+        let all = match self.translation {
+            Translation::ResponsesToChat => "input",
+            Translation::ChatToChat if !rest.is_empty() => {
+                return self.written(&[&["messages"], rest].concat());
+            }
+            _ => "messages",
+        };
+        let place = rest.first().and_then(|at| self.messages.get(at.parse::<usize>().ok()?));
+        let Some(place) = place.filter(|place| !place.own.is_empty() || !place.parts.is_empty()) else {
+            return all.to_owned();
+        };
+        let part = match rest {
+            [_, "content", at, tail @ ..] => at.parse::<usize>().ok().map(|at| (at, tail)),
+            _ => None,
+        };
+        match part {
+            Some((at, _)) if place.parts.get(at).is_some_and(|part| !part.is_empty()) => {
+                place.parts[at].clone()
+            }
+            // A message of the model is made of several items of a response, of which only messages have parts.
+            Some((at, tail))
+                if self.translation == Translation::ResponsesToChat && place.own.starts_with("input[") =>
+            {
+                let tail = match tail {
+                    ["image_url", ..] => ".image_url",
+                    ["file", "file_data", ..] => ".file_data",
+                    ["text"] => ".text",
+                    _ => "",
+                };
+                format!("{}.content[{at}]{tail}", place.own)
+            }
+            _ if place.own.is_empty() => all.to_owned(),
+            _ => place.own.clone(),
+        }
+    }
+
+    fn tool(&self, rest: &[&str]) -> Option<String> {
+        let (at, rest) = rest.split_first()?;
+        let at: usize = at.parse().ok()?;
+        let rest = match (self.translation, rest) {
+            (Translation::ChatToMessages, ["custom", rest @ ..]) => rest,
+            (_, rest) => rest,
+        };
+        let rest = rows::tool(self.translation, rest);
+        match self.tools.get(at) {
+            Some(own) if rest.is_empty() => Some(own.clone()),
+            Some(own) => {
+                Some(format!("{own}.{}", self.written(&rest.iter().map(String::as_str).collect::<Vec<_>>())))
+            }
+            None => {
+                let at = at.to_string();
+                let whole = ["tools", &at].into_iter().chain(rest.iter().map(String::as_str));
+                Some(self.written(&whole.collect::<Vec<_>>()))
+            }
+        }
+    }
+
+    fn renamed(&self, parts: &[&str]) -> Option<String> {
+        let Row { theirs, own, keeps_rest } = rows::find(self.translation, parts)?;
+        let mut path: Vec<&str> = own.split('.').collect();
+        if *keeps_rest {
+            path.extend(&parts[theirs.split('.').count()..]);
+        }
+        Some(self.written(&path))
+    }
+
+    /// A path as the client's protocol writes it.
+    fn written(&self, parts: &[&str]) -> String {
+        let is_dotted = self.translation == Translation::MessagesToChat;
+        let mut path = String::new();
+        for part in parts {
+            let is_index = part.bytes().all(|byte| byte.is_ascii_digit());
+            if is_index && !is_dotted {
+                path.push_str(&format!("[{part}]"));
+            } else {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(part);
+            }
+        }
+        path
+    }
+}
+
+impl FieldNames {
+    /// Of a request that was translated once.
+    #[must_use]
+    pub fn of(origins: Origins) -> Self {
+        Self(vec![origins])
+    }
+
+    /// With the translations that came before.
+    #[must_use]
+    pub fn after(mut self, earlier: &Self) -> Self {
+        self.0.extend(earlier.0.iter().cloned());
+        self
+    }
+
+    /// What a state keeps of it.
+    #[must_use]
+    pub fn kept(self) -> Self {
+        Self(self.0.into_iter().map(Origins::kept).collect())
+    }
+
+    /// A refusal in the client's fields.
+    #[must_use]
+    pub fn refusal(&self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::Invalid { field, message } => Refusal::Invalid {
+                field: field.map(|field| self.own(&field)),
+                message: self.in_text(&message),
+            },
+            other => other,
+        }
+    }
+
+    /// The client's path of a field of the provider's request.
+    #[must_use]
+    pub fn own(&self, path: &str) -> String {
+        self.0.iter().fold(path.to_owned(), |path, origins| origins.own(&path))
+    }
+
+    /// A sentence with the client's paths in place of the provider's.
+    #[must_use]
+    pub fn in_text(&self, text: &str) -> String {
+        if self.0.is_empty() {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        let (mut rest, mut before) = (text, None);
+        while let Some(letter) = rest.chars().next() {
+            let length = path_length(rest);
+            let is_start = length > 0
+                && !before.is_some_and(|letter: char| letter.is_alphanumeric() || "_.-/".contains(letter));
+            let taken = if is_start { length } else { letter.len_utf8() };
+            let (piece, after) = rest.split_at(taken);
+            let is_marked = before.is_none_or(|letter| "`'\"".contains(letter))
+                && after.chars().next().is_some_and(|letter| "`'\":".contains(letter));
+            if is_start && (is_marked || piece.contains(['_', '.', '['])) {
+                out.push_str(&self.own(piece));
+            } else {
+                out.push_str(piece);
+            }
+            before = piece.chars().next_back();
+            rest = after;
+        }
+        out
+    }
+}
+
+/// The length of the path that a text begins with.
+fn path_length(text: &str) -> usize {
+    if !text.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+        return 0;
+    }
+    let in_path = |letter: char| letter.is_ascii_alphanumeric() || "_.[]".contains(letter);
+    let end = text.find(|letter: char| !in_path(letter)).unwrap_or(text.len());
+    text[..end].trim_end_matches(['.', '[']).len()
+}
+
+/// The parts of a path in either style.
+fn segments(path: &str) -> Vec<&str> {
+    path.split(['.', '[', ']']).filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(own: &str, parts: &[&str]) -> Place {
+        Place { own: own.to_owned(), parts: parts.iter().map(|part| (*part).to_owned()).collect() }
+    }
+
+    fn check(names: &FieldNames, rows: &[(&str, &str)]) {
+        for (said, expected) in rows {
+            assert_eq!(names.in_text(said), *expected, "{said}");
+        }
+    }
+
+    /// Without it a client reads of fields that its request does not have.
+    #[test]
+    fn a_chat_client_reads_its_own_fields_of_a_messages_provider() {
+        let messages = vec![
+            place("messages[1]", &["messages[1].content[0]", "messages[1].content[2].image_url"]),
+            place("", &["messages[2]", "messages[3]"]),
+        ];
+        let names = FieldNames::of(
+            Origins::new(Translation::ChatToMessages, "max_completion_tokens").with_messages(messages),
+        );
+        check(
+            &names,
+            &[
+                ("max_tokens: 9 > 8", "max_completion_tokens: 9 > 8"),
+                ("messages.0.content.1.source.base64: bad", "messages[1].content[2].image_url: bad"),
+                ("messages.1.content.1: bad", "messages[3]: bad"),
+                ("messages.7.content.1: bad", "messages: bad"),
+                ("tools.0.custom.input_schema.type: bad", "tools[0].function.parameters.type: bad"),
+                ("tools.3.name: too long", "tools[3].function.name: too long"),
+                ("`thinking.budget_tokens` is too small.", "`reasoning_effort` is too small."),
+                ("output_config.format.schema: bad", "response_format.json_schema.schema: bad"),
+                ("stop_sequences.1: blank", "stop[1]: blank"),
+                ("system: bad system, as messages.", "messages: bad system, as messages."),
+                ("temperature: bad", "temperature: bad"),
+            ],
+        );
+        let response = vec![place("instructions", &[]), place("input[3]", &[])];
+        let response =
+            Origins::new(Translation::ResponsesToChat, "max_output_tokens").with_messages(response);
+        let response = FieldNames::of(response.with_tools(vec!["tools[2]".to_owned()]));
+        check(
+            &names.after(&response),
+            &[
+                ("max_tokens: 9 > 8", "max_output_tokens: 9 > 8"),
+                ("messages.0.content.1.source: bad", "input[3].content[2].image_url: bad"),
+                ("tools.0.input_schema: bad", "tools[2].parameters: bad"),
+                ("thinking: bad", "reasoning.effort: bad"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_messages_client_reads_its_own_fields_of_a_chat_provider() {
+        let messages = vec![
+            place("system", &[]),
+            place("messages.2", &["messages.2.content.0", "messages.2.content.1"]),
+        ];
+        let names =
+            FieldNames::of(Origins::new(Translation::MessagesToChat, "max_tokens").with_messages(messages));
+        check(
+            &names,
+            &[
+                ("'max_completion_tokens' is too large", "'max_tokens' is too large"),
+                ("Invalid 'messages[1].content[1].image_url.url'.", "Invalid 'messages.2.content.1'."),
+                ("Invalid 'messages[0]'", "Invalid 'system'"),
+                ("Invalid 'tools[0].function.parameters'", "Invalid 'tools.0.input_schema'"),
+                ("Invalid 'tools[0].function.name'", "Invalid 'tools.0.name'"),
+                ("Unknown 'stop'; they stop here.", "Unknown 'stop_sequences'; they stop here."),
+                ("response_format.json_schema.schema: bad", "output_config.format.schema: bad"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_responses_client_reads_its_own_fields() {
+        let messages = vec![place("instructions", &[]), place("input[3]", &[])];
+        let tools = vec!["tools[1]".to_owned(), "tools[2].tools[0]".to_owned()];
+        let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens");
+        let names = FieldNames::of(origins.with_messages(messages).with_tools(tools));
+        check(
+            &names,
+            &[
+                ("max_completion_tokens", "max_output_tokens"),
+                ("reasoning_effort: no", "reasoning.effort: no"),
+                ("response_format.json_schema.schema", "text.format.schema"),
+                ("tools[1].function.parameters", "tools[2].tools[0].parameters"),
+                ("messages[1].content[0].image_url.url", "input[3].content[0].image_url"),
+                ("messages[1].tool_calls[0].function.arguments", "input[3]"),
+                ("messages[0].content", "instructions"),
+                ("'messages': no", "'input': no"),
+                ("model: no", "model: no"),
+            ],
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! Why an answer ended, in the words of each server, as one of the protocol's own words: strict clients read no others. An
+//! answer that its server broke off is a failure, whatever it is called.
+
+/// What a reason means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// One of the protocol's.
+    Standard,
+    /// Another word for it.
+    Means(&'static str),
+    /// The server did not finish.
+    Failed,
+}
+
+/// The protocol's own.
+const STANDARD: [&str; 5] = ["stop", "length", "tool_calls", "content_filter", "function_call"];
+/// The answer is not whole, and nobody asked for that: DeepSeek, Z.ai, Mistral, OpenRouter, vLLM, Gemini.
+const FAILED: [&str; 7] = [
+    "insufficient_system_resource",
+    "network_error",
+    "error",
+    "abort",
+    "aborted",
+    "malformed_function_call",
+    "unexpected_tool_call",
+];
+/// Cut by a limit: Mistral, Cohere, Gemini, Anthropic.
+const CUT: [&str; 4] = ["max_tokens", "model_length", "max_length", "model_context_window_exceeded"];
+/// Held back: Gemini, Z.ai, Cohere, Anthropic.
+const FILTERED: [&str; 8] = [
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "blocklist",
+    "spii",
+    "sensitive",
+    "error_toxic",
+    "refusal",
+];
+const CALLED: [&str; 2] = ["tool_use", "tool_call"];
+
+/// The meaning of a reason. A word that nobody knows is an end like any other.
+pub(super) fn read(reason: &str) -> Reason {
+    if STANDARD.contains(&reason) {
+        return Reason::Standard;
+    }
+    let lower = reason.to_ascii_lowercase();
+    // Gemini: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+    let plain = lower.rsplit(": ").next().unwrap_or_default();
+    match plain {
+        plain if FAILED.contains(&plain) => Reason::Failed,
+        plain if CUT.contains(&plain) => Reason::Means("length"),
+        plain if FILTERED.contains(&plain) => Reason::Means("content_filter"),
+        plain if CALLED.contains(&plain) => Reason::Means("tool_calls"),
+        plain => Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or("stop")),
+    }
+}
+
+/// Whether a JSON value is anything but `null` or one of the protocol's words.
+pub(super) fn is_odd(value: &str) -> bool {
+    let text = value.strip_prefix('"').and_then(|text| text.split('"').next());
+    text.is_some_and(|text| !text.is_empty() && !STANDARD.contains(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_servers_word_has_a_meaning() {
+        for (reason, meaning) in [
+            ("stop", Reason::Standard),
+            ("STOP", Reason::Means("stop")),
+            ("eos", Reason::Means("stop")),
+            ("COMPLETE", Reason::Means("stop")),
+            ("end_turn", Reason::Means("stop")),
+            ("MAX_TOKENS", Reason::Means("length")),
+            ("model_length", Reason::Means("length")),
+            ("SAFETY", Reason::Means("content_filter")),
+            ("sensitive", Reason::Means("content_filter")),
+            ("TOOL_CALL", Reason::Means("tool_calls")),
+            ("function_call_filter: MALFORMED_FUNCTION_CALL", Reason::Failed),
+            ("insufficient_system_resource", Reason::Failed),
+            ("network_error", Reason::Failed),
+        ] {
+            assert_eq!(read(reason), meaning, "{reason}");
+        }
+        for (value, expected) in [("null", false), ("\"stop\"}", false), ("\"\"", false), ("\"eos\",", true)]
+        {
+            assert_eq!(is_odd(value), expected, "{value}");
+        }
+    }
+}
