@@ -3,7 +3,7 @@
 
 mod bad_versions;
 mod defaults;
-mod families;
+mod disabling;
 mod refusals;
 
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Plugin versions and their deployment, families that are switched off, and the history of deployments.
 
 mod deployments;
-mod families;
+mod family_switches;
 mod live_states;
 mod versions;
 
