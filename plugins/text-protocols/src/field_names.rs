@@ -28,7 +28,7 @@ pub enum Translation {
 
 /// Where a message of the translated request came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct MessagePaths {
     /// The client's path of it; empty where several of the client's are one of the provider's.
     pub own: String,
     /// The client's paths of its parts; empty where they are told by that of the message.
@@ -41,7 +41,7 @@ pub struct Origins {
     translation: Translation,
     /// The client's name of the cap on output tokens.
     cap: String,
-    messages: Vec<Place>,
+    messages: Vec<MessagePaths>,
     /// The client's paths of the tools, where they have other numbers.
     tools: Vec<String>,
 }
@@ -59,7 +59,7 @@ impl Origins {
 
     /// With the places of the provider's messages, in order.
     #[must_use]
-    pub fn with_messages(mut self, messages: Vec<Place>) -> Self {
+    pub fn with_messages(mut self, messages: Vec<MessagePaths>) -> Self {
         self.messages = messages;
         self
     }
@@ -265,8 +265,8 @@ fn segments(path: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn place(own: &str, parts: &[&str]) -> Place {
-        Place { own: own.to_owned(), parts: parts.iter().map(|part| (*part).to_owned()).collect() }
+    fn place(own: &str, parts: &[&str]) -> MessagePaths {
+        MessagePaths { own: own.to_owned(), parts: parts.iter().map(|part| (*part).to_owned()).collect() }
     }
 
     fn check(names: &FieldNames, rows: &[(&str, &str)]) {

@@ -40,7 +40,7 @@ pub(super) struct TextRun {
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
     pub(super) is_response: bool,
-    /// Whoever waits for the answer; batches of a stream go to it.
+    /// The client that waits for the answer; batches of a stream go to it.
     pub(super) client: Client,
 }
 

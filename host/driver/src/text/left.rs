@@ -2,8 +2,8 @@
 //!
 //! A stream is closed at the provider as soon as its client has left, and what the provider had written until then is
 //! charged. A provider with `drain_cancelled` is read on for a while instead, for the sake of its own count. A whole answer
-//! cannot be counted before it comes, so it is waited for whoever has left. A provider that was not asked yet is not asked
-//! any more.
+//! cannot be counted before it comes, so it is waited for all the same. A provider that was not asked yet is not asked any
+//! more.
 
 use gatehouse_model::Usage;
 use gatehouse_upstream::AccountPermit;

@@ -70,7 +70,7 @@ pub(crate) fn priced(
     let (mut prices, mut request) = (prices, Credits::ZERO);
     for (name, raw) in sent.iter().filter(|(_, raw)| raw.get() != "null") {
         let text: Option<Cow<'_, str>> = serde_json::from_str(raw.get()).ok();
-        let value = text.unwrap_or(Cow::Borrowed(raw.get()));
+        let value = text.unwrap_or_else(|| Cow::Borrowed(raw.get()));
         let Some(price) = table.get(&format!("{name}={value}")).or_else(|| table.get(name.as_ref())) else {
             continue;
         };

@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead};
-use gatehouse_text_protocols::field_names::Place;
+use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, no_prefill};
 use gatehouse_text_protocols::path::Path;
@@ -27,7 +27,7 @@ pub(crate) struct Conversation<'a> {
     system: Vec<(JsonString<'a>, Option<&'a RawValue>)>,
     role: Option<&'static str>,
     /// Where each message came from.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<MessagePaths>,
     /// The client's paths of the message and of its part that is written next.
     at: (String, String),
     /// What of the answer the client has already.
@@ -134,7 +134,7 @@ impl<'a> Conversation<'a> {
     fn block(&mut self, role: &'static str) -> &mut String {
         let (message, part) = self.at.clone();
         if self.role != Some(role) {
-            self.places.push(Place { own: message.clone(), parts: Vec::new() });
+            self.places.push(MessagePaths { own: message.clone(), parts: Vec::new() });
         }
         if let Some(place) = self.places.last_mut() {
             if place.own != message {

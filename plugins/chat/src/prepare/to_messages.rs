@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead, wrong};
-use gatehouse_text_protocols::field_names::Place;
+use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::prefill;
@@ -23,7 +23,7 @@ pub(crate) struct Written {
     pub(crate) body: String,
     pub(crate) lead: String,
     /// Where its messages came from.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<MessagePaths>,
 }
 
 pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Written> {

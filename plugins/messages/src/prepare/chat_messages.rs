@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::{Refusal, TextRequest};
 use gatehouse_text_protocols::check::in_provider_words;
-use gatehouse_text_protocols::field_names::Place;
+use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Raw};
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_ids;
@@ -20,11 +20,11 @@ pub(crate) fn messages<'a>(
     request: &Request<'a>,
     text_request: &TextRequest,
     rules: &Rules,
-) -> Result<(Vec<Message<'a>>, Vec<Place>), Refusal> {
+) -> Result<(Vec<Message<'a>>, Vec<MessagePaths>), Refusal> {
     let (mut out, mut places) = (Vec::with_capacity(request.messages.len() + 1), Vec::new());
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
-        places.push(Place { own: "system".to_owned(), parts: Vec::new() });
+        places.push(MessagePaths { own: "system".to_owned(), parts: Vec::new() });
     }
     let all: Vec<usize>;
     let order = match &request.order {
@@ -51,7 +51,7 @@ pub(crate) fn messages<'a>(
 }
 
 /// Where a message came from: the client's message, and where its parts are as many, its blocks.
-fn place(index: usize, written: &Message<'_>) -> Place {
+fn place(index: usize, written: &Message<'_>) -> MessagePaths {
     let own = format!("messages.{index}");
     let parts = match written {
         Message::User { content: UserContent::Parts(parts) } => {
@@ -59,7 +59,7 @@ fn place(index: usize, written: &Message<'_>) -> Place {
         }
         _ => Vec::new(),
     };
-    Place { own, parts }
+    MessagePaths { own, parts }
 }
 
 /// A message of the client's program between the turns.

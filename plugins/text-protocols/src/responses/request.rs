@@ -3,7 +3,7 @@
 use gatehouse_sdk::Refusal;
 
 use crate::check::{Checked, boolean, instead, wrong};
-use crate::field_names::{FieldNames, Origins, Place, Translation};
+use crate::field_names::{FieldNames, MessagePaths, Origins, Translation};
 use crate::json::{JsonString, Object, Writer, quote};
 use crate::path::Path;
 use crate::rules::MaxTokensField;
@@ -90,8 +90,8 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
 /// Where the fields of the chat completion came from.
 fn fields(messages: Vec<String>, tools: &Tools, choice: &ToolChoice) -> FieldNames {
     let place = |own: String| match own.starts_with(HISTORY) {
-        true => Place { own: "previous_response_id".to_owned(), parts: vec![] },
-        false => Place { own, parts: vec![] },
+        true => MessagePaths { own: "previous_response_id".to_owned(), parts: vec![] },
+        false => MessagePaths { own, parts: vec![] },
     };
     let offered = tools.functions.iter().zip(&tools.places).filter(|((name, _), _)| choice.allows(name));
     let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens")
