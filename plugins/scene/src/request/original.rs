@@ -34,7 +34,12 @@ pub(super) fn find(model: Model, request: &Submission) -> Result<Found, Refusal>
     check(parent, model)?;
     let (video, milliseconds, hidden_milliseconds) = video(parent, &record)?;
     if !MILLISECONDS.contains(&milliseconds) {
-        return Err(invalid(format!("expected a video of 1 to 30 s, got one of {milliseconds} ms")).into());
+        let (expected, came) = if milliseconds < *MILLISECONDS.start() {
+            ("at least 1 s", format!("{milliseconds} ms"))
+        } else {
+            ("at most 30 s", format!("{} s", milliseconds.div_ceil(1000)))
+        };
+        return Err(invalid(format!("expected a video of {expected}, got one of {came}")).into());
     }
     let original = Original { video, account: parent.affinity.clone() };
     Ok(Found { record, original, milliseconds, hidden_milliseconds })
