@@ -9,6 +9,23 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 
 impl DriverState {
+    /// The refusal of a model that nobody has. While families start, it may be one of theirs.
+    pub(crate) fn unknown_model(&self, requested: String) -> SubmitError {
+        let families = self.plugins.families_not_ready();
+        if families.is_empty() {
+            return SubmitError::UnknownModel(requested);
+        }
+        SubmitError::Starting(families.join(", "))
+    }
+
+    /// The refusal of a request that names no model, where no family has one for it.
+    pub(crate) fn no_default_model(&self) -> SubmitError {
+        if self.plugins.families_not_ready().is_empty() {
+            return SubmitError::no_model();
+        }
+        self.unknown_model(String::new())
+    }
+
     /// Refuses a job of a family that needs a provider without an account.
     pub(crate) fn check_job_providers(&self, model: &str, about: &About) -> Result<(), SubmitError> {
         self.lacking_provider(about).map_or(Ok(()), |provider| Err(not_served(model, &provider)))

@@ -46,6 +46,8 @@ pub struct Config {
     pub canary: CanaryConfig,
     /// What one compilation may use.
     pub compiler: CompilerLimits,
+    /// Components that are compiled at once, at least one; each may take as much memory as `compiler` allows.
+    pub compilers: usize,
     /// The program that compiles. Without one this process does, without limits: for tests and tools.
     pub compiler_process: Option<CompilerProcess>,
 }
@@ -74,6 +76,7 @@ impl Config {
             inventory: None,
             canary: CanaryConfig::default(),
             compiler: CompilerLimits::default(),
+            compilers: 1,
             compiler_process: None,
         }
     }

@@ -26,10 +26,11 @@ impl DriverState {
             Some(requested) => {
                 let resolved = registry.resolve(request.surface, requested);
                 let requested = requested.to_owned();
-                (requested.clone(), resolved.ok_or(SubmitError::UnknownModel(requested))?)
+                (requested.clone(), resolved.ok_or_else(|| self.unknown_model(requested))?)
             }
             None => {
-                let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
+                let resolved =
+                    registry.default_model(request.surface).ok_or_else(|| self.no_default_model())?;
                 (resolved.model.clone(), resolved)
             }
         };
