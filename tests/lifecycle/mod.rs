@@ -14,6 +14,7 @@ mod privacy;
 mod reload;
 mod restarts;
 mod small_disk;
+mod starts;
 mod stop;
 mod tls;
 mod webhooks;

@@ -45,6 +45,9 @@ pub enum SubmitError {
     /// No model of that name on this surface.
     #[error("unknown model {0:?}")]
     UnknownModel(String),
+    /// No model of that name serves yet; one of these families may.
+    #[error("the gateway is starting, and these families are not ready: {0}; retry in a moment")]
+    Starting(String),
     /// This gateway has the model and does not serve it now.
     #[error("model {model:?} is not served at present: {reason}")]
     NotServed {

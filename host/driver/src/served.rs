@@ -12,6 +12,23 @@ const NO_ACCOUNT: &str = "this gateway has no account at its provider";
 const SWITCHED_OFF: &str = "the operator has switched it off";
 
 impl DriverState {
+    /// The refusal of a model that nobody has. While families start, it may be one of theirs.
+    pub(crate) fn unknown_model(&self, requested: String) -> SubmitError {
+        let families = self.plugins.families_not_ready();
+        if families.is_empty() {
+            return SubmitError::UnknownModel(requested);
+        }
+        SubmitError::Starting(families.join(", "))
+    }
+
+    /// The refusal of a request that names no model, where no family has one for it.
+    pub(crate) fn no_default_model(&self) -> SubmitError {
+        if self.plugins.families_not_ready().is_empty() {
+            return SubmitError::no_model();
+        }
+        self.unknown_model(String::new())
+    }
+
     /// Refuses a job of a family that needs a provider without an account.
     pub(crate) fn check_job_providers(&self, model: &str, about: &About) -> Result<(), SubmitError> {
         self.lacking_provider(about).map_or(Ok(()), |provider| Err(self.without_account(model, &provider)))
@@ -29,13 +46,16 @@ impl DriverState {
     pub(crate) fn no_job_model(&self, registry: &Registry, model: &str) -> SubmitError {
         match registry.disabled_family(model) {
             Some(family) => self.switched_off(model, family),
-            None => SubmitError::UnknownModel(model.to_owned()),
+            None => self.unknown_model(model.to_owned()),
         }
     }
 
     /// The refusal of a text whose model is configured and whose surface no active family serves.
     pub(crate) fn no_text_family(&self, model: &str, surface: &str) -> SubmitError {
-        self.switched_off(model, surface)
+        match self.unknown_model(model.to_owned()) {
+            SubmitError::UnknownModel(_) => self.switched_off(model, surface),
+            starting => starting,
+        }
     }
 
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,

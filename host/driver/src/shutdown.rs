@@ -10,10 +10,18 @@ use crate::driver::Driver;
 use crate::state::{DriverState, ShutdownState};
 
 impl Driver {
-    /// Ready to take work: the store is writable and no shutdown has begun.
+    /// Ready to take work: all families have started, the store is writable and no shutdown has begun.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.state.has_reached(ShutdownState::LameDuck) && !self.state.store.has_failed()
+        !self.state.has_reached(ShutdownState::LameDuck)
+            && !self.state.store.has_failed()
+            && self.families_not_ready().is_empty()
+    }
+
+    /// The families that a start has not made ready yet. The others serve.
+    #[must_use]
+    pub fn families_not_ready(&self) -> Vec<String> {
+        self.state.plugins.families_not_ready()
     }
 
     /// Begins a shutdown: [`Driver::is_ready`] answers no, and a wait for a task's end is answered with the

@@ -20,7 +20,14 @@ struct Unflushed {
 impl Flushes {
     /// Drops `value` once all bytes written until now are flushed, or the connection has ended: at once where nothing waits.
     pub fn drop_after(&self, value: Box<dyn Send>) {
-        self.change(|unflushed| if unflushed.any { unflushed.kept.push(value) } else { drop(value) });
+        let mut over = Some(value);
+        self.change(|unflushed| {
+            if unflushed.any {
+                unflushed.kept.extend(over.take());
+            }
+        });
+        // Outside of the lock, as below.
+        drop(over);
     }
 
     /// Bytes were written.

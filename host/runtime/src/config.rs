@@ -50,6 +50,8 @@ pub struct Config {
     pub canary: CanaryConfig,
     /// What one compilation may use.
     pub compiler: CompilerLimits,
+    /// Components that are compiled at once, at least one; each may take as much memory as `compiler` allows.
+    pub compilers: usize,
     /// The program that compiles. Without one this process does, without limits: for tests and tools.
     pub compiler_process: Option<CompilerProcess>,
 }
@@ -92,6 +94,7 @@ impl Config {
             inventory: None,
             canary: CanaryConfig::default(),
             compiler: CompilerLimits::default(),
+            compilers: 1,
             compiler_process: None,
         }
     }

@@ -21,6 +21,7 @@ mod exec;
 mod fault;
 mod registry;
 mod service;
+mod start;
 mod state;
 mod version;
 mod version_error;

@@ -42,12 +42,31 @@ pub enum StepRoute {
 
 impl PluginService {
     /// Starts the engine and the plugin threads, and loads every version that was active before. One that no longer
-    /// loads is logged and listed as broken; the others serve. Blocks. [`PluginService::complete_start`] does the rest.
+    /// loads is logged and listed as broken; the others serve. Blocks, for seconds where a version has to be compiled.
+    /// [`PluginService::complete_start`] does the rest.
     ///
     /// # Errors
     /// [`OpenError`] when the engine, a thread or the plugin store does not work.
     pub fn open(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let service = Self::open_compiled(config, clock)?;
+        service.reactivate_all();
+        Ok(service)
+    }
+
+    /// The same, but versions that have to be compiled are left to [`PluginService::reactivate`], so that others serve
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// As [`PluginService::open`].
+    pub fn open_compiled(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self::over(ServiceState::open(config, clock, false)?))
+    }
+
+    fn reactivate_all(&self) {
+        for family in self.families_without_code() {
+            self.reactivate(&family);
+            self.is_ready_now(&family);
+        }
     }
 
     /// The same, but every call blocks its caller until it is done. For a simulation, which needs the same order of
@@ -57,6 +76,7 @@ impl PluginService {
     /// As [`PluginService::open`].
     pub fn open_synchronous(config: Config, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let service = Self::over(ServiceState::open(config, clock, true)?);
+        service.reactivate_all();
         service.complete_start();
         Ok(service)
     }

@@ -1,7 +1,6 @@
 //! The state behind the plugin service, and how a start finds the versions of the data folder again.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
@@ -50,6 +49,8 @@ pub(crate) struct ServiceState {
     pub(crate) canaries: Canaries,
     /// Canaries that wait for their standby; see [`ServiceState::complete_start`].
     pub(crate) late_standbys: Mutex<Vec<ActiveEntry>>,
+    /// What the start has not made ready yet.
+    pub(crate) starting: Mutex<StartState>,
     /// The store of live tasks, once it is known.
     pub(crate) live: OnceLock<Arc<dyn LiveStates>>,
     /// Told after each automatic rollback.
@@ -62,11 +63,21 @@ pub(crate) struct ServiceState {
     pub(crate) loads: SingleFlight<Digest, Result<Arc<Version>, VersionUnavailable>>,
 }
 
+/// The families of a start that do not serve yet.
+#[derive(Debug, Default)]
+pub(crate) struct StartState {
+    /// Those that the caller, or the plugin store, named.
+    pub(crate) not_ready: BTreeSet<String>,
+    /// Active ones whose code is missing.
+    pub(crate) without_code: BTreeMap<String, ActiveEntry>,
+}
+
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ServiceState {
+    /// Active versions that have to be compiled are left for later.
     pub(crate) fn open(config: Config, clock: Arc<dyn Clock>, synchronous: bool) -> Result<Self, OpenError> {
         let folder = |(path, source)| OpenError::Folder { path, source };
         let store = PluginStore::open(&config.data_dir).map_err(folder)?;
@@ -80,7 +91,7 @@ impl ServiceState {
         let verifier = Verifier::open(count, config.streams, pool_memory)?;
         let threads = Threads::start("plugin", count).map_err(OpenError::Threads)?;
         let state = Self {
-            compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store)),
+            compiler: Compiler::new(verifier.engine.clone(), Arc::clone(&store), config.compilers),
             streams: InstancePermits::new(config.streams),
             request_instances: InstancePermits::new(REQUEST_INSTANCES),
             threads: if synchronous { threads.synchronous() } else { threads },
@@ -98,6 +109,7 @@ impl ServiceState {
             changing: Mutex::default(),
             loads: SingleFlight::default(),
             late_standbys: Mutex::default(),
+            starting: Mutex::default(),
             pool_memory,
             config: ArcSwap::from_pointee(config),
             clock,
@@ -110,10 +122,18 @@ impl ServiceState {
         for (family, entry) in active {
             match state.disabled_by(&family, &entry) {
                 Some(by) => state.switch_off(&family, entry.digest, by),
-                None => state.reactivate(family, entry),
+                None if state.compiler.is_compiled(&entry.digest) => state.reactivate(family, entry),
+                None => state.leave_for_later(&family, entry),
             }
         }
         Ok(state)
+    }
+
+    /// Leaves an active version for later whose code is missing.
+    fn leave_for_later(&self, family: &str, entry: ActiveEntry) {
+        let mut starting = lock(&self.starting);
+        starting.not_ready.insert(family.to_owned());
+        starting.without_code.insert(family.to_owned(), entry);
     }
 
     /// What a start leaves for later, because nothing waits for it and it may have to compile: the standby of a canary,
@@ -138,18 +158,22 @@ impl ServiceState {
         let loaded = self
             .check_signature(&entry.digest)
             .and_then(|()| self.load(&entry.digest).map_err(|unavailable| unavailable.to_string()));
-        let next = loaded.and_then(|version| {
-            version.begin_counting();
+        let changed = loaded.and_then(|version| {
             let _one_change = lock(&self.changing);
-            let next = self.registry.load().with(version, entry.since).map_err(|clash| clash.to_string())?;
+            let registry = self.registry.load_full();
+            // An operator may have installed another version while this one was compiled, or switched the family off.
+            if registry.family(&family).is_some() || registry.disabled(&family).is_some() {
+                return Ok(false);
+            }
+            version.begin_counting();
+            let next = registry.with(version, entry.since).map_err(|clash| clash.to_string())?;
             self.registry.store(Arc::new(next));
-            Ok(())
+            Ok(true)
         });
-        match next {
-            Ok(()) => self.resume_canary(&entry),
+        match changed {
+            Ok(true) => self.resume_canary(&entry),
+            Ok(false) => {}
             Err(why) => {
-                let _one_change = lock(&self.changing);
-                self.registry.store(self.registry.load().forgetting(&family).into());
                 tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
                 lock(&self.broken).insert(family, (entry.digest, why));
             }

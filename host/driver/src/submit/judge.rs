@@ -30,7 +30,8 @@ impl DriverState {
                 (requested, resolved)
             }
             None => {
-                let resolved = registry.default_model(request.surface).ok_or_else(SubmitError::no_model)?;
+                let resolved =
+                    registry.default_model(request.surface).ok_or_else(|| self.no_default_model())?;
                 (resolved.model.clone(), resolved)
             }
         };

@@ -235,7 +235,7 @@ impl DriverState {
             surfaces.iter().find(|own| own.name == request.surface)?.default_model.clone()
         };
         let requested = request.body.model().map(str::to_owned).or_else(default);
-        let requested = requested.ok_or_else(SubmitError::no_model)?;
+        let requested = requested.ok_or_else(|| self.no_default_model())?;
         let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
         let version = version.ok_or_else(|| self.no_text_family(&requested, request.surface))?;
         if !self.may_use(&request.key, &requested, &model.route.model) {
@@ -256,7 +256,7 @@ impl DriverState {
         let endpoint = ENDPOINTS
             .iter()
             .find(|(surface, _)| row.is_some_and(|row| row.surfaces.iter().any(|served| served == surface)));
-        let Some((_, endpoint)) = endpoint else { return SubmitError::UnknownModel(requested.to_owned()) };
+        let Some((_, endpoint)) = endpoint else { return self.unknown_model(requested.to_owned()) };
         let message = format!("`model`: expected a text model, got {requested:?}; {endpoint} serves it");
         SubmitError::Invalid { field: Some("model".to_owned()), message }
     }

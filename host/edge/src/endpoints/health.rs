@@ -13,10 +13,16 @@ pub(super) fn live() -> Response<ResponseBody> {
     response::json(&json!({ "status": "ok" }))
 }
 
-/// The gateway takes new work.
+/// The gateway takes new work, of every family.
 pub(super) fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
     if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
         return Ok(response::json(&json!({ "status": "ready" })));
     }
-    Err(Refusal::new(Kind::Draining, "the gateway takes no new work at the moment"))
+    let starting = context.backend.families_not_ready();
+    if starting.is_empty() {
+        return Err(Refusal::new(Kind::Draining, "the gateway takes no new work at the moment"));
+    }
+    let message =
+        format!("the gateway is starting, and these families are not ready: {}", starting.join(", "));
+    Err(Refusal::new(Kind::Draining, message))
 }

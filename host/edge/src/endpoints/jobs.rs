@@ -141,6 +141,7 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
             }
             None => unknown_model(Kind::UnknownModel, &model),
         },
+        SubmitError::Starting(_) => Refusal::new(Kind::Draining, message),
         SubmitError::NotServed { .. } => Refusal::new(Kind::NotServed, message).with_param("model"),
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),

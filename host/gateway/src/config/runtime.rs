@@ -38,6 +38,7 @@ impl Config {
             }),
             canary: plugins.canary,
             compiler: plugins.compiler,
+            compilers: 1,
             compiler_process: Some(compiler::process()),
         }
     }

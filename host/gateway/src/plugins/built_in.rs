@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::{fs, io};
 
 use gatehouse_admin::Deployed;
 use gatehouse_files::write_atomic;
 use gatehouse_model::Digest;
 use gatehouse_runtime::{PluginService, VersionState};
+
+use crate::plugins::parallel::for_each;
 
 /// One plugin of this binary, and the default configuration of its family.
 #[derive(Clone, Copy, Debug)]
@@ -50,50 +53,116 @@ pub(crate) enum BuiltInError {
 #[serde(transparent)]
 struct Record(BTreeMap<String, Vec<Digest>>);
 
-/// Installs each built-in plugin whose family has no active version, or an earlier built-in one, and is not switched off. A
-/// refused plugin is logged, and the others are installed all the same. What came of each, for the history of deployments.
-///
-/// # Errors
-/// See [`BuiltInError`]; a refused plugin is an error only when no model is left to serve.
-pub(crate) fn install(
-    service: &PluginService,
-    folder: &Path,
-    plugins: &'static [BuiltInPlugin],
-) -> Result<Vec<Deployed>, BuiltInError> {
-    let path = folder.join("embedded.json");
-    let failed = |source| BuiltInError::Record { path: path.clone(), source };
-    let mut record = Record::read(&path).map_err(failed)?;
-    let (mut refused, mut deployed) = (None, Vec::new());
-    for plugin in plugins {
-        let digest = Digest::of(plugin.wasm);
-        let known = record.0.entry(plugin.name.to_owned()).or_default();
-        if service.is_disabled(plugin.name) || !wanted(active(service, plugin.name), digest, known) {
-            continue;
-        }
-        if let Some(reason) = service.rollback_reason(&digest) {
-            let family = plugin.name;
-            tracing::warn!(family, %digest, reason, "built-in plugin was rolled back and is not installed again");
-            continue;
-        }
-        if !known.contains(&digest) {
-            // Durable before the switch: after a crash in between, this version must not pass for the operator's.
-            known.push(digest);
-            record.write(&path).map_err(failed)?;
-        }
-        let family = plugin.name;
-        let outcome = service.install(plugin.wasm);
-        match &outcome {
-            Ok(_) => tracing::info!(family, %digest, "built-in plugin installed"),
-            Err(error) => {
-                tracing::error!(family, %digest, %error, "built-in plugin not installed");
-                refused = Some(BuiltInError::Stage { family, reason: error.to_string() });
+/// The built-in plugins that are to be installed: each whose family has no active version, or an earlier built-in one, and is not
+/// switched off.
+pub(crate) struct Installation<'a> {
+    service: &'a PluginService,
+    path: PathBuf,
+    record: Record,
+    plugins: Vec<&'static BuiltInPlugin>,
+    /// Those that would be wanted, had they not been rolled back; and why they were.
+    rolled_back: Vec<(&'static BuiltInPlugin, String)>,
+}
+
+impl<'a> Installation<'a> {
+    /// Looks which of `plugins` are wanted. Families without code count as served: see
+    /// [`PluginService::families_without_code`].
+    ///
+    /// # Errors
+    /// The record in `folder` cannot be read.
+    pub(crate) fn of(
+        service: &'a PluginService,
+        folder: &Path,
+        plugins: &'static [BuiltInPlugin],
+    ) -> Result<Self, BuiltInError> {
+        let path = folder.join("embedded.json");
+        let record =
+            Record::read(&path).map_err(|source| BuiltInError::Record { path: path.clone(), source })?;
+        let without_code = service.families_without_code();
+        let is_wanted = |plugin: &&BuiltInPlugin| {
+            let known = record.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
+            let has_code = !without_code.iter().any(|family| family == plugin.name);
+            has_code
+                && !service.is_disabled(plugin.name)
+                && wanted(active(service, plugin.name), Digest::of(plugin.wasm), known)
+        };
+        let (mut fresh, mut rolled_back) = (Vec::new(), Vec::new());
+        for plugin in plugins.iter().filter(is_wanted) {
+            match service.rollback_reason(&Digest::of(plugin.wasm)) {
+                None => fresh.push(plugin),
+                Some(reason) => rolled_back.push((plugin, reason)),
             }
         }
-        deployed.push(Deployed::built_in(family, digest, outcome));
+        Ok(Self { service, path, record, plugins: fresh, rolled_back })
     }
-    match refused {
-        Some(error) if service.registry().models().is_empty() => Err(error),
-        _ => Ok(deployed),
+
+    /// The families that do not serve before they are installed.
+    pub(crate) fn new_families(&self) -> impl Iterator<Item = &'static str> {
+        let registry = self.service.registry();
+        self.plugins.iter().map(|plugin| plugin.name).filter(move |name| registry.family(name).is_none())
+    }
+
+    /// Installs them, `at_once` of them at the same time, and tells `ended` of each family. A refused plugin is logged, and the
+    /// others are installed all the same. What came of each, for the history of deployments. Blocks.
+    ///
+    /// # Errors
+    /// See [`BuiltInError`]; a refused plugin is an error only when no model is left to serve.
+    pub(crate) fn run(
+        mut self,
+        at_once: usize,
+        ended: &(dyn Fn(&str) + Sync),
+    ) -> Result<Vec<Deployed>, BuiltInError> {
+        for (plugin, reason) in &self.rolled_back {
+            let (family, digest) = (plugin.name, Digest::of(plugin.wasm));
+            tracing::warn!(family, %digest, reason, "built-in plugin was rolled back and is not installed again");
+        }
+        self.note_in_record()?;
+        let installing: Vec<_> = self.plugins.iter().map(|plugin| (*plugin, OnceLock::new())).collect();
+        for_each(&installing, at_once, |(plugin, outcome)| {
+            // An operator may have switched it off meanwhile, and an installation would switch it on.
+            if !self.service.is_disabled(plugin.name) {
+                // Installations follow one another; what takes long is done before.
+                self.service.compile_ahead(plugin.wasm);
+                outcome.get_or_init(|| self.service.install(plugin.wasm));
+            }
+            ended(plugin.name);
+        });
+        let (mut refused, mut deployed) = (None, Vec::new());
+        for (plugin, outcome) in installing {
+            let (family, digest) = (plugin.name, Digest::of(plugin.wasm));
+            let Some(outcome) = outcome.into_inner() else { continue };
+            match &outcome {
+                Ok(_) => tracing::info!(family, %digest, "built-in plugin installed"),
+                Err(error) => {
+                    tracing::error!(family, %digest, %error, "built-in plugin not installed");
+                    refused = Some(BuiltInError::Stage { family, reason: error.to_string() });
+                }
+            }
+            deployed.push(Deployed::built_in(family, digest, outcome));
+        }
+        match refused {
+            Some(error) if self.service.registry().models().is_empty() => Err(error),
+            _ => Ok(deployed),
+        }
+    }
+
+    /// Durable before the switch: after a crash in between, these versions must not pass for the operator's.
+    fn note_in_record(&mut self) -> Result<(), BuiltInError> {
+        let mut is_new = false;
+        for plugin in &self.plugins {
+            let known = self.record.0.entry(plugin.name.to_owned()).or_default();
+            let digest = Digest::of(plugin.wasm);
+            if !known.contains(&digest) {
+                known.push(digest);
+                is_new = true;
+            }
+        }
+        if !is_new {
+            return Ok(());
+        }
+        self.record
+            .write(&self.path)
+            .map_err(|source| BuiltInError::Record { path: self.path.clone(), source })
     }
 }
 

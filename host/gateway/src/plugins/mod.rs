@@ -3,4 +3,5 @@
 pub(crate) mod built_in;
 pub(crate) mod compiler;
 pub(crate) mod folder_watcher;
+pub(crate) mod parallel;
 pub(crate) mod signing;

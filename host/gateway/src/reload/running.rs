@@ -20,7 +20,7 @@ use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
     forget_defaults, is_limit, is_reloaded, load_with,
 };
-use crate::plugins::built_in::{self, PLUGINS};
+use crate::plugins::built_in::{Installation, PLUGINS};
 use crate::sandbox_mode::Simulated;
 use crate::{environment, secrets};
 
@@ -179,7 +179,8 @@ impl RunningConfiguration {
     fn switch_families(&self) {
         self.plugins.apply_switches();
         let record = self.root.join("plugins");
-        if let Err(error) = built_in::install(&self.plugins, &record, PLUGINS) {
+        let installed = Installation::of(&self.plugins, &record, PLUGINS);
+        if let Err(error) = installed.and_then(|wanted| wanted.run(1, &|_| ())) {
             tracing::error!(%error, "a family that was switched on is not served");
         }
     }

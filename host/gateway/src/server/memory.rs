@@ -1,16 +1,21 @@
-//! The memory this process may use, and what of it request bodies get where the operator did not say.
+//! The memory this process may use, what of it request bodies get where the operator did not say, and how many compilers fit
+//! into it.
 //!
 //! The limit is the least of its control group's (version 2 or 1, its parents' included) and of the machine's memory. What
 //! bodies take is counted as memory, not as bytes on the wire (`edge/src/http/body/budget.rs`), so half of the limit for them
 //! leaves the other half to everything else.
 
 use std::fs;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use gatehouse_edge::Limits;
 
 const MIB: u64 = 1024 * 1024;
+/// What the compilation of one built-in component may take, and the most of them at once.
+const COMPILER: u64 = 1024 * MIB;
+const MOST_COMPILERS: usize = 4;
 /// The part of the memory that bodies get, as its divisor, and the most.
 const PART: u64 = 2;
 const MOST_MIB: u64 = 2048;
@@ -33,6 +38,17 @@ pub(super) fn settle_bodies(limits: &mut Limits) {
     let bodies_mib = bodies_mib(memory);
     limits.bodies_mib = Some(bodies_mib);
     tracing::info!(bodies_mib, memory_mib, "request bodies share half of the memory, 2048 MiB at most");
+}
+
+/// How many components may be compiled at once: as many as there are processors, and as fit into the memory.
+pub(super) fn compilers() -> usize {
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    compilers_for(memory_limit(Path::new("/")), processors)
+}
+
+fn compilers_for(memory: Option<u64>, processors: usize) -> usize {
+    let fit = memory.map_or(1, |bytes| usize::try_from(bytes / COMPILER).unwrap_or(usize::MAX));
+    fit.min(processors).clamp(1, MOST_COMPILERS)
 }
 
 /// MiB of bodies where the process may use that much memory.
@@ -134,6 +150,20 @@ mod tests {
             assert_eq!(bodies_mib(Some(memory_mib * MIB)).get(), expected, "{memory_mib}");
         }
         assert_eq!(bodies_mib(None).get(), 2048);
+    }
+
+    #[test]
+    fn compilers_fit_into_the_memory() {
+        for (memory_mib, processors, expected) in
+            [(512, 8, 1), (2048, 8, 2), (65_536, 2, 2), (65_536, 64, 4), (0, 0, 1)]
+        {
+            assert_eq!(
+                compilers_for(Some(memory_mib * MIB), processors),
+                expected,
+                "{memory_mib} {processors}"
+            );
+        }
+        assert_eq!(compilers_for(None, 8), 1);
     }
 
     #[test]

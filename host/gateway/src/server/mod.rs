@@ -7,6 +7,7 @@ mod inherited_sockets;
 mod listeners;
 mod memory;
 mod public_api;
+mod rest_of_start;
 mod self_signed;
 mod serve;
 mod services;

@@ -1,8 +1,10 @@
 //! `gatehouse serve`: starts the services in order, waits for a signal, and stops them in order.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use gatehouse_admin::{Actor, AdminService, Operation, PriceCause, Probes, Role};
@@ -20,6 +22,7 @@ use super::checks::{check, warnings};
 use super::error::ServeError;
 use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::public_api::LocalApi;
+use super::rest_of_start::FamilyStart;
 use super::services::Services;
 use super::shutdown::{Gateway, Signals};
 use crate::config::{Config, Loaded, Location};
@@ -53,8 +56,8 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
     privacy::close_logs(&|report| tracing::warn!("{report}"));
     let mut signals = Signals::handle().map_err(ServeError::Signals)?;
     let mut hangups = signal(SignalKind::hangup()).map_err(ServeError::Signals)?;
-    let gateway = tokio::select! {
-        gateway = open(loaded, options) => gateway?,
+    let (gateway, rest) = tokio::select! {
+        opened = open(loaded, options) => opened?,
         signal = signals.next() => {
             tracing::info!(signal, "stopped while starting");
             return Ok(Exit::Done);
@@ -71,6 +74,10 @@ pub(crate) async fn serve(loaded: &Loaded, options: Options) -> Result<Exit, Ser
             return Ok(Exit::Store);
         }
         never = reload(&gateway, &mut hangups) => match never {},
+        error = rest.finish(&gateway) => {
+            gateway.stop(true).await;
+            return Err(error);
+        }
     };
     tokio::select! {
         exit = gateway.stop(skip_lame_duck) => Ok(exit),
@@ -110,8 +117,60 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
     }
 }
 
-/// Starts every service, each after the ones it needs.
-async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> {
+/// What is left of a start when the listeners answer.
+struct Rest {
+    families: FamilyStart,
+    plugins: PluginService,
+    watcher: Option<FolderWatcher>,
+    keys: Option<SandboxKeys>,
+    data: PathBuf,
+    self_signed: bool,
+    started: Instant,
+}
+
+impl Rest {
+    /// Makes the families ready and says where the gateway listens. Ends only with an error.
+    async fn finish(self, gateway: &Gateway) -> ServeError {
+        match self.try_finish(gateway).await {
+            Ok(()) => pending().await,
+            Err(error) => error,
+        }
+    }
+
+    async fn try_finish(self, gateway: &Gateway) -> Result<(), ServeError> {
+        let deployed = self.families.run().await?;
+        gateway.service.keep_first_deployments(deployed).await;
+        self.announce(gateway);
+        if let Some(watcher) = self.watcher {
+            let (plugins, clock) = (self.plugins.clone(), gateway.clock.clone());
+            gateway.watcher.get_or_init(|| watcher.watch(gateway.service.clone(), plugins, clock));
+        }
+        drop(tokio::task::spawn_blocking(move || self.plugins.complete_start()));
+        Ok(())
+    }
+
+    fn announce(&self, gateway: &Gateway) {
+        // A link in a journal logs in everybody who reads it.
+        let link = (!environment::is_journal()).then(|| gateway.admin.sessions().new_link(Role::Operator));
+        let banner = Banner {
+            listen: gateway.edge.addresses(),
+            tls: gateway.edge.certificates().is_some(),
+            self_signed: self.self_signed,
+            admin: gateway.admin.address(),
+            admin_tls: gateway.admin.certificates().is_some(),
+            console: link.as_ref().map_or(&[], |link| &link.urls),
+            data: &self.data,
+            ready: self.started.elapsed(),
+            keys: self.keys.as_ref(),
+            samples: gateway.sandbox.as_ref().map(|sandbox| sandbox.context().samples.as_str()),
+        };
+        terminal::print(&banner.text());
+    }
+}
+
+/// Starts every service, each after the ones it needs. Families that have to be compiled are left to the rest of the start.
+async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), ServeError> {
+    terminal::print("gatehouse starts\n");
     let mut config = loaded.config.clone();
     let metrics = telemetry::start_metrics().map_err(|error| ServeError::Metrics(error.to_string()))?;
     let sandbox = start_sandbox(&mut config).await?;
@@ -130,7 +189,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
-    let (services, built_in) = Services::open(&config, &root).await?;
+    let services = Services::open(&config, &root).await?;
+    let families = FamilyStart::new(&services)?;
     let driver = services.start_driver(&config, upstream).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
@@ -144,7 +204,6 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
     let service = Arc::new(services.admin_service(&driver, Arc::clone(&configuration)));
     configuration.note_prices(&PriceCause::present("start"));
     service.keep_price_books().await;
-    service.keep_first_deployments(built_in).await;
     follow_rollbacks(&services.plugins, &service);
     let keys = match sandbox {
         Some(_) => Some(sandbox_mode::keys(&service, services.folder.root()).await?),
@@ -163,26 +222,16 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         admin.sessions().clone(),
         facts(public_url, keys.as_ref()),
     )));
-    // A link in a journal logs in everybody who reads it.
-    let link = (!environment::is_journal()).then(|| admin.sessions().new_link(Role::Operator));
-    let banner = Banner {
-        listen: edge.addresses(),
-        tls: edge.certificates().is_some(),
+    let rest = Rest {
+        families,
+        plugins: services.plugins.clone(),
+        watcher,
+        keys,
+        data: services.folder.root().to_owned(),
         self_signed: options.self_signed,
-        admin: admin.address(),
-        admin_tls: admin.certificates().is_some(),
-        console: link.as_ref().map_or(&[], |link| &link.urls),
-        data: services.folder.root(),
-        ready: options.started.elapsed(),
-        keys: keys.as_ref(),
-        samples: sandbox.as_ref().map(|sandbox| sandbox.context().samples.as_str()),
+        started: options.started,
     };
-    terminal::print(&banner.text());
-    let watcher = watcher
-        .map(|watcher| watcher.watch(service.clone(), services.plugins.clone(), services.clock.clone()));
-    let plugins = services.plugins.clone();
-    drop(tokio::task::spawn_blocking(move || plugins.complete_start()));
-    Ok(Gateway {
+    let gateway = Gateway {
         service,
         configuration,
         clock: services.clock,
@@ -191,10 +240,11 @@ async fn open(loaded: &Loaded, options: Options) -> Result<Gateway, ServeError> 
         admin,
         endpoint,
         upkeep,
-        watcher,
+        watcher: OnceLock::new(),
         store: services.store,
         sandbox,
-    })
+    };
+    Ok((gateway, rest))
 }
 
 /// Accepts no more connections than have file descriptors.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{AdminService, Backend, Deployed, StoredStates};
+use gatehouse_admin::{AdminService, Backend, StoredStates};
 use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
@@ -14,9 +14,9 @@ use gatehouse_store::{OpenError, Store};
 use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
+use super::memory::compilers;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
-use crate::plugins::built_in::{self, PLUGINS};
 use crate::reload::RunningConfiguration;
 use crate::system::{SystemClock, SystemSeed};
 
@@ -34,8 +34,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    /// Opens the data folder, its store and its plugins. With them comes what was deployed meanwhile.
-    pub(super) async fn open(config: &Config, root: &Path) -> Result<(Self, Vec<Deployed>), ServeError> {
+    /// Opens the data folder, its store and its plugins, as far as those need not be compiled.
+    pub(super) async fn open(config: &Config, root: &Path) -> Result<Self, ServeError> {
         let (clock, seed): (Arc<dyn Clock>, Arc<dyn Seed>) = (Arc::new(SystemClock), Arc::new(SystemSeed));
         let folder = DataFolder::open(root, &|report| tracing::warn!("{report}"))?;
         DataFolder::check_store(root)?;
@@ -43,16 +43,15 @@ impl Services {
         // After the store: its lock allows one process to create a pepper and to switch plugins.
         let pepper = folder.pepper(seed.as_ref(), &store)?;
         settle_defaults(root).map_err(ServeError::Defaults)?;
-        let (plugins, time) = (config.runtime(root.to_owned()), clock.clone());
-        let (record, live) = (folder.plugins(), StoredStates(store.clone()));
+        let plugins = gatehouse_runtime::Config { compilers: compilers(), ..config.runtime(root.to_owned()) };
+        let (time, live) = (clock.clone(), StoredStates(store.clone()));
         let plugins = tokio::task::spawn_blocking(move || {
-            let service = PluginService::open(plugins, time)?;
+            let service = PluginService::open_compiled(plugins, time)?;
             service.rehearse_on(Arc::new(live));
-            let built_in = built_in::install(&service, &record, PLUGINS)?;
-            Ok::<_, ServeError>((service, built_in))
+            Ok::<_, ServeError>(service)
         });
-        let (plugins, built_in) = plugins.await??;
-        Ok((Self { folder, pepper, store, plugins, clock, seed }, built_in))
+        let plugins = plugins.await??;
+        Ok(Self { folder, pepper, store, plugins, clock, seed })
     }
 
     /// Starts the driver, which recovers the tasks of the last process.

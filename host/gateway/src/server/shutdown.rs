@@ -1,7 +1,7 @@
 //! The signals that stop the process, and the order in which its services stop.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gatehouse_admin::{AdminServer, AdminService};
@@ -63,7 +63,8 @@ pub(super) struct Gateway {
     pub(super) admin: AdminServer,
     pub(super) endpoint: EndpointFile,
     pub(super) upkeep: JoinHandle<()>,
-    pub(super) watcher: Option<JoinHandle<()>>,
+    /// Set when all families have started.
+    pub(super) watcher: OnceLock<JoinHandle<()>>,
     pub(super) store: Store,
     pub(super) sandbox: Option<Sandbox>,
 }
@@ -84,7 +85,7 @@ impl Gateway {
         self.endpoint.remove();
         self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();
-        if let Some(watcher) = self.watcher {
+        if let Some(watcher) = self.watcher.into_inner() {
             watcher.abort();
         }
         if let Some(sandbox) = self.sandbox {

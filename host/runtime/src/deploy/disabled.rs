@@ -154,11 +154,19 @@ impl ServiceState {
             let is_off = self.registry.load().disabled(&family).map(|off| off.by);
             match (is_off, self.disabled_by(&family, &entry)) {
                 (None, Some(by)) => self.switch_off(&family, entry.digest, by),
-                (Some(_), None) => self.reactivate(family, entry),
+                (Some(_), None) => {
+                    self.forget_disabled(&family);
+                    self.reactivate(family, entry);
+                }
                 (Some(was), Some(by)) if was != by => self.switch_off(&family, entry.digest, by),
                 _ => {}
             }
         }
+    }
+
+    fn forget_disabled(&self, family: &str) {
+        let _one_change = lock(&self.changing);
+        self.registry.store(self.registry.load().forgetting(family).into());
     }
 
     fn unknown(&self, family: &str) -> FamilyError {

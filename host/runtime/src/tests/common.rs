@@ -89,6 +89,12 @@ pub fn open_with(config: Config) -> PluginService {
     PluginService::open(config, TestClock::at(NOW.0)).unwrap()
 }
 
+/// The same, without what has to be compiled.
+pub fn open_compiled(dir: &Path) -> PluginService {
+    let config = config(dir);
+    PluginService::open_compiled(Config { threads: 2, ..config }, TestClock::at(NOW.0)).unwrap()
+}
+
 /// A service with the fixture active: a copy of a data folder where it was installed, to spare the compilation.
 pub fn ready() -> (tempfile::TempDir, PluginService, Arc<Version>) {
     static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();

@@ -5,10 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::tests::common::{self, advance, flawed, open, ready, rebuilt, submit, unruly};
+use crate::tests::common::{
+    self, advance, claiming, flawed, open, open_compiled, ready, rebuilt, submit, unruly,
+};
 use crate::{RemoveError, StepRoute, VersionState, VersionUnavailable};
 use gatehouse_harness::until;
 use gatehouse_model::{Digest, Event};
+use serde_json::json;
 
 fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir.join("plugins"))
@@ -160,6 +163,50 @@ async fn a_restart_finds_active_and_pinned_versions_compiled() {
     assert!(submit(&service, &pinned, "ok").await.unwrap().is_ok());
     assert_eq!(inodes(), before, "the kept code was used as it was");
     assert!(!service.install(&newer).unwrap().compiled);
+}
+
+/// After an update of the gateway a family has to be compiled again; the others, and the start, do not wait for it.
+#[test]
+fn a_family_without_code_is_left_for_later_and_serves_then() {
+    let (dir, service, version) = ready();
+    let other = claiming(&json!({
+        "family": "other",
+        "models": [{"id": "other-1", "aliases": [], "surfaces": ["images.generate"]}],
+        "surfaces": [{"name": "images.generate", "schema": {"type": "object"}}],
+        "self-tests": [],
+    }));
+    service.install(&other).unwrap();
+    let digest = version.digest();
+    let code = |digest: Digest| {
+        let of_it = move |path: &PathBuf| {
+            path.file_name().unwrap().to_string_lossy().starts_with(&digest.to_string())
+        };
+        files(dir.path(), "cwasm").into_iter().filter(of_it)
+    };
+    drop((service, version));
+    code(digest).for_each(|path| fs::remove_file(path).unwrap());
+
+    let service = open_compiled(dir.path());
+    assert_eq!(
+        (service.families_without_code(), service.families_not_ready()),
+        (vec!["unruly".to_owned()], vec!["unruly".to_owned()])
+    );
+    let serves = |family: &str| service.registry().family(family).map(|version| version.digest());
+    assert_eq!((serves("other"), serves("unruly")), (Some(Digest::of(&other)), None));
+    service.reactivate("unruly");
+    assert_eq!(serves("unruly"), Some(digest));
+    assert_eq!(code(digest).count(), 1);
+    service.is_ready_now("unruly");
+    assert!(service.families_not_ready().is_empty());
+
+    // A version that an operator installs meanwhile is not replaced by the one before.
+    drop(service);
+    code(digest).for_each(|path| fs::remove_file(path).unwrap());
+    let service = open_compiled(dir.path());
+    let newer = rebuilt(unruly(), 2);
+    service.install(&newer).unwrap();
+    service.reactivate("unruly");
+    assert_eq!(service.registry().family("unruly").unwrap().digest(), Digest::of(&newer));
 }
 
 #[tokio::test]

@@ -106,6 +106,20 @@ async fn links_need_their_signature_and_no_key() {
     }
 }
 
+/// While families start the process lives, and a balancer and its operator read what it waits for.
+#[tokio::test]
+async fn families_that_start_are_named() {
+    let edge = TestEdge::plain().await;
+    edge.backend.starting.lock().unwrap().extend(["chat".to_owned(), "clip".to_owned()]);
+    let health = async |path: &str| ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+    assert_eq!(health("/livez").await.status, 200);
+    let reply = health("/readyz").await;
+    assert_eq!((reply.status, reply.header("retry-after")), (503, "5"));
+    assert_eq!(reply.message(), "the gateway is starting, and these families are not ready: chat, clip");
+    edge.backend.starting.lock().unwrap().clear();
+    assert_eq!(health("/readyz").await.status, 200);
+}
+
 #[tokio::test]
 async fn health_needs_no_key() {
     let edge = TestEdge::plain().await;

@@ -37,6 +37,7 @@ pub(crate) struct ScriptedBackend {
     pub(crate) filters: Mutex<Vec<TaskFilter>>,
     pub(crate) tasks: watch::Sender<BTreeMap<TaskId, Task>>,
     pub(crate) ready: AtomicBool,
+    pub(crate) starting: Mutex<Vec<String>>,
     pub(crate) broken: AtomicBool,
     /// The version of its family.
     pub(crate) version: AtomicU64,
@@ -56,6 +57,7 @@ impl ScriptedBackend {
             filters: Mutex::default(),
             tasks: watch::Sender::new(BTreeMap::new()),
             ready: AtomicBool::new(true),
+            starting: Mutex::default(),
             broken: AtomicBool::new(false),
             version: AtomicU64::new(1),
             streams: Mutex::default(),
@@ -365,6 +367,9 @@ impl ScriptedBackend {
         }
     }
     pub(crate) fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::SeqCst)
+        self.ready.load(Ordering::SeqCst) && self.families_not_ready().is_empty()
+    }
+    pub(crate) fn families_not_ready(&self) -> Vec<String> {
+        self.starting.lock().unwrap().clone()
     }
 }

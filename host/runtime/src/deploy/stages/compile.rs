@@ -1,13 +1,15 @@
 //! Stage three: machine code, compiled here, kept by content, never accepted from outside.
 //!
-//! Compilations run one at a time, each on an engine of its own, in a gateway each in a process of its own (`compile_process`). The result is a file, named by the component's digest
-//! and by everything in the engine that the code depends on. The file is mapped, so it is never rewritten. Code is
-//! loaded only when its own digest, kept beside it, still fits.
+//! So many compilations as the configuration says run at once, each on an engine of its own, in a gateway each in a process of
+//! its own (`compile_process`). The result is a file, named by the component's digest and by everything in the engine that the
+//! code depends on. The file is mapped, so it is never rewritten. Code is loaded only when its own digest, kept beside it, still
+//! fits.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_model::Digest;
 use wasmtime::Engine;
@@ -25,15 +27,53 @@ pub(crate) struct Compiler {
     store: Arc<PluginStore>,
     /// Names the engine that the code fits.
     engine_hash: String,
-    compiling: Mutex<()>,
+    compilations: Compilations,
+}
+
+/// Which components are compiled now: each by one thread, and no more than `most`.
+struct Compilations {
+    most: usize,
+    under_way: Mutex<BTreeSet<Digest>>,
+    ended: Condvar,
+}
+
+/// One of them, until it is dropped.
+struct Compilation<'a> {
+    all: &'a Compilations,
+    digest: Digest,
+}
+
+impl Compilations {
+    fn new(most: usize) -> Self {
+        Self { most: most.max(1), under_way: Mutex::default(), ended: Condvar::new() }
+    }
+
+    /// Waits until that component may be compiled.
+    fn begin(&self, digest: Digest) -> Compilation<'_> {
+        let waits = |others: &mut BTreeSet<Digest>| others.len() >= self.most || others.contains(&digest);
+        let waited = self.ended.wait_while(self.under_way(), waits);
+        waited.unwrap_or_else(PoisonError::into_inner).insert(digest);
+        Compilation { all: self, digest }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, BTreeSet<Digest>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Compilation<'_> {
+    fn drop(&mut self) {
+        self.all.under_way().remove(&self.digest);
+        self.all.ended.notify_all();
+    }
 }
 
 impl Compiler {
-    pub(crate) fn new(serving: Engine, store: Arc<PluginStore>) -> Self {
+    pub(crate) fn new(serving: Engine, store: Arc<PluginStore>, most: usize) -> Self {
         let mut hasher = DefaultHasher::new();
         serving.precompile_compatibility_hash().hash(&mut hasher);
         let engine_hash = format!("{:016x}", hasher.finish());
-        Self { serving, store, engine_hash, compiling: Mutex::new(()) }
+        Self { serving, store, engine_hash, compilations: Compilations::new(most) }
     }
 
     /// The code of an earlier compilation, if it exists, is whole and fits this engine.
@@ -58,7 +98,7 @@ impl Compiler {
         wasm: &[u8],
         config: &Config,
     ) -> Result<(Component, bool), StageError> {
-        let _one_at_a_time = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _compilation = self.compilations.begin(*digest);
         if let Some(component) = self.find(digest) {
             return Ok((component, false));
         }
@@ -104,6 +144,31 @@ fn map(serving: &Engine, path: &Path) -> wasmtime::Result<Component> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Were they compiled one after the other, the last family of a first start would wait for all others; were one compiled
+    /// twice, the second would take its time for nothing.
+    #[test]
+    fn so_many_components_are_compiled_at_once_and_none_of_them_twice() {
+        let compilations = Compilations::new(2);
+        let [first, second] = [b"a", b"b"].map(|bytes| Digest::of(bytes));
+        let held = [compilations.begin(first), compilations.begin(second)];
+        let began = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for digest in [first, Digest::of(b"c")] {
+                let (compilations, began) = (&compilations, began.0.clone());
+                scope.spawn(move || {
+                    let _compilation = compilations.begin(digest);
+                    began.send(digest).unwrap();
+                });
+            }
+            let [one, other] = held;
+            drop(other);
+            assert_eq!(began.1.recv().unwrap(), Digest::of(b"c"), "the first one is compiled already");
+            drop(one);
+            assert_eq!(began.1.recv().unwrap(), first);
+        });
+        assert!(compilations.under_way().is_empty());
+    }
 
     #[test]
     fn a_compiler_panic_is_reported_with_its_text() {

@@ -1,0 +1,71 @@
+//! The families at a start: what has to be compiled is compiled while the listeners answer, several components at once, and each
+//! family serves as soon as it can. The person at the terminal reads how far it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gatehouse_admin::Deployed;
+use gatehouse_runtime::PluginService;
+
+use super::error::ServeError;
+use super::memory::compilers;
+use super::services::Services;
+use crate::plugins::built_in::{BuiltInError, Installation, PLUGINS};
+use crate::plugins::parallel::for_each;
+use crate::terminal;
+
+/// The families of one start.
+pub(super) struct FamilyStart {
+    plugins: PluginService,
+    /// Where the record of built-in plugins is.
+    folder: PathBuf,
+    expected: usize,
+}
+
+impl FamilyStart {
+    /// Names the families that are not ready; before the listeners open.
+    pub(super) fn new(services: &Services) -> Result<Self, ServeError> {
+        let (plugins, folder) = (services.plugins.clone(), services.folder.plugins());
+        let new: Vec<String> =
+            Installation::of(&plugins, &folder, PLUGINS)?.new_families().map(str::to_owned).collect();
+        plugins.expect_families(new);
+        let not_ready = plugins.families_not_ready();
+        if !not_ready.is_empty() {
+            let count = not_ready.len();
+            terminal::print(&format!(
+                "{count} families are compiled first, once: {}\n",
+                not_ready.join(", ")
+            ));
+        }
+        Ok(Self { plugins, folder, expected: not_ready.len() })
+    }
+
+    /// Makes them ready. What was deployed, for the history.
+    pub(super) async fn run(&self) -> Result<Vec<Deployed>, ServeError> {
+        let (plugins, folder, expected) = (self.plugins.clone(), self.folder.clone(), self.expected);
+        let starting = tokio::task::spawn_blocking(move || start(&plugins, &folder, expected));
+        Ok(starting.await??)
+    }
+}
+
+/// Blocks until all of them serve, or were refused.
+fn start(plugins: &PluginService, folder: &Path, expected: usize) -> Result<Vec<Deployed>, BuiltInError> {
+    let count = AtomicUsize::new(0);
+    let ended = |family: &str| {
+        if !plugins.families_not_ready().iter().any(|name| name == family) {
+            return;
+        }
+        plugins.is_ready_now(family);
+        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+        let serves = plugins.registry().family(family).is_some();
+        let word = if serves { "serves" } else { "does not serve, see the log" };
+        terminal::print(&format!("  {number} of {expected}: {family} {word}\n"));
+    };
+    let at_once = compilers();
+    // The versions of before come first: what they serve belongs to them.
+    for_each(&plugins.families_without_code(), at_once, |family| {
+        plugins.reactivate(family);
+        ended(family);
+    });
+    Installation::of(plugins, folder, PLUGINS)?.run(at_once, &ended)
+}
