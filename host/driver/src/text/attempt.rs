@@ -194,8 +194,6 @@ impl DriverState {
             }
             Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
             Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(&run.version, &fault)),
-            // It had answered, and the client has nothing of it.
-            Err(NoStream::Outage(Outage::Broken)) => Attempt::TryNext(broke_off()),
             Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
             Err(NoStream::Left(produced)) => Attempt::Left(Some(produced)),
         }
@@ -268,7 +266,7 @@ fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
     match outage {
         Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
         Outage::Timeout => Attempt::Failed(TextError::Timeout),
-        Outage::Broken => Attempt::Failed(broke_off()),
+        Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
         // The client chose how many vectors come, and would get as many again.
         Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
             obstacle: Obstacle::TooLarge,
@@ -281,10 +279,6 @@ fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
             Attempt::Failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into())
         }
     }
-}
-
-fn broke_off() -> TextError {
-    TextError::upstream("the provider broke off")
 }
 
 /// A reply's body, unless it was kept as a blob.
