@@ -70,6 +70,7 @@ fn claude_code_answers_and_uses_a_tool_on_every_model() {
                 String::from_utf8_lossy(request.body.as_deref().unwrap_or_default())
             );
         }
+        scene.expect_no_refusals("Claude Code");
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -69,6 +69,13 @@ impl Scene {
         scene
     }
 
+    /// Nothing that a client sent was refused. A framework may swallow a refusal and go another way, and nobody would see it.
+    pub(crate) fn expect_no_refusals(&self, client: &str) {
+        let log = self.gateway.log_text();
+        let refused: Vec<&str> = log.lines().filter(|line| line.contains(" status=4")).collect();
+        assert!(refused.is_empty(), "{client}: {} requests were refused:\n{}", refused.len(), refused.join("\n"));
+    }
+
     fn keep(&mut self, name: &str, caller: &Caller) {
         let secret = caller.bearer().trim_start_matches("Bearer ").to_owned();
         self.keys.insert(name.to_owned(), secret.into());

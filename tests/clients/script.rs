@@ -39,6 +39,10 @@ impl Script {
             let scene = Scene::start("").await;
             let output = perform(&scene, command, self.set.name).await;
             scene.gateway.expect_sound_ledger().await;
+            // The scripts of the other sides ask for refusals, too.
+            if matches!(self.side, Side::Framework | Side::Vercel) {
+                scene.expect_no_refusals(self.package);
+            }
             output
         });
         self.check(&output);
