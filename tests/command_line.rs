@@ -397,7 +397,6 @@ fn the_simulated_providers_run_alone() {
         "/midjourney/api",
         "/veo/vertex",
         "/veo/token",
-        "/veo/gemini",
     ] {
         let address = addresses.pointer(pointer).and_then(serde_json::Value::as_str);
         assert!(address.is_some_and(|it| it.starts_with("http://127.0.0.1:")), "{pointer}: {addresses}");
