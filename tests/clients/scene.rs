@@ -73,7 +73,12 @@ impl Scene {
     pub(crate) fn expect_no_refusals(&self, client: &str) {
         let log = self.gateway.log_text();
         let refused: Vec<&str> = log.lines().filter(|line| line.contains(" status=4")).collect();
-        assert!(refused.is_empty(), "{client}: {} requests were refused:\n{}", refused.len(), refused.join("\n"));
+        assert!(
+            refused.is_empty(),
+            "{client}: {} requests were refused:\n{}",
+            refused.len(),
+            refused.join("\n")
+        );
     }
 
     fn keep(&mut self, name: &str, caller: &Caller) {

@@ -36,7 +36,7 @@ fn a_family_is_switched_off_and_on_under_its_tasks() {
         assert_eq!(is_offered(&caller, "ctx-pro").await, [false, false]);
         let refused = caller.post(IMAGES, &json!({"model": "ctx-pro", "prompt": "kite"})).await;
         let error = &refused.json()["error"];
-        assert_eq!((refused.status, &error["code"]), (503, &json!("model_not_served")), "{error}");
+        assert_eq!((refused.status, &error["reason"]), (503, &json!("model_not_served")), "{error}");
         assert!(error["message"].to_string().contains("switched it off"), "{error}");
         assert!(gateway.log_text().contains("gatehouse plugin enable FAMILY"), "the remedy");
         assert_eq!(caller.end_of(&held).await["status"], "completed", "it goes on");
@@ -56,6 +56,7 @@ fn a_family_is_switched_off_and_on_under_its_tasks() {
         let refused = gateway.try_command(&["plugin", "uninstall", "context-image"]).await;
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(text.contains("plugin disable context-image"), "{text}");
+        assert_eq!(is_offered(&caller, "ctx-pro").await, [true, true], "a refusal switches nothing off");
         gateway.expect_sound_ledger().await;
     });
 }

@@ -39,10 +39,12 @@ fn a_family_that_is_compiled_is_named_and_serves_when_it_is_ready() {
         // They wait at the socket, which is open, until the process accepts.
         let public = gateway.public;
         let early = async {
-            let live = send(public, "GET", "/livez", &[], "").await;
-            let ready = send(public, "GET", "/readyz", &[], "").await;
-            let image = caller.post(IMAGES, &request("a kite")).await;
-            (live, ready, image)
+            let kite = request("a kite");
+            tokio::join!(
+                send(public, "GET", "/livez", &[], ""),
+                send(public, "GET", "/readyz", &[], ""),
+                caller.post(IMAGES, &kite),
+            )
         };
         let ((live, ready, image), ()) = tokio::join!(early, gateway.restart());
         assert_eq!(live.status, 200);

@@ -246,6 +246,14 @@ impl PluginService {
         self.state.enable(family)
     }
 
+    /// Whether a family may be uninstalled at all; nothing changes.
+    ///
+    /// # Errors
+    /// [`FamilyError`] for one that does not exist or came with the binary.
+    pub fn check_uninstall(&self, family: &str) -> Result<(), FamilyError> {
+        self.state.check_uninstall(family)
+    }
+
     /// Switches a family off and deletes every version of it. `before` runs once nothing speaks against it, and may
     /// refuse. Blocks.
     ///

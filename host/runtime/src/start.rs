@@ -16,9 +16,11 @@ impl PluginService {
 
     /// Compiles the active version of such a family, which serves then; any other family stays as it is. Blocks for seconds.
     pub fn reactivate(&self, family: &str) {
-        let entry = lock(&self.state.starting).without_code.remove(family);
+        let entry = lock(&self.state.starting).without_code.get(family).cloned();
         if let Some(entry) = entry {
             self.state.reactivate(family.to_owned(), entry);
+            // Not before: until then nobody else may take the family for one without a version.
+            lock(&self.state.starting).without_code.remove(family);
         }
     }
 

@@ -173,11 +173,18 @@ impl ServiceState {
         match changed {
             Ok(true) => self.resume_canary(&entry),
             Ok(false) => {}
+            // Switched off or taken away while it was loaded.
+            Err(_) if self.registry.load().disabled(&family).is_some() || !self.is_listed(&family) => {}
             Err(why) => {
                 tracing::error!(family, digest = %entry.digest, why, "an active plugin version does not load");
                 lock(&self.broken).insert(family, (entry.digest, why));
             }
         }
+    }
+
+    /// Whether the list of active versions has the family; also where it cannot be read.
+    fn is_listed(&self, family: &str) -> bool {
+        self.store.active().map_or(true, |active| active.contains_key(family))
     }
 
     /// Whether the configuration of today accepts the signature of a kept component.

@@ -2,8 +2,8 @@
 //! continuation ("remix"), made by the Veo models of the provider `veo`.
 //!
 //! Owns the family's parameters, the translation into the provider's protocol (Vertex AI), the meaning of its answers, and the
-//! record that a continuation needs of its original. Invalid shapes, values and combinations
-//! are refused; what only the images can tell fails the task. Never a socket, a clock, a key or money; the host owns those.
+//! record that a continuation needs of its original. Invalid shapes, values and combinations are refused; what only the images can
+//! tell fails the task. Never a socket, a clock, a key or money; the host owns those.
 
 mod params;
 mod provider;

@@ -101,7 +101,9 @@ function submitted(ctx, task, reply) {
   if (reply.status >= 200 && reply.status < 300 && typeof answer.id === "string") {
     return step({ step: "polling", id: answer.id, faults: 0 }, "pending", wait(ctx, POLL_MS));
   }
-  return fail(task, "the upstream did not take the picture");
+  // 401 to 403: the operator's account is refused, and the host asks the next one.
+  const blame = reply.status >= 401 && reply.status <= 403 ? "account" : "upstream";
+  return fail(task, "the upstream did not take the picture", blame);
 }
 
 // The answer to a poll.
@@ -188,8 +190,8 @@ function done(task, image) {
   return step(task, "processing", { tag: "done", val: outcome });
 }
 
-function fail(task, message) {
-  const failure = { blame: "upstream", message };
+function fail(task, message, blame = "upstream") {
+  const failure = { blame, message };
   const ending = { failure, public: undefined, private: undefined, products: [], claims: [] };
   return step(task, "processing", { tag: "fail", val: ending });
 }

@@ -116,7 +116,9 @@ def submitted(ctx: Context, task: dict, reply: upstream.Reply) -> jobs.Step:
     if 200 <= reply.status < 300 and isinstance(answer.get("id"), str):
         task = {"step": "polling", "id": answer["id"], "faults": 0}
         return step(task, Stage.PENDING, Action_Wait(ctx.now + POLL_MS))
-    return fail(task, "the upstream did not take the picture")
+    # 401 to 403: the operator's account is refused, and the host asks the next one.
+    blame = Blame.ACCOUNT if 401 <= reply.status <= 403 else Blame.UPSTREAM
+    return fail(task, "the upstream did not take the picture", blame)
 
 
 def polled(ctx: Context, task: dict, reply: upstream.Reply) -> jobs.Step:
@@ -207,7 +209,7 @@ def done(task: dict, image: str) -> jobs.Step:
     return step(task, Stage.PROCESSING, Action_Done(outcome))
 
 
-def fail(task: dict, message: str) -> jobs.Step:
-    failure = Failure(Blame.UPSTREAM, message)
+def fail(task: dict, message: str, blame: Blame = Blame.UPSTREAM) -> jobs.Step:
+    failure = Failure(blame, message)
     ending = jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[])
     return step(task, Stage.PROCESSING, Action_Fail(ending))

@@ -197,7 +197,7 @@ fn pictures_and_documents() {
     ]);
     let mut text_request =
         asked(Protocol::Messages, json!({}), json!({"messages": [{"role": "user", "content": content}]}));
-    text_request.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/octet-stream")];
+    text_request.blobs = vec![blob("blob:one", "image/webp"), blob("blob:two", "application/pdf")];
     let prepared = prepared(text_request);
     assert_eq!((prepared.pictures, prepared.input_bytes), (5, 4));
     let sent: Value = serde_json::from_str(text_of(&prepared.call)).unwrap();

@@ -205,6 +205,9 @@ impl AdminService {
         let cause = PriceCause::present("reload");
         let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
         self.keep_price_books().await;
+        for deployed in self.configuration.take_deployed() {
+            self.keep_deployment(&deployed).await;
+        }
         outcome
     }
 

@@ -6,6 +6,7 @@ use gatehouse_runtime::Companion;
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
 use crate::service::money::{PriceCause, PriceHistory};
+use crate::service::plugins::Deployed;
 
 /// The configuration behind the operations. Its calls block.
 pub trait Configuration: Send + Sync {
@@ -20,6 +21,11 @@ pub trait Configuration: Send + Sync {
     /// # Errors
     /// Every error found, with line and remedy; nothing has changed then.
     fn reload(&self, cause: &PriceCause) -> Result<ReloadView, OperationError>;
+
+    /// What reloads have deployed since this was asked last: families that came with the gateway and were switched on.
+    fn take_deployed(&self) -> Vec<Deployed> {
+        Vec::new()
+    }
 
     /// Versions of the price book that were switched to and wait to be written; none where nothing is ever switched.
     fn price_history(&self) -> Option<&PriceHistory> {

@@ -51,6 +51,9 @@ fn example(name: &str) -> (Value, Option<&'static str>) {
         "plugin-check" => (json!({"component": "AA=="}), Some("checkPlugin")),
         "plugin-activate" => (json!({"version": "3f9a"}), Some("activatePlugin")),
         "plugin-rollback" => (json!({"family": "motion"}), Some("rollBackFamily")),
+        "plugin-disable" => (json!({"family": "motion"}), Some("disableFamily")),
+        "plugin-enable" => (json!({"family": "motion"}), Some("enableFamily")),
+        "plugin-uninstall" => (json!({"family": "motion"}), Some("uninstallFamily")),
         "plugin-remove" => (json!({"version": "3f9a"}), Some("removePlugin")),
         other => panic!("an operation that this test does not know: {other}"),
     };

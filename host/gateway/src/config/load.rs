@@ -234,7 +234,9 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     let mut foreign: Vec<_> = foreign.iter().map(|(key, why)| document.error_at(key, why)).collect();
     let mut warnings = without_address(&mut document);
     document.give_accounts();
-    let (config, mut errors) = document.read_parts::<Config>();
+    let (mut config, mut errors) = document.read_parts::<Config>();
+    let optional = config.providers.iter().filter(|(_, provider)| provider.optional);
+    config.optional_providers = optional.map(|(name, _)| name.clone()).collect();
     errors.append(&mut foreign);
     errors.extend(check(&document, &config));
     let (table, is_set) = (effective::table(&document), |key: &str| document.mentions(key));

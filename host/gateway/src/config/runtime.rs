@@ -18,7 +18,6 @@ impl Config {
         let configured =
             self.providers.iter().filter(|(_, it)| self.sandbox.enabled || !it.accounts.is_empty());
         let disabled = plugins.families.iter().filter(|(_, family)| !family.enabled);
-        let optional = self.providers.iter().filter(|(_, it)| it.optional);
         gatehouse_runtime::Config {
             data_dir: data,
             threads: plugins.threads,
@@ -33,7 +32,7 @@ impl Config {
             inventory: Some(Inventory {
                 surfaces: gatehouse_edge::plugin_surfaces().into_iter().map(str::to_owned).collect(),
                 providers: configured.map(|(name, _)| name.clone()).collect(),
-                optional: optional.map(|(name, _)| name.clone()).collect(),
+                optional: self.optional_providers.clone(),
                 prices: self.prices.keys().cloned().collect(),
             }),
             canary: plugins.canary,

@@ -1,6 +1,6 @@
 //! The sections of `gatehouse.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gatehouse_model::Credits;
@@ -35,6 +35,9 @@ pub(crate) struct Config {
     pub(crate) fairness: FairnessConfig,
     /// Upstream APIs.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
+    /// Providers that no family needs for all it serves, also those without an account.
+    #[serde(skip)]
+    pub(crate) optional_providers: BTreeSet<String>,
     /// Plugins.
     pub(crate) plugins: PluginsConfig,
     /// Logs.

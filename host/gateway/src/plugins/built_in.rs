@@ -59,9 +59,9 @@ pub(crate) struct Installation<'a> {
     service: &'a PluginService,
     path: PathBuf,
     record: Record,
-    plugins: Vec<&'static BuiltInPlugin>,
+    plugins: Vec<BuiltInPlugin>,
     /// Those that would be wanted, had they not been rolled back; and why they were.
-    rolled_back: Vec<(&'static BuiltInPlugin, String)>,
+    rolled_back: Vec<(BuiltInPlugin, String)>,
 }
 
 impl<'a> Installation<'a> {
@@ -73,7 +73,7 @@ impl<'a> Installation<'a> {
     pub(crate) fn of(
         service: &'a PluginService,
         folder: &Path,
-        plugins: &'static [BuiltInPlugin],
+        plugins: &[BuiltInPlugin],
     ) -> Result<Self, BuiltInError> {
         let path = folder.join("embedded.json");
         let record =
@@ -89,8 +89,8 @@ impl<'a> Installation<'a> {
         let (mut fresh, mut rolled_back) = (Vec::new(), Vec::new());
         for plugin in plugins.iter().filter(is_wanted) {
             match service.rollback_reason(&Digest::of(plugin.wasm)) {
-                None => fresh.push(plugin),
-                Some(reason) => rolled_back.push((plugin, reason)),
+                None => fresh.push(*plugin),
+                Some(reason) => rolled_back.push((*plugin, reason)),
             }
         }
         Ok(Self { service, path, record, plugins: fresh, rolled_back })
@@ -119,10 +119,10 @@ impl<'a> Installation<'a> {
         self.note_in_record()?;
         let installing: Vec<_> = self.plugins.iter().map(|plugin| (*plugin, OnceLock::new())).collect();
         for_each(&installing, at_once, |(plugin, outcome)| {
-            // An operator may have switched it off meanwhile, and an installation would switch it on.
-            if !self.service.is_disabled(plugin.name) {
-                // Installations follow one another; what takes long is done before.
-                self.service.compile_ahead(plugin.wasm);
+            // Installations follow one another; what takes long is done before.
+            self.service.compile_ahead(plugin.wasm);
+            // An operator may have switched it off meanwhile, or installed another version.
+            if self.is_wanted(plugin) {
                 outcome.get_or_init(|| self.service.install(plugin.wasm));
             }
             ended(plugin.name);
@@ -144,6 +144,12 @@ impl<'a> Installation<'a> {
             Some(error) if self.service.registry().models().is_empty() => Err(error),
             _ => Ok(deployed),
         }
+    }
+
+    fn is_wanted(&self, plugin: &BuiltInPlugin) -> bool {
+        let known = self.record.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
+        !self.service.is_disabled(plugin.name)
+            && wanted(active(self.service, plugin.name), Digest::of(plugin.wasm), known)
     }
 
     /// Durable before the switch: after a crash in between, these versions must not pass for the operator's.

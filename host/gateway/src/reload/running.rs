@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gatehouse_admin::{
-    Configuration, EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause,
-    PriceHistory, ReloadView, StagedDefaults,
+    Configuration, Deployed, EffectiveView, FamilyDefaultsFile, ForgottenDefaults, OperationError,
+    PriceCause, PriceHistory, ReloadView, StagedDefaults,
 };
 use gatehouse_driver::{Driver, PreparedTables, StartError};
 use gatehouse_model::{About, Clock};
@@ -20,7 +20,7 @@ use crate::config::{
     ConfigError, ConfigErrors, FamilyDefaults, Loaded, Location, PluginsConfig, check_own, differences,
     forget_defaults, is_limit, is_reloaded, load_with,
 };
-use crate::plugins::built_in::{Installation, PLUGINS};
+use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sandbox_mode::Simulated;
 use crate::{environment, secrets};
 
@@ -34,6 +34,8 @@ pub(crate) struct RunningConfiguration {
     clock: Arc<dyn Clock>,
     price_history: PriceHistory,
     current: Mutex<Current>,
+    /// What reloads have deployed and nobody has taken yet.
+    deployed: Mutex<Vec<Deployed>>,
     /// Told of every reload that is asked for, for the files that others read.
     asked: Notify,
 }
@@ -82,6 +84,7 @@ impl RunningConfiguration {
             clock,
             price_history: PriceHistory::default(),
             current,
+            deployed: Mutex::default(),
             asked: Notify::new(),
         }
     }
@@ -174,15 +177,19 @@ impl RunningConfiguration {
         warnings.iter().for_each(|warning| tracing::warn!("after the reload {warning}"));
     }
 
-    /// Switches families off and on as the configuration says. One that came with the binary and was off at the start is
-    /// installed now.
-    fn switch_families(&self) {
+    /// Switches families off and on as the configuration says, and installs those of the binary that `were_off` and have no
+    /// version yet. What did not come to serve, a sentence each.
+    fn switch_families(&self, were_off: &[BuiltInPlugin]) -> Vec<String> {
         self.plugins.apply_switches();
         let record = self.root.join("plugins");
-        let installed = Installation::of(&self.plugins, &record, PLUGINS);
-        if let Err(error) = installed.and_then(|wanted| wanted.run(1, &|_| ())) {
-            tracing::error!(%error, "a family that was switched on is not served");
-        }
+        let installed = Installation::of(&self.plugins, &record, were_off);
+        let deployed = match installed.and_then(|wanted| wanted.run(1, &|_| ())) {
+            Ok(deployed) => deployed,
+            Err(error) => return vec![error.to_string()],
+        };
+        let refusals = deployed.iter().filter_map(Deployed::refusal).collect();
+        self.deployed.lock().unwrap_or_else(PoisonError::into_inner).extend(deployed);
+        refusals
     }
 }
 
@@ -200,11 +207,17 @@ impl Configuration for RunningConfiguration {
             tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
             misconfigured(errors)
         })?;
-        let view = prepared.view.clone();
+        let mut view = prepared.view.clone();
+        let was_off = PLUGINS.iter().filter(|plugin| self.plugins.is_disabled(plugin.name));
+        let was_off: Vec<_> = was_off.copied().collect();
         self.switch(&mut current, prepared, cause);
         drop(current);
-        self.switch_families();
+        view.warnings.extend(self.switch_families(&was_off));
         Ok(view)
+    }
+
+    fn take_deployed(&self) -> Vec<Deployed> {
+        std::mem::take(&mut *self.deployed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn price_history(&self) -> Option<&PriceHistory> {

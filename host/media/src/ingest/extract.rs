@@ -167,7 +167,7 @@ fn decoded(text: &[u8], max: u64) -> Result<Option<Vec<u8>>, ExtractError> {
     }
     // Bare base64 is taken only when it is media: signatures and encrypted reasoning are long base64 too, and
     // must reach the provider as they are.
-    let is_media = data_url::decoded_head(text).is_some_and(|head| facts::sniff(&head).is_some());
+    let is_media = data_url::decoded_head(text).is_some_and(|head| NewBlob::type_of(&head).is_some());
     if !is_media {
         return Ok(None);
     }

@@ -66,6 +66,11 @@ impl ServiceState {
     /// Keeps new requests away from a family.
     pub(crate) fn switch_off(&self, family: &str, digest: Digest, by: Disabled) {
         let _one_change = lock(&self.changing);
+        self.switch_off_locked(family, digest, by);
+    }
+
+    /// The same for a caller that holds the lock of changes.
+    fn switch_off_locked(&self, family: &str, digest: Digest, by: Disabled) {
         let names = lock(&self.kept).get(&digest).map(|entry| entry.all_names()).unwrap_or_default();
         let off = DisabledFamily { digest, by, names };
         self.registry.store(self.registry.load().without(family, off).into());
@@ -78,6 +83,8 @@ impl ServiceState {
     /// Switches a family off until an operator enables it again. One that is off stays so.
     pub(crate) fn disable(&self, family: &str) -> Result<Digest, FamilyError> {
         let _one_deployment = lock(&self.deploying);
+        // A rollback writes the same list.
+        let _one_change = lock(&self.changing);
         let mut active = self.store.active()?;
         let Some(entry) = active.get_mut(family) else { return Err(self.unknown(family)) };
         if entry.disabled.is_none() {
@@ -86,7 +93,7 @@ impl ServiceState {
             let entry = entry.clone();
             self.store.write_active(&active)?;
             if let Some(by) = self.disabled_by(family, &entry) {
-                self.switch_off(family, entry.digest, by);
+                self.switch_off_locked(family, entry.digest, by);
             }
             return Ok(entry.digest);
         }
@@ -102,6 +109,23 @@ impl ServiceState {
         self.activate(&entry.digest, Order { goal: Goal::SwitchBack, removal: Removal::Allowed })
     }
 
+    /// Whether a family may be taken away at all; tasks that still need it are looked for later.
+    pub(crate) fn check_uninstall(&self, family: &str) -> Result<(), FamilyError> {
+        if !self.store.active()?.contains_key(family) {
+            return Err(self.unknown(family));
+        }
+        let config = self.config.load();
+        if self.versions_of(family).iter().any(|digest| config.built_in.contains(digest)) {
+            return Err(FamilyError::BuiltIn(family.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn versions_of(&self, family: &str) -> Vec<Digest> {
+        let kept = lock(&self.kept);
+        kept.iter().filter(|(_, entry)| entry.family == family).map(|(digest, _)| *digest).collect()
+    }
+
     /// Takes away a family, with every version of it. It is off from here on, also where the rest is refused. `before` runs
     /// once nothing speaks against it, and may refuse.
     pub(crate) fn uninstall(
@@ -109,16 +133,11 @@ impl ServiceState {
         family: &str,
         before: impl FnOnce() -> std::io::Result<()>,
     ) -> Result<Vec<Digest>, FamilyError> {
-        let versions: Vec<Digest> = {
-            let kept = lock(&self.kept);
-            kept.iter().filter(|(_, entry)| entry.family == family).map(|(digest, _)| *digest).collect()
-        };
-        if versions.iter().any(|digest| self.config.load().built_in.contains(digest)) {
-            return Err(FamilyError::BuiltIn(family.to_owned()));
-        }
+        self.check_uninstall(family)?;
         self.disable(family)?;
         let _one_deployment = lock(&self.deploying);
         let _one_change = lock(&self.changing);
+        let versions = self.versions_of(family);
         // From here on no caller begins to load one of them.
         let mut reserved = Vec::new();
         for digest in &versions {
@@ -131,6 +150,7 @@ impl ServiceState {
         active.remove(family);
         self.store.write_active(&active)?;
         self.registry.store(self.registry.load().forgetting(family).into());
+        lock(&self.broken).remove(family);
         for digest in &versions {
             self.store.drop_component(digest)?;
             lock(&self.kept).remove(digest);

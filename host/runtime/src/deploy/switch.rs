@@ -91,7 +91,8 @@ impl ServiceState {
     pub(crate) fn previous(&self, family: &str) -> Result<Digest, StageError> {
         let failed = |source| StageError::Switch { what: "the list of active versions", source };
         let active = self.store.active().map_err(failed)?;
-        active.get(family).and_then(|entry| entry.before.first().copied()).ok_or_else(|| {
+        let has = |digest: &&Digest| self.store.has_component(digest);
+        active.get(family).and_then(|entry| entry.before.iter().find(has).copied()).ok_or_else(|| {
             StageError::NothingBefore { family: family.to_owned(), kept: self.others_of(family) }
         })
     }

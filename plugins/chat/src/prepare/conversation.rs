@@ -349,10 +349,7 @@ fn document_block(
     let refused = || wrong_media(&path.key("file").key("file_data"), "a base64 `data:` URI of a PDF", source);
     let inner = match source {
         Source::Data { mime, base64 } if mime.eq_ignore_ascii_case(PDF) => base64_source(PDF, base64),
-        // The host detects media types, not documents.
-        Source::Blob { mime, blob } if mime == PDF || mime == "application/octet-stream" => {
-            base64_source(PDF, &format!("{blob}:base64"))
-        }
+        Source::Blob { mime, blob } if mime == PDF => base64_source(PDF, &format!("{blob}:base64")),
         _ => return Err(refused()),
     };
     Ok(media_block("document", &inner, name, cache))

@@ -52,9 +52,13 @@ pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
     })
 }
 
-/// The provider's own words. Between quotes may be the client's, and they do not accuse the account.
+/// The provider's own words. From the first quote to the last may be the client's, which may hold quotes as well, and they do
+/// not accuse the account.
 fn outside_of_quotes(text: &str) -> String {
-    text.split(['"', '`', '\u{201c}', '\u{201d}']).step_by(2).collect()
+    const QUOTES: [char; 4] = ['"', '`', '\u{201c}', '\u{201d}'];
+    let Some(first) = text.find(QUOTES) else { return text.to_owned() };
+    let last = text.rfind(QUOTES).filter(|last| *last > first);
+    format!("{}{}", &text[..first], last.map_or("", |last| &text[last..]))
 }
 
 fn account(fields: &[(&str, &str)]) -> Failure {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use gatehouse_sdk::Refusal;
 
 use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, items, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
@@ -15,7 +16,6 @@ use gatehouse_text_protocols::tool_ids;
 use super::fields::{boolean, object, objects, required, string, wrong};
 use super::findings::Findings;
 use super::unknown;
-use gatehouse_text_protocols::embedded::Embedded;
 
 /// The one type of documents that providers read as base64.
 const PDF: &str = "application/pdf";

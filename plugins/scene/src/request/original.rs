@@ -41,7 +41,9 @@ pub(super) fn find(model: Model, request: &Submission) -> Result<Found, Refusal>
         };
         return Err(invalid(format!("expected a video of {expected}, got one of {came}")).into());
     }
-    let original = Original { video, account: parent.affinity.clone() };
+    // Bytes can be continued by any account, an address by the one that made it.
+    let account = parent.affinity.clone().filter(|_| matches!(video, Kept::Uri(_)));
+    let original = Original { video, account };
     Ok(Found { record, original, milliseconds, hidden_milliseconds })
 }
 

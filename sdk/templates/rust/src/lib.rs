@@ -124,6 +124,10 @@ fn submitted(reply: &Reply) -> Submitted<String> {
     match reply.json::<Job>() {
         Ok(Job { id }) if reply.is_success() => Submitted::Accepted(id),
         _ if reply.status == 429 => Submitted::Busy,
+        // The operator's account is refused: the host asks the next one.
+        _ if matches!(reply.status, 401..=403) => {
+            Submitted::Failed(Failure::account("the upstream did not take the picture"))
+        }
         _ => Submitted::Failed(Failure::upstream("the upstream did not take the picture")),
     }
 }

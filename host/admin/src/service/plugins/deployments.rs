@@ -38,6 +38,12 @@ impl Deployed {
         Self::new(DeploymentKind::Install, Some(digest), family, outcome)
     }
 
+    /// Why it was refused, if it was.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        self.outcome.as_ref().err().map(|refused| format!("family {} is not served: {refused}", self.family))
+    }
+
     pub(super) fn new(
         kind: DeploymentKind,
         digest: Option<Digest>,
@@ -88,7 +94,7 @@ impl AdminService {
     }
 
     /// Keeps the report of a deployment by the present actor. It is over by now: what cannot be kept is logged.
-    pub(super) async fn keep_deployment(&self, deployed: &Deployed) {
+    pub(in crate::service) async fn keep_deployment(&self, deployed: &Deployed) {
         let Deployed { kind, digest, family, outcome } = deployed;
         let mut row = self.new_row(*kind);
         (row.digest, row.family) = (*digest, family.clone());

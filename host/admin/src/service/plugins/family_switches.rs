@@ -44,11 +44,14 @@ impl AdminService {
         let cause = PriceCause::present(format!("plugin uninstall {family}"));
         let name = family.clone();
         let uninstalled = on_blocking_thread(move || {
+            plugins.check_uninstall(&name).map_err(failed)?;
             // Nothing new comes to it from here on, so what is counted below can only become less.
             plugins.disable(&name).map_err(failed)?;
             check_tasks(&store, &plugins, &name)?;
             let forgotten = configuration.forget(&name, &cause)?;
             let versions = plugins.uninstall(&name, forgotten.forget).map_err(failed)?;
+            // The file was read again, and may switch other families.
+            plugins.apply_switches();
             Ok::<_, OperationError>((versions, forgotten.effects))
         });
         let (versions, defaults) = uninstalled.await??;

@@ -85,7 +85,12 @@ impl AdminService {
             let cause =
                 PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who };
             let staged = configuration.stage(&report.about, &defaults, &cause)?;
-            Ok((plugins.install_with(component, removal, Some(&*staged)), staged.effects()))
+            let outcome = plugins.install_with(component, removal, Some(&*staged));
+            let effects = staged.effects();
+            drop(staged);
+            // The file was read again, and may switch other families.
+            plugins.apply_switches();
+            Ok((outcome, effects))
         };
         let (outcome, effects) = on_blocking_thread(offered).await??;
         self.keep_price_books().await;
