@@ -30,7 +30,8 @@ impl Oracle {
             seen.end_checked = true;
             let taken = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().taken(prompt));
             let task = &seen.task;
-            check_end(task, taken)
+            let works = seen.prompt.as_deref().map_or(0, |prompt| simulation.provider().works_on(prompt));
+            check_end(task, works)
                 .and_then(|()| had_its_time(simulation, task))
                 .map_err(|what| format!("{}: {what}", task.id))?;
             let lost = task.failure.as_ref() == Some(&lost_answer());
@@ -87,7 +88,7 @@ fn had_its_time(simulation: &Simulation, task: &Task) -> Result<(), String> {
 }
 
 /// What every end must fulfil (I4, I12 the earlier half, I13).
-fn check_end(task: &Task, taken: usize) -> Result<(), String> {
+fn check_end(task: &Task, works: usize) -> Result<(), String> {
     let Some(finished) = task.finished else { return Err("it has no end time".to_owned()) };
     match (&task.status, &task.failure) {
         (Status::Completed, None) => {
@@ -105,7 +106,7 @@ fn check_end(task: &Task, taken: usize) -> Result<(), String> {
             if failure.kind == FailureKind::Timeout && finished < task.deadline {
                 return Err(format!("I12: out of time at {finished}, before {}", task.deadline));
             }
-            if failure.kind == FailureKind::Cancelled && taken > 0 {
+            if failure.kind == FailureKind::Cancelled && works > 0 {
                 return Err("it was cancelled while its provider works on it".to_owned());
             }
         }

@@ -130,6 +130,12 @@ impl ProviderRecord {
         self.arrivals.get(prompt).map_or(0, |all| taken(all))
     }
 
+    /// How often that prompt was taken and not stopped.
+    pub(crate) fn works_on(&self, prompt: &str) -> usize {
+        let stopped = self.jobs.iter().filter(|job| job.prompt == prompt && job.stopped).count();
+        self.taken(prompt).saturating_sub(stopped)
+    }
+
     /// Arrivals after one whose outcome the system could not know (I13).
     pub(crate) fn repeated(&self, prompt: &str) -> usize {
         self.arrivals.get(prompt).map_or(0, |all| repeated(all))
