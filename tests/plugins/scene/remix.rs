@@ -95,7 +95,7 @@ fn only_finished_videos_of_the_family_are_continued() {
     );
 }
 
-/// The original goes out as bytes, which any account can continue.
+/// The original goes out as bytes, to the account that made it.
 #[test]
 fn the_provider_gets_the_bytes_of_the_video() {
     let parameters = json!({
@@ -122,7 +122,7 @@ fn the_provider_gets_the_bytes_of_the_video() {
         let script =
             asked(Script::new(), parent(record(of_parent), 8000), body(fields)).expect_accepted(|_| ());
         play(&script.start().expect_call(move |call| {
-            assert_eq!(call.affinity, None);
+            assert_eq!(call.affinity.as_deref(), Some("account-7"));
             let video = json!({"bytesBase64Encoded": format!("{BLOB}:base64"), "mimeType": "video/mp4"});
             assert_eq!(call.json_body()["instances"], json!([{"prompt": "it lands", "video": video}]));
             assert_eq!(call.json_body()["parameters"], expected);

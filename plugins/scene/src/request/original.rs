@@ -41,9 +41,7 @@ pub(super) fn find(model: Model, request: &Submission) -> Result<Found, Refusal>
         };
         return Err(invalid(format!("expected a video of {expected}, got one of {came}")).into());
     }
-    // Bytes can be continued by any account, an address by the one that made it.
-    let account = parent.affinity.clone().filter(|_| matches!(video, Kept::Uri(_)));
-    let original = Original { video, account };
+    let original = Original { video, account: parent.affinity.clone() };
     Ok(Found { record, original, milliseconds, hidden_milliseconds })
 }
 
