@@ -8,8 +8,16 @@ pub const REFUSED: &str = "the upstream refused the request";
 
 /// Characters of a provider's text that a client reads.
 const MAX_SHOWN: usize = 400;
-/// More digits in a row than this are an id of the provider.
+/// More digits in a row than this are an id of the provider, unless they are a limit.
 const MAX_DIGITS: usize = 9;
+/// The greatest values of integer types, which sentences about a number name: of `i32`, `u32`, exact doubles, `i64`, `u64`.
+const LIMITS: [u128; 5] = [
+    2_147_483_647,
+    4_294_967_295,
+    9_007_199_254_740_991,
+    9_223_372_036_854_775_807,
+    18_446_744_073_709_551_615,
+];
 /// Parts of codes about the operator's account or its money, in lower case without marks. None of them may be a part of a
 /// word about requests: `balance` would be found in `LoadBalancerError`, `budget` in `ThinkingBudgetExceeded`.
 const ACCOUNT_CODES: [&str; 28] = [
@@ -130,7 +138,7 @@ pub fn shown(text: &str, names: &[(&str, &str)], private: &[&str]) -> Option<Str
     if text.contains('<') || is_private(&text, private) {
         return None;
     }
-    let shown: String = without_ids(&text)?.chars().take(MAX_SHOWN).collect();
+    let shown: String = without_ids(&text, &[])?.chars().take(MAX_SHOWN).collect();
     shown.contains(char::is_alphabetic).then_some(shown)
 }
 
@@ -142,19 +150,35 @@ pub fn is_private(text: &str, private: &[&str]) -> bool {
 }
 
 /// A text without its addresses, long numbers, names of a provider's objects and control characters; `None` where nothing
-/// is left to read.
+/// is left to read. The greatest values of integer types stay, and so do the numbers of words that begin with one of `own`:
+/// ids that the client wrote itself.
+///
+/// ```
+/// use gatehouse_sdk::provider::without_ids;
+///
+/// let said = "`seed` of call_0123456789 exceeds 9223372036854775807, request 0123456789";
+/// let left = "`seed` of call_0123456789 exceeds 9223372036854775807, request";
+/// assert_eq!(without_ids(said, &["call_"]).as_deref(), Some(left));
+/// ```
 #[must_use]
-pub fn without_ids(text: &str) -> Option<String> {
+pub fn without_ids(text: &str, own: &[&str]) -> Option<String> {
     let is_kept = |word: &&str| {
+        let bare = word.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric());
+        let is_own = own.iter().any(|start| bare.starts_with(start));
         let mut runs = word.split(|letter: char| !letter.is_ascii_digit());
         !word.contains("://")
             && !RESOURCES.iter().any(|name| word.contains(name))
             && !is_uuid(word.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()))
-            && runs.all(|digits| digits.len() <= MAX_DIGITS)
+            && (is_own || runs.all(|digits| digits.len() <= MAX_DIGITS || is_limit(digits)))
     };
     let kept: Vec<&str> = text.split_whitespace().filter(is_kept).collect();
     let left: String = kept.join(" ").chars().filter(|letter| !letter.is_control()).collect();
     left.contains(char::is_alphabetic).then_some(left)
+}
+
+/// Whether digits are the greatest value of an integer type, or one more or less: the least value, or the first outside.
+fn is_limit(digits: &str) -> bool {
+    digits.parse::<u128>().is_ok_and(|number| LIMITS.iter().any(|limit| limit.abs_diff(number) <= 1))
 }
 
 /// Whether a word is a number of 128 bits in its usual five groups.
@@ -250,6 +274,11 @@ mod tests {
             ("Your account 2100000001 has no plan", None),
             ("Project 12 has none", None),
             ("no model arn:aws:bedrock:m for e62c1e1e-0b4b-4c1c-9f3a-3a1f0c7d2b11.", Some("no model for")),
+            (
+                "seed: from -9223372036854775808 to 9223372036854775807, not 9223372036854775809",
+                Some("seed: from -9223372036854775808 to 9223372036854775807, not"),
+            ),
+            ("n is over 2147483647, 4294967296, 2147483650", Some("n is over 2147483647, 4294967296,")),
             ("<html>Bad Gateway", None),
             ("  ", None),
             ("...", None),

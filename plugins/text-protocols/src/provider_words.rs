@@ -11,7 +11,11 @@ const MAX_CHARS: usize = 2000;
 /// Ends a text that was cut.
 const ELLIPSIS: &str = "...";
 /// Beginnings of account names and keys.
-const ACCOUNT_PREFIXES: [&str; 7] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_", "key-"];
+const ACCOUNT_PREFIXES: [&str; 6] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_"];
+/// The beginning of keys that is a usual word, too: a client's tool may be called `key-value-store`.
+const KEY_PREFIX: &str = "key-";
+/// Beginnings of the ids of calls, which clients send themselves.
+const CALL_PREFIXES: [&str; 2] = ["call_", "toolu_"];
 /// Beginnings of types and codes that are about the request, in lower case without marks.
 const REQUEST_CODES: [&str; 55] = [
     // OpenAI, Azure, Groq, Mistral, DeepSeek, Moonshot, Qwen and most compatible servers.
@@ -95,6 +99,7 @@ fn is_request_code(code: &str) -> bool {
 }
 
 /// Whether a text names a member of requests: one that is no word of prose, or stands at its beginning or in quotes.
+/// The `model` is none: what the provider reads there is the operator's.
 fn names_member(text: &str) -> bool {
     let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut before = None;
@@ -104,7 +109,7 @@ fn names_member(text: &str) -> bool {
         let is_marked = before.is_none_or(|letter| "`'\".[".contains(letter))
             && after.is_some_and(|letter| "`'\".[:".contains(letter));
         before = piece.chars().next_back();
-        is_member(name) && (is_marked || name.contains('_'))
+        name != "model" && is_member(name) && (is_marked || name.contains('_'))
     })
 }
 
@@ -116,7 +121,7 @@ pub fn for_client(text: &str) -> Option<String> {
         return None;
     }
     let kept: Vec<&str> = sentences(text).filter(|sentence| !is_private(&prose(sentence), &[])).collect();
-    without_ids(&without_accounts(&kept.join(" ")))
+    without_ids(&without_accounts(&kept.join(" ")), &CALL_PREFIXES)
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -143,14 +148,21 @@ fn without_accounts(text: &str) -> String {
     let mut left = String::with_capacity(cut.len());
     for piece in cut.split_inclusive(|letter: char| !in_word(letter)) {
         let (word, rest) = piece.split_at(piece.trim_end_matches(|letter: char| !in_word(letter)).len());
-        let is_account = ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
-        left.push_str(if is_account && word.len() > 8 { "***" } else { word });
+        left.push_str(if is_account(word) { "***" } else { word });
         left.push_str(rest);
     }
     if is_long {
         left.push_str(ELLIPSIS);
     }
     left
+}
+
+/// Whether a word is the name or the key of an account.
+fn is_account(word: &str) -> bool {
+    // A key is random, or partly hidden.
+    let is_key = word.starts_with(KEY_PREFIX)
+        && word.contains(|letter: char| letter.is_ascii_digit() || letter == '*');
+    word.len() > 8 && (is_key || ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
 }
 
 #[cfg(test)]
@@ -163,6 +175,12 @@ mod tests {
         for (text, expected) in [
             ("in org-abc123def, key (sk-ab***gh123).", Some("in ***, key (***).")),
             ("a sk-1 key-fob of gpt-4.1", Some("a sk-1 key-fob of gpt-4.1")),
+            ("tool 'key-value-store' of key-4f0a9c, key-ab***yz", Some("tool 'key-value-store' of ***, ***")),
+            (
+                "`tool_use` ids without results: toolu_0123456789012345, call_0000000000000001_0 of 01234567890",
+                Some("`tool_use` ids without results: toolu_0123456789012345, call_0000000000000001_0 of"),
+            ),
+            ("seed: must be <= 9223372036854775807", Some("seed: must be <= 9223372036854775807")),
             (
                 "`top_k`: too large. See https://docs.example/x for more.",
                 Some("`top_k`: too large. See for more."),
@@ -208,6 +226,8 @@ mod tests {
             r#"{"error":{"type":"InvalidEndpoint","message":"`tools`"}}"#,
             r#"{"error":{"code":"InvalidSubscription","message":"max_tokens"}}"#,
             r#"{"error":"the model has a system error"}"#,
+            r#"{"error":"model: llama3 is not loaded on gpu-7.internal"}"#,
+            r#"{"error":"`model` llama3 is not loaded"}"#,
             r#"{"error":{"code":"internal_error","message":"max_tokens"}}"#,
         ] {
             assert!(!is_about_request(&read(body)), "{body}");
