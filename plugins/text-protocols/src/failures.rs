@@ -81,7 +81,7 @@ impl Failures<'_> {
         let message = said.filter(|_| is_for_client).and_then(|message| self.for_client(message));
         let (obstacle, message) = match status {
             // Some servers have no better status for what the client asked for.
-            403 if says_refused(&error) => {
+            403 if self.says_refused(&error) => {
                 let message = said.and_then(|message| self.for_client(message));
                 (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
             }
@@ -134,6 +134,21 @@ impl Failures<'_> {
         for_client(&self.fields.in_text(&message))
     }
 
+    /// Whether a 403 is about the request and not about the operator's account or table. The upstream's name of the model
+    /// is no word about the request: `gpt-4-vision-preview` names no picture.
+    fn says_refused(&self, error: &ProviderError) -> bool {
+        if error.is_about_account() || error.is("model_not_found") || is_about_endpoint(error) {
+            return false;
+        }
+        let said = error.message().unwrap_or_default().to_ascii_lowercase();
+        let said = match self.upstream {
+            "" => said,
+            upstream => said.replace(&upstream.to_ascii_lowercase(), ""),
+        };
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        !has(&CREDENTIAL_WORDS) && has(&REQUEST_WORDS)
+    }
+
     /// The client's field that an error about the request is about: as it says, or as its message begins.
     fn field(&self, error: &ProviderError) -> Option<String> {
         let path = error.param.as_deref().or_else(|| Some(error.message()?.split_once(": ")?.0))?;
@@ -165,12 +180,19 @@ const REQUEST_WORDS: [&str; 16] = [
     "modalit",
 ];
 
-/// Whether a 403 is about the request and not about the operator's account.
-fn says_refused(error: &ProviderError) -> bool {
-    let is_credentials = ["api key", "api-key", "credential", "token is", "quota", "billing", "credit"];
-    !is_credentials.iter().any(|part| error.mentions(part))
-        && REQUEST_WORDS.iter().any(|part| error.mentions(part))
-}
+/// Words of a 403 that is about what the operator's key may use.
+const CREDENTIAL_WORDS: [&str; 10] = [
+    "api key",
+    "api-key",
+    "credential",
+    "token is",
+    "quota",
+    "billing",
+    "credit",
+    "project",
+    "organization",
+    "access to",
+];
 
 /// Whether it is about an endpoint that the operator made, or about what its account may ask.
 fn is_about_endpoint(error: &ProviderError) -> bool {
@@ -180,7 +202,11 @@ fn is_about_endpoint(error: &ProviderError) -> bool {
 
 /// Whether it says that the URL or the model is wrong, which the operator chose.
 fn is_about_route(error: &ProviderError) -> bool {
-    let is_bare = |said: &str| said.trim_end_matches('.').eq_ignore_ascii_case("not found");
+    // Azure says the second one of a URL that it does not know.
+    let is_bare = |said: &str| {
+        let said = said.trim_end_matches('.');
+        ["not found", "resource not found"].iter().any(|bare| said.eq_ignore_ascii_case(bare))
+    };
     error.message().is_some_and(is_bare)
         || ["model", "url", "route", "endpoint", "path"].iter().any(|part| error.mentions(part))
 }

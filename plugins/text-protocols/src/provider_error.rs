@@ -18,9 +18,13 @@ const ACCOUNT_CODES: [&str; 8] = [
     "authentication_error",
     "permission_error",
 ];
-/// Sentences that concern the operator's account.
-const ACCOUNT_SENTENCES: [&str; 3] =
-    ["credit balance is too low", "exceeded your current quota", "reached your specified api usage limits"];
+/// Beginnings of messages that concern the operator's account, in lower case. Further inside a message the words may be
+/// the client's own: providers quote schemas, names of tools, and texts.
+const ACCOUNT_BEGINNINGS: [&str; 3] = [
+    "your credit balance is too low",
+    "you exceeded your current quota",
+    "you have reached your specified api usage limits",
+];
 /// The HTTP status that belongs to a type or code.
 const STATUS_BY_CODE: [(&str, u16); 18] = [
     ("insufficient_quota", 402),
@@ -117,11 +121,17 @@ impl ProviderError {
         self.message().is_some_and(|message| message.to_ascii_lowercase().contains(part))
     }
 
+    /// Whether its message begins with `words`, which are in lower case.
+    fn begins(&self, words: &str) -> bool {
+        let head = self.message().and_then(|message| message.get(..words.len()));
+        head.is_some_and(|head| head.eq_ignore_ascii_case(words))
+    }
+
     /// Whether it concerns the operator's account: money and credentials.
     #[must_use]
     pub fn is_about_account(&self) -> bool {
         ACCOUNT_CODES.iter().any(|code| self.is(code))
-            || ACCOUNT_SENTENCES.iter().any(|part| self.mentions(part))
+            || ACCOUNT_BEGINNINGS.iter().any(|words| self.begins(words))
             || is_account_code(&self.code)
             || is_account_code(&self.kind)
     }

@@ -124,9 +124,47 @@ fn hides_errors_of_the_operators_account() {
         NEUTRAL,
     );
     becomes(400, &openai("x", json!("invalid_api_key"), secret), Obstacle::Account, NEUTRAL);
+    // What the operator's key may not use, though a word about pictures is in it.
+    for (kind, code, said) in [
+        (
+            "invalid_request_error",
+            json!("model_not_found"),
+            "Project `proj_abc12345` does not have access to model `gpt-4-vision-preview`",
+        ),
+        ("invalid_request_error", Value::Null, "Project `proj_abc12345` may not use gpt-4-vision-preview"),
+        ("x", Value::Null, "You have no access to image-2 models"),
+        ("permission_error", Value::Null, "Vision is not enabled"),
+        ("x", json!("AccessDenied.Model"), "no image model here"),
+    ] {
+        becomes(403, &openai(kind, code, said), Obstacle::Account, NEUTRAL);
+    }
     for protocol in BOTH {
+        let mut request = crate::chat::asked(protocol, json!({}), json!({}));
+        request.route.upstream = "gpt-4-vision-preview".to_owned();
+        let state = crate::chat::prepared(request).state;
+        let said = openai("x", Value::Null, "GPT-4-vision-preview is not open to you").to_string();
+        let rejection =
+            crate::chat::both().answer::<chat::Chat>(&state, &crate::chat::reply(403, &said)).unwrap_err();
+        assert_eq!((rejection.obstacle, rejection.message.as_str()), (Obstacle::Account, NEUTRAL));
         let rejection = answer(protocol, 403, "<html>denied</html>").unwrap_err();
         assert_eq!((rejection.obstacle, rejection.message.as_str()), (Obstacle::Account, NEUTRAL));
+    }
+}
+
+/// Without it a client that writes of a spent account is told that there is no upstream, and every account is tried for it.
+#[test]
+fn a_clients_words_are_no_failure_of_the_account() {
+    for said in [
+        "Invalid schema for function 'f': 'exceeded your current quota' is not of type 'object'",
+        "messages.0.content: \"Your credit balance is too low\" has no role",
+        "'You exceeded your current quota' is not valid under any of the given schemas",
+        "tools.0.description: you have reached your specified API usage limits",
+    ] {
+        for protocol in BOTH {
+            let body = openai("invalid_request_error", Value::Null, said).to_string();
+            let rejection = answer(protocol, 400, &body).unwrap_err();
+            assert_eq!(rejection.obstacle, Obstacle::Invalid, "{said}");
+        }
     }
 }
 
@@ -147,6 +185,8 @@ fn an_unknown_model_is_a_wrong_table() {
         words,
     );
     becomes(404, &json!({"detail": "Not Found"}), Obstacle::Upstream, words);
+    let azure = json!({"error": {"code": "404", "message": "Resource not found"}});
+    becomes(404, &azure, Obstacle::Upstream, words);
     becomes(
         404,
         &openai("invalid_request_error", Value::Null, "Invalid URL (POST /v1/x)"),
