@@ -166,8 +166,9 @@ fn a_call_is_named_once_and_counted() {
                 call(json!(2), json!("a"), json!("f"), ""),
                 call(json!(5), json!("b"), json!("g"), ""),
                 call(json!(2), null(), null(), "{}"),
+                call(json!(5), null(), null(), "[]"),
             ],
-            vec![opens(0, "a", "f", ""), opens(1, "b", "g", ""), goes_on(0, "{}")],
+            vec![opens(0, "a", "f", ""), opens(1, "b", "g", ""), goes_on(0, "{}"), goes_on(1, "[]")],
         ),
         // No id.
         (

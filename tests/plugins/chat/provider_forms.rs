@@ -234,10 +234,18 @@ fn a_call_without_arguments_has_the_empty_object() {
             "{arguments}"
         );
         let begun = json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
-        for last in [json!({}), json!({"content": ""})] {
+        let end = |delta: Value, reason: Value| json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+        // Some servers call the end of a call a stop, or give no reason.
+        for last in [
+            end(json!({}), json!("tool_calls")),
+            end(json!({"content": ""}), json!("tool_calls")),
+            end(json!({}), json!("stop")),
+            end(json!({"content": ""}), json!("stop")),
+            end(json!({"content": ""}), Value::Null),
+        ] {
             let lines = [
                 json!({"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [begun]}}]}).to_string(),
-                json!({"id": "c", "choices": [{"index": 0, "delta": last, "finish_reason": "tool_calls"}]}).to_string(),
+                last.to_string(),
                 "[DONE]".to_owned(),
             ];
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -246,7 +254,7 @@ fn a_call_without_arguments_has_the_empty_object() {
             let deltas: Vec<Value> = deltas.iter().map(delta).collect();
             let calls = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0));
             let joined: String = calls.filter_map(|call| call["function"]["arguments"].as_str()).collect();
-            assert_eq!(joined.trim(), "{}", "{arguments}");
+            assert_eq!(joined.trim(), "{}", "{arguments}, {last}");
         }
     }
 }

@@ -135,10 +135,12 @@ impl FromChat {
         for choice in self.choices.iter_mut().filter(|choice| choice.begun && !choice.finished) {
             choice.finished = true;
             let reason = if choice.has_called { "tool_calls" } else { "stop" };
+            let lacking = choice.calls.rewrite_all(None, self.seed, choice.has_called);
+            let delta = lacking.map_or_else(String::new, |calls| format!("\"tool_calls\":{calls}"));
             let usage = if self.state.counted { ",\"usage\":null" } else { "" };
             let data = format!(
                 "{{\"id\":{},\"object\":\"chat.completion.chunk\",\"created\":{},\"model\":{},\"choices\":[{{\"index\":{},\
-                 \"delta\":{{}},\"logprobs\":null,\"finish_reason\":\"{reason}\"}}]{usage}}}",
+                 \"delta\":{{{delta}}},\"logprobs\":null,\"finish_reason\":\"{reason}\"}}]{usage}}}",
                 self.id,
                 self.created,
                 quoted(&self.state.model),
@@ -232,7 +234,7 @@ impl FromChat {
         let wrong = wrong_reason(&choice, known.has_called);
         let reason = choice.text("finish_reason").unwrap_or_default();
         // Of an answer that was cut, a call may lack what it does not have yet.
-        let are_called = known.has_called && reason == "tool_calls";
+        let are_called = known.has_called && matches!(&*reason, "tool_calls" | "stop");
         let has_calls = calls.is_some() || are_called;
         let plain = delta.is_some() && role != known.begun && !has_calls && wrong.is_none();
         known.finished |= !reason.is_empty();
