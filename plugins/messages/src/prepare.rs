@@ -8,7 +8,6 @@ mod pass_through;
 mod to_chat;
 
 use gatehouse_sdk::{Prepared, Protocol, Refusal, TextRequest};
-use gatehouse_text_protocols::field_names::FieldNames;
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
@@ -36,7 +35,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
     let mut request = Request::read(body, &route.model, route.protocol, given)?;
     let lead = request.end(&rules, route.protocol == Protocol::Chat)?;
     let (call, fields) = match route.protocol {
-        Protocol::Messages => (pass_through::call(&request, text_request, &rules)?, FieldNames::default()),
+        Protocol::Messages => pass_through::call(&request, text_request, &rules)?,
         Protocol::Chat => to_chat::call(&request, text_request, &rules)?,
     };
     Ok(Prepared {

@@ -3,6 +3,7 @@
 //!
 //! Knows where the fields of a translated request came from, and finds them in sentences. Never checks a request.
 
+mod prose;
 mod rows;
 
 use gatehouse_sdk::Refusal;
@@ -24,6 +25,8 @@ pub enum Translation {
     ResponsesToChat,
     /// Both are chat completions, and the cap may have its other name.
     ChatToChat,
+    /// Both are Messages requests, of which messages and blocks that say nothing are left out.
+    MessagesToMessages,
 }
 
 /// Where a message of the translated request came from.
@@ -113,23 +116,19 @@ impl Origins {
             _ => None,
         };
         match part {
-            Some((at, _)) if place.parts.get(at).is_some_and(|part| !part.is_empty()) => {
-                place.parts[at].clone()
-            }
-            // A message of the model is made of several items of a response, of which only messages have parts.
-            Some((at, tail))
-                if self.translation == Translation::ResponsesToChat && place.own.starts_with("input[") =>
-            {
-                let tail = match tail {
-                    ["image_url", ..] => ".image_url",
-                    ["file", "file_data", ..] => ".file_data",
-                    ["text"] => ".text",
-                    _ => "",
-                };
-                format!("{}.content[{at}]{tail}", place.own)
+            Some((at, tail)) if place.parts.get(at).is_some_and(|part| !part.is_empty()) => {
+                self.within(&place.parts[at], tail)
             }
             _ if place.own.is_empty() => all.to_owned(),
-            _ => place.own.clone(),
+            _ => self.within(&place.own, &rest[1..]),
+        }
+    }
+
+    /// The client's path of what is inside of a message or a part; of another protocol it is the path of the whole.
+    fn within(&self, own: &str, rest: &[&str]) -> String {
+        match self.translation {
+            Translation::MessagesToMessages => self.written(&[&segments(own), rest].concat()),
+            _ => own.to_owned(),
         }
     }
 
@@ -165,7 +164,8 @@ impl Origins {
 
     /// A path as the client's protocol writes it.
     fn written(&self, parts: &[&str]) -> String {
-        let is_dotted = self.translation == Translation::MessagesToChat;
+        let is_dotted =
+            matches!(self.translation, Translation::MessagesToChat | Translation::MessagesToMessages);
         let mut path = String::new();
         for part in parts {
             let is_index = part.bytes().all(|byte| byte.is_ascii_digit());
@@ -225,22 +225,23 @@ impl FieldNames {
             return text.to_owned();
         }
         let mut out = String::with_capacity(text.len());
-        let (mut rest, mut before) = (text, None);
-        while let Some(letter) = rest.chars().next() {
-            let length = path_length(rest);
+        let mut at = 0;
+        while let Some(letter) = text[at..].chars().next() {
+            let before = text[..at].chars().next_back();
+            let length = path_length(&text[at..]);
             let is_start = length > 0
                 && !before.is_some_and(|letter: char| letter.is_alphanumeric() || "_.-/".contains(letter));
-            let taken = if is_start { length } else { letter.len_utf8() };
-            let (piece, after) = rest.split_at(taken);
+            let end = at + if is_start { length } else { letter.len_utf8() };
+            let piece = &text[at..end];
             let is_marked = before.is_none_or(|letter| "`'\"".contains(letter))
-                && after.chars().next().is_some_and(|letter| "`'\":".contains(letter));
-            if is_start && (is_marked || piece.contains(['_', '.', '['])) {
+                && text[end..].chars().next().is_some_and(|letter| "`'\":".contains(letter));
+            let is_path = is_start && (is_marked || piece.contains(['_', '.', '[']));
+            if is_path && (is_numbered(piece) || !prose::is_no_field(&text[..at], &text[end..])) {
                 out.push_str(&self.own(piece));
             } else {
                 out.push_str(piece);
             }
-            before = piece.chars().next_back();
-            rest = after;
+            at = end;
         }
         out
     }
@@ -254,6 +255,11 @@ fn path_length(text: &str) -> usize {
     let in_path = |letter: char| letter.is_ascii_alphanumeric() || "_.[]".contains(letter);
     let end = text.find(|letter: char| !in_path(letter)).unwrap_or(text.len());
     text[..end].trim_end_matches(['.', '[']).len()
+}
+
+/// Whether a path has a number, as no name has.
+fn is_numbered(path: &str) -> bool {
+    segments(path).iter().any(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The parts of a path in either style.
@@ -298,10 +304,19 @@ mod tests {
                 ("output_config.format.schema: bad", "response_format.json_schema.schema: bad"),
                 ("stop_sequences.1: blank", "stop[1]: blank"),
                 ("system: bad system, as messages.", "messages: bad system, as messages."),
+                (
+                    "messages.0.content.0: `thinking` or `redacted_thinking` blocks cannot be modified.",
+                    "messages[1].content[0]: `thinking` or `redacted_thinking` blocks cannot be modified.",
+                ),
+                (
+                    "`thinking` must be off for tool `system`",
+                    "`reasoning_effort` must be off for tool `system`",
+                ),
                 ("temperature: bad", "temperature: bad"),
             ],
         );
-        let response = vec![place("instructions", &[]), place("input[3]", &[])];
+        let parts = ["input[3].content[0]", "input[3].content[1]", "input[3].content[2].image_url"];
+        let response = vec![place("instructions", &[]), place("input[3]", &parts)];
         let response =
             Origins::new(Translation::ResponsesToChat, "max_output_tokens").with_messages(response);
         let response = FieldNames::of(response.with_tools(vec!["tools[2]".to_owned()]));
@@ -333,14 +348,37 @@ mod tests {
                 ("Invalid 'tools[0].function.parameters'", "Invalid 'tools.0.input_schema'"),
                 ("Invalid 'tools[0].function.name'", "Invalid 'tools.0.name'"),
                 ("Unknown 'stop'; they stop here.", "Unknown 'stop_sequences'; they stop here."),
+                ("Invalid schema for function 'stop': no", "Invalid schema for function 'stop': no"),
+                ("'user' is too long for tool 'user'", "'metadata.user_id' is too long for tool 'user'"),
+                ("No function 'user.get' in 'tools[0]'", "No function 'user.get' in 'tools.0'"),
+                ("Not a function: 'tools[0].function.name'", "Not a function: 'tools.0.name'"),
                 ("response_format.json_schema.schema: bad", "output_config.format.schema: bad"),
+            ],
+        );
+    }
+
+    /// Without it a client looks for its mistake in another message.
+    #[test]
+    fn a_messages_client_reads_its_own_numbers() {
+        let messages = vec![place("messages.1", &[]), place("messages.3", &["messages.3.content.2"])];
+        let origins = Origins::new(Translation::MessagesToMessages, "max_tokens").with_messages(messages);
+        check(
+            &FieldNames::of(origins),
+            &[
+                ("messages.0.content.1.text: bad", "messages.1.content.1.text: bad"),
+                ("messages.0: bad", "messages.1: bad"),
+                ("messages.1.content.0.source.data: bad", "messages.3.content.2.source.data: bad"),
+                ("messages.7: bad", "messages: bad"),
+                ("tools.0.custom.name: bad", "tools.0.custom.name: bad"),
+                ("`max_tokens` and `thinking`: bad", "`max_tokens` and `thinking`: bad"),
             ],
         );
     }
 
     #[test]
     fn a_responses_client_reads_its_own_fields() {
-        let messages = vec![place("instructions", &[]), place("input[3]", &[])];
+        let messages =
+            vec![place("instructions", &[]), place("input[3]", &["input[3].content[0].image_url"])];
         let tools = vec!["tools[1]".to_owned(), "tools[2].tools[0]".to_owned()];
         let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens");
         let names = FieldNames::of(origins.with_messages(messages).with_tools(tools));

@@ -50,7 +50,9 @@ fn response() -> Value {
             {"role": "user", "content": "hi"},
             {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
             {"type": "function_call_output", "call_id": "c", "output": "ok"},
-            {"role": "user", "content": [{"type": "input_text", "text": "look"}, {"type": "input_image", "image_url": PNG}]},
+            {"role": "user", "content": [{"type": "input_text", "text": "look"}, {"type": "input_text", "text": ""}, {"type": "input_image", "image_url": PNG}]},
+            {"type": "function_call", "call_id": "d", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "d", "output": [{"type": "input_image", "image_url": PNG}, {"type": "input_text", "text": "so"}]},
         ],
     })
 }
@@ -102,7 +104,16 @@ fn a_responses_client_reads_its_own_fields() {
                 json!("messages[4].content[1].image_url.url"),
                 "Invalid 'messages[4].content[1].image_url.url'",
             ),
-            "input[3].content[1].image_url",
+            "input[3].content[2].image_url",
+        ),
+        (openai(json!("messages[3].content"), "Invalid 'messages[3].content'"), "input[2]"),
+        (
+            openai(json!("messages[6].content[0].text"), "Invalid 'messages[6].content[0].text'"),
+            "input[5].output[1]",
+        ),
+        (
+            openai(json!("messages[7].content[0].image_url"), "Invalid 'messages[7].content[0].image_url'"),
+            "input[5].output[0].image_url",
         ),
         (openai(json!("messages[2].tool_calls[0].id"), "Invalid 'messages[2].tool_calls[0].id'"), "input[1]"),
         (openai(json!("messages[0].content"), "Invalid 'messages[0].content'"), "instructions"),
@@ -121,7 +132,8 @@ fn a_responses_client_reads_its_own_fields() {
     }
     for (said, field) in [
         ("max_tokens: 9 > 8", "max_output_tokens"),
-        ("messages.2.content.2.image.source: bad", "input[3].content[1].image_url"),
+        ("messages.2.content.2.image.source: bad", "input[3].content[2].image_url"),
+        ("messages.2.content.0.tool_result: bad", "input[2]"),
         ("tools.0.input_schema: bad", "tools[1].parameters"),
         ("thinking.budget_tokens: bad", "reasoning.effort"),
         ("output_config.format.schema: bad", "text.format.schema"),

@@ -73,7 +73,7 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
         let body = json!({"model": "m", "input": place(part)}).to_string();
         let request = TextRequest { surface: RESPONSES.into(), ..written(Protocol::Chat, json!({}), &body) };
         match both().prepare::<Chat>(&request) {
-            Err(Refusal::Invalid { field, .. }) => field.unwrap_or_default(),
+            Err(Refusal::Invalid { field, message }) => (field.unwrap_or_default(), message),
             other => panic!("{body}: {other:?}"),
         }
     };
@@ -82,18 +82,22 @@ fn a_file_that_is_not_embedded_is_refused_unless_it_is_passed() {
         json!([
             {"role": "user", "content": "hi"},
             {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
-            {"type": "function_call_output", "call_id": "c", "output": [part]},
+            {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": ""}, part]},
         ])
     };
-    for place in [in_message as fn(Value) -> Value, in_output] {
-        for part in [
-            json!({"type": "input_file", "file_id": "file-1"}),
-            json!({"type": "input_file", "file_url": "https://e.com/a.pdf"}),
-            json!({"type": "input_file", "file_data": "https://e.com/a.pdf"}),
-            json!({"type": "input_image", "file_id": "file-1"}),
+    for (place, own) in
+        [(in_message as fn(Value) -> Value, "input[0].content[0]"), (in_output, "input[2].output[1]")]
+    {
+        for (part, member) in [
+            (json!({"type": "input_file", "file_id": "file-1"}), "file_id"),
+            (json!({"type": "input_file", "file_url": "https://e.com/a.pdf"}), "file_url"),
+            (json!({"type": "input_file", "file_data": "https://e.com/a.pdf"}), "file_data"),
+            (json!({"type": "input_image", "file_id": "file-1"}), "file_id"),
+            (json!({"type": "input_image", "image_url": "cat.png"}), "image_url"),
         ] {
-            let field = named(part.clone(), place);
-            assert!(field.starts_with("input["), "{part}: {field}");
+            let (field, message) = named(part.clone(), place);
+            assert_eq!(field, format!("{own}.{member}"), "{part}: {message}");
+            assert!(!message.contains("messages"), "{message}");
         }
     }
 }

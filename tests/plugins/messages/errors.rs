@@ -260,3 +260,28 @@ fn a_messages_client_reads_its_own_fields() {
         );
     }
 }
+
+/// Without it a client looks for its mistake in another message: those that say nothing are not sent.
+#[test]
+fn a_messages_client_reads_its_own_numbers() {
+    let asked = body(json!({"messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": " "},
+        {"role": "user", "content": "still there?"},
+        {"role": "assistant", "content": [{"type": "text", "text": ""}, {"type": "text", "text": "yes"}]},
+        {"role": "user", "content": "good"},
+    ]}));
+    let prepared = prepare(&asked, Protocol::Messages, json!({})).expect("a good request");
+    for (said, told) in [
+        ("messages.0.content: bad", "messages.0.content: bad"),
+        ("messages.1.content.0.text: bad", "messages.2.content.0.text: bad"),
+        ("messages.2.content.0.text: bad", "messages.3.content.1.text: bad"),
+        ("messages.3: bad", "messages.4: bad"),
+        ("max_tokens: bad", "max_tokens: bad"),
+    ] {
+        let error = anthropic("invalid_request_error", said).to_string();
+        let failure =
+            both().answer::<Messages>(&prepared.state, &Reply::raw(400, error)).expect_err("an error");
+        assert_eq!((failure.field.as_deref(), failure.message.as_str()), (told.split(':').next(), told));
+    }
+}

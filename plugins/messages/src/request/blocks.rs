@@ -44,7 +44,7 @@ impl Message<'_> {
 }
 
 impl Block<'_> {
-    fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         matches!(self, Block::Text(text) if text.is_blank())
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn find(translation: Translation, path: &[&str]) -> Option<&'static R
         Translation::ChatToMessages => CHAT_TO_MESSAGES,
         Translation::MessagesToChat => MESSAGES_TO_CHAT,
         Translation::ResponsesToChat => RESPONSES_TO_CHAT,
-        Translation::ChatToChat => &[],
+        Translation::ChatToChat | Translation::MessagesToMessages => &[],
     };
     rows.iter().find(|row| {
         let theirs: Vec<&str> = row.theirs.split('.').collect();

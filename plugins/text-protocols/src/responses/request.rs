@@ -88,10 +88,14 @@ pub fn translate(json: &str, target: &Target<'_>) -> Checked<Translated> {
 }
 
 /// Where the fields of the chat completion came from.
-fn fields(messages: Vec<String>, tools: &Tools, choice: &ToolChoice) -> FieldNames {
-    let place = |own: String| match own.starts_with(HISTORY) {
-        true => MessagePaths { own: "previous_response_id".to_owned(), parts: vec![] },
-        false => MessagePaths { own, parts: vec![] },
+fn fields(messages: Vec<MessagePaths>, tools: &Tools, choice: &ToolChoice) -> FieldNames {
+    let own = |path: String| match path.starts_with(HISTORY) {
+        true => "previous_response_id".to_owned(),
+        false => path,
+    };
+    let place = |paths: MessagePaths| MessagePaths {
+        own: own(paths.own),
+        parts: paths.parts.into_iter().map(own).collect(),
     };
     let offered = tools.functions.iter().zip(&tools.places).filter(|((name, _), _)| choice.allows(name));
     let origins = Origins::new(Translation::ResponsesToChat, "max_output_tokens")

@@ -141,6 +141,14 @@ fn a_call_and_its_output_come_together() {
     assert_eq!(messages(json!([cut, {"role": "user", "content": "b"}])).as_array().unwrap().len(), 1);
     let free = json!({"type": "function_call_output", "name": "f", "output": "x"});
     assert_eq!(messages(json!([free])), json!([{"role": "user", "content": "x"}]));
+    // Its words stay beside its pictures.
+    let parts = json!([{"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": "https://e.com/a.png"}]);
+    let free = json!({"type": "function_call_output", "name": "f", "output": parts});
+    let image = json!({"type": "image_url", "image_url": {"url": "https://e.com/a.png"}});
+    assert_eq!(
+        messages(json!([free])),
+        json!([{"role": "user", "content": [{"type": "text", "text": "x"}, image]}])
+    );
     for (input, message) in [
         (json!([call("c")]), "No tool output found for function call c."),
         (json!([output("c", json!("x"))]), "No tool call found for function call output with call_id c."),

@@ -4,11 +4,12 @@
 //! at once, whatever the order in which the client sent them. Both protocols of providers refuse anything else.
 
 use crate::check::Checked;
+use crate::field_names::MessagePaths;
 use crate::json::{Writer, quote};
 
 use super::entry::Entry;
 use super::items::{Item, no_call, no_output};
-use super::parts::Parts;
+use super::parts::{self, Output, Part};
 use crate::responses::sealed::{self, Owner};
 
 /// What a provider takes back of earlier thinking.
@@ -25,23 +26,24 @@ pub(crate) enum Thinking {
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     messages: Vec<String>,
-    /// The path of the item that each message begins with.
-    pub(crate) origins: Vec<String>,
+    /// The item that each message begins with, and where its parts came from.
+    pub(crate) origins: Vec<MessagePaths>,
 }
 
 /// An output, until its call takes it.
-struct Output {
+struct Pending {
     call: String,
-    text: String,
-    media: Vec<String>,
-    is_taken: bool,
+    /// The path of its item.
+    origin: String,
+    /// `None` once its call has it.
+    output: Option<Output>,
 }
 
 /// A message of the model under way.
 #[derive(Default)]
 struct ModelMessage {
     origin: String,
-    texts: Vec<String>,
+    texts: Vec<Part>,
     blocks: Vec<String>,
     reasoning: String,
     calls: Vec<(String, String, bool)>,
@@ -61,16 +63,16 @@ impl Conversation {
         owner: Owner<'_>,
         thinking: Thinking,
     ) -> Checked<Self> {
-        let items: Vec<Item> = entries.iter().map(Item::read).collect::<Checked<_>>()?;
+        let mut items: Vec<Item> = entries.iter().map(Item::read).collect::<Checked<_>>()?;
         let mut conversation = Self::default();
         if let Some(text) = instructions {
-            conversation.message("instructions".to_owned(), "system", text);
+            let origin = MessagePaths { own: "instructions".to_owned(), parts: Vec::new() };
+            conversation.message(origin, "system", text);
         }
-        let mut outputs: Vec<Output> = Vec::new();
-        for item in &items {
-            if let Item::Output { call: Some(call), text, media } = item {
-                let (call, text, media) = (call.clone(), text.clone(), media.clone());
-                outputs.push(Output { call, text, media, is_taken: false });
+        let mut outputs: Vec<Pending> = Vec::new();
+        for (entry, item) in entries.iter().zip(&mut items) {
+            if let Item::Output { call: Some(call), output } = item {
+                outputs.push(Pending { call: call.clone(), origin: entry.name(), output: output.take() });
             }
         }
         let mut outputs_seen = 0;
@@ -80,7 +82,7 @@ impl Conversation {
                 Item::Nothing => {}
                 Item::Assistant(parts) => {
                     message.origin_of(entry);
-                    message.texts.extend(parts.all);
+                    message.texts.extend(parts.0);
                 }
                 Item::Call { id, json, is_cut } => {
                     message.origin_of(entry);
@@ -99,22 +101,22 @@ impl Conversation {
                         Thinking::Nothing => {}
                     }
                 }
-                Item::Output { call, text, media } => {
+                Item::Output { call, output } => {
                     conversation.end(&mut message, &mut outputs)?;
                     match call {
-                        Some(call) if !outputs[outputs_seen].is_taken => return Err(no_call(&call)),
+                        Some(call) if outputs[outputs_seen].output.is_some() => return Err(no_call(&call)),
                         Some(_) => outputs_seen += 1,
                         // Codex writes such items; without a call they are words of the user.
-                        None => conversation.free_output(entry, &text, &media),
+                        None => conversation.free_output(entry, output),
                     }
                 }
                 Item::System(parts) => {
                     conversation.end(&mut message, &mut outputs)?;
-                    conversation.parts(entry, "system", &parts);
+                    conversation.parts(entry, "system", &parts.0);
                 }
                 Item::User(parts) => {
                     conversation.end(&mut message, &mut outputs)?;
-                    conversation.parts(entry, "user", &parts);
+                    conversation.parts(entry, "user", &parts.0);
                 }
             }
         }
@@ -132,7 +134,7 @@ impl Conversation {
         self.messages.is_empty()
     }
 
-    fn message(&mut self, origin: String, role: &str, content: &str) {
+    fn message(&mut self, origin: MessagePaths, role: &str, content: &str) {
         let mut message = Writer::new(content.len() + 64);
         quote(role, message.name("role"));
         message.member("content", content);
@@ -140,30 +142,35 @@ impl Conversation {
         self.origins.push(origin);
     }
 
-    fn parts(&mut self, entry: &Entry<'_>, role: &str, parts: &Parts) {
-        if !parts.all.is_empty() {
-            self.message(entry.name(), role, &parts.content());
+    fn parts(&mut self, entry: &Entry<'_>, role: &str, parts: &[Part]) {
+        if !parts.is_empty() {
+            let origin = MessagePaths { own: entry.name(), parts: parts::paths(parts) };
+            self.message(origin, role, &parts::content(parts));
         }
     }
 
-    fn free_output(&mut self, entry: &Entry<'_>, text: &str, media: &[String]) {
-        let content = if media.is_empty() { text.to_owned() } else { format!("[{}]", media.join(",")) };
-        if content != "\"\"" {
-            self.message(entry.name(), "user", &content);
+    fn free_output(&mut self, entry: &Entry<'_>, output: Option<Output>) {
+        match output {
+            Some(Output::Text(text)) if text != "\"\"" => {
+                let origin = MessagePaths { own: entry.name(), parts: Vec::new() };
+                self.message(origin, "user", &text);
+            }
+            Some(Output::Parts(parts)) => self.parts(entry, "user", &parts),
+            _ => {}
         }
     }
 
     /// Writes the model's message, and the outputs of its calls behind it.
-    fn end(&mut self, message: &mut ModelMessage, outputs: &mut [Output]) -> Checked<()> {
+    fn end(&mut self, message: &mut ModelMessage, outputs: &mut [Pending]) -> Checked<()> {
         let message = std::mem::take(message);
         let ModelMessage { origin, texts, blocks, reasoning, calls } = message;
         let mut taken = Vec::new();
         let mut written = Vec::new();
         for (id, json, is_cut) in calls {
-            match outputs.iter().position(|output| output.call == id && !output.is_taken) {
-                Some(at) => {
-                    outputs[at].is_taken = true;
-                    taken.push(at);
+            let own = outputs.iter_mut().find(|pending| pending.call == id && pending.output.is_some());
+            match own.and_then(|pending| Some((pending.output.take()?, pending.origin.clone()))) {
+                Some((output, origin)) => {
+                    taken.push((id, output, origin));
                     written.push(json);
                 }
                 // The call of an answer that was cut short was never made.
@@ -177,7 +184,7 @@ impl Conversation {
         }
         let mut message = Writer::new(256);
         message.member("role", "\"assistant\"");
-        let content = if texts.is_empty() { "null".to_owned() } else { format!("[{}]", texts.join(",")) };
+        let content = if texts.is_empty() { "null".to_owned() } else { parts::content(&texts) };
         message.member("content", &content);
         if !blocks.is_empty() {
             message.member("thinking_blocks", &format!("[{}]", blocks.join(",")));
@@ -189,23 +196,34 @@ impl Conversation {
             message.member("tool_calls", &format!("[{}]", written.join(",")));
         }
         self.messages.push(message.done());
-        self.origins.push(origin.clone());
-        let mut media = Vec::new();
-        for at in taken {
-            let output = &mut outputs[at];
-            let mut message = Writer::new(output.text.len() + 96);
-            message.member("role", "\"tool\"");
-            quote(&output.call, message.name("tool_call_id"));
-            message.member("content", &output.text);
-            self.messages.push(message.done());
-            self.origins.push(origin.clone());
-            media.append(&mut output.media);
-        }
-        // A tool's message has text alone; all of them come before anything else.
-        if !media.is_empty() {
-            self.message(origin, "user", &format!("[{}]", media.join(",")));
-        }
+        self.origins.push(MessagePaths { own: origin, parts: parts::paths(&texts) });
+        self.results(taken);
         Ok(())
+    }
+
+    /// Writes the outputs of calls, and their media behind them: a tool's message has text alone, and all of them come before
+    /// anything else.
+    fn results(&mut self, taken: Vec<(String, Output, String)>) {
+        let (mut all, mut owners) = (Vec::new(), Vec::new());
+        for (call, output, origin) in taken {
+            let (text, texts, mut media) = output.split();
+            let mut message = Writer::new(text.len() + 96);
+            message.member("role", "\"tool\"");
+            quote(&call, message.name("tool_call_id"));
+            message.member("content", &text);
+            self.messages.push(message.done());
+            if !media.is_empty() {
+                owners.push(origin.clone());
+            }
+            self.origins.push(MessagePaths { own: origin, parts: texts });
+            all.append(&mut media);
+        }
+        if !all.is_empty() {
+            // Media of several outputs are told one by one.
+            let own = if owners.len() == 1 { owners.remove(0) } else { String::new() };
+            let origin = MessagePaths { own, parts: parts::paths(&all) };
+            self.message(origin, "user", &parts::content(&all));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::check::{
 use crate::json::{JsonString, Writer, quote, quoted};
 
 use super::entry::{Entry, INPUT};
-use super::parts::{self, Parts};
+use super::parts::{self, Output, Parts};
 use crate::responses::tools::flat_name;
 
 /// An item as a conversation reads it.
@@ -24,11 +24,10 @@ pub(crate) enum Item {
         json: String,
         is_cut: bool,
     },
-    /// An output: the text for a tool message, JSON, and media for a message behind it.
+    /// What a tool has answered, which its call takes.
     Output {
         call: Option<String>,
-        text: String,
-        media: Vec<String>,
+        output: Option<Output>,
     },
     Reasoning {
         sealed: Option<String>,
@@ -60,7 +59,7 @@ impl Item {
             | "computer_call_output"
             | "tool_search_output" => {
                 let call = entry.text("call_id").or_else(|| entry.text("id"));
-                Ok(Self::Output { call, text: quoted(&whole(entry)), media: Vec::new() })
+                Ok(Self::Output { call, output: Some(Output::Text(quoted(&whole(entry)))) })
             }
             // What ran on OpenAI's servers; its result is in the answer's text.
             "web_search_call"
@@ -89,7 +88,7 @@ fn message(entry: &Entry<'_>) -> Checked<Item> {
         let role = choice(&path.key("role"), role, &ROLES)?;
         let content = required(path, item, "content", "a string or an array of parts")?;
         let parts = Parts::read(&path.key("content"), content)?;
-        if role != "user" && parts.has_media {
+        if role != "user" && parts.has_media() {
             return Err(instead(&path.key("content"), &format!("text alone from `{role}`"), "other parts"));
         }
         Ok(match role {
@@ -154,8 +153,8 @@ fn call(id: String, name: &str, arguments: &str, is_cut: bool) -> Item {
 
 fn output(entry: &Entry<'_>) -> Checked<Item> {
     let call = entry.text("call_id");
-    let (text, media) = entry.at(parts::output)?;
-    Ok(Item::Output { call, text, media })
+    let output = entry.at(parts::output)?;
+    Ok(Item::Output { call, output: Some(output) })
 }
 
 fn reasoning(entry: &Entry<'_>) -> Checked<Item> {

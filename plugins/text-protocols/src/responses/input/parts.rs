@@ -6,23 +6,26 @@ use crate::path::Path;
 
 const FILES: &str = "nothing, there is no Files API here; send the data itself";
 
-/// A content as chat parts.
-#[derive(Debug, Default)]
-pub(crate) struct Parts {
-    /// Text parts, JSON each.
-    pub(crate) texts: Vec<String>,
-    /// All parts in their order, JSON each.
-    pub(crate) all: Vec<String>,
-    /// Whether one of them is no text.
-    pub(crate) has_media: bool,
+/// One part of a chat message.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The part, JSON.
+    pub(crate) json: String,
+    /// Where the client wrote it: a text's own path, or that of the data of a file.
+    pub(crate) path: String,
+    is_text: bool,
 }
+
+/// A content as chat parts, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Parts(pub(crate) Vec<Part>);
 
 impl Parts {
     /// Reads a content: a text, or parts.
     pub(crate) fn read(path: &Path<'_>, raw: Raw<'_>) -> Checked<Self> {
         let mut parts = Self::default();
         if let Some(text) = JsonString::of(raw) {
-            parts.text(text);
+            parts.text(path, text);
             return Ok(parts);
         }
         if !raw.get().starts_with('[') {
@@ -35,19 +38,18 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The content of a chat message: the one text, or all parts.
-    pub(crate) fn content(&self) -> String {
-        format!("[{}]", self.all.join(","))
+    /// Whether one of them is no text.
+    pub(crate) fn has_media(&self) -> bool {
+        self.0.iter().any(|part| !part.is_text)
     }
 
-    fn text(&mut self, text: JsonString<'_>) {
+    fn text(&mut self, path: &Path<'_>, text: JsonString<'_>) {
         // Some providers refuse an empty text.
         if text.is_empty() {
             return;
         }
-        let part = format!("{{\"type\":\"text\",\"text\":{}}}", text.quoted());
-        self.texts.push(part.clone());
-        self.all.push(part);
+        let json = format!("{{\"type\":\"text\",\"text\":{}}}", text.quoted());
+        self.0.push(Part { json, path: path.to_string(), is_text: true });
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'_>) -> Checked<()> {
@@ -55,28 +57,28 @@ impl Parts {
             "`input_text`, `input_image`, `input_file`, `input_audio`, `output_text` or `refusal`";
         let kind = required(path, part, "type", KINDS)?;
         let kind = string(&path.key("type"), kind)?.decoded();
-        let media = match kind.as_ref() {
+        let (json, data) = match kind.as_ref() {
             "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
                 let text = required(path, part, "text", "a string")?;
-                self.text(string(&path.key("text"), text)?);
+                self.text(path, string(&path.key("text"), text)?);
                 return Ok(());
             }
             "refusal" => {
                 let text = required(path, part, "refusal", "a string")?;
-                self.text(string(&path.key("refusal"), text)?);
+                self.text(path, string(&path.key("refusal"), text)?);
                 return Ok(());
             }
-            "input_image" => image(path, part)?,
-            "input_file" => file(path, part)?,
+            "input_image" => (image(path, part)?, "image_url"),
+            "input_file" => (file(path, part)?, "file_data"),
             "input_audio" => {
                 let audio = required(path, part, "input_audio", "an object")?;
                 object(&path.key("input_audio"), audio)?;
-                format!("{{\"type\":\"input_audio\",\"input_audio\":{}}}", audio.get())
+                let json = format!("{{\"type\":\"input_audio\",\"input_audio\":{}}}", audio.get());
+                (json, "input_audio")
             }
             _ => return Err(wrong(&path.key("type"), KINDS, part.get("type"))),
         };
-        self.has_media = true;
-        self.all.push(media);
+        self.0.push(Part { json, path: path.key(data).to_string(), is_text: false });
         Ok(())
     }
 }
@@ -113,22 +115,50 @@ fn file(path: &Path<'_>, part: &Object<'_>) -> Checked<String> {
     Ok(format!("{{\"type\":\"file\",\"file\":{}}}", file.done()))
 }
 
-/// The output of a tool, as the text for its message and the media for the message behind it.
-pub(crate) fn output(path: &Path<'_>, item: &Object<'_>) -> Checked<(String, Vec<String>)> {
+/// Parts as the content of a chat message.
+pub(crate) fn content(parts: &[Part]) -> String {
+    format!("[{}]", parts.iter().map(|part| part.json.as_str()).collect::<Vec<_>>().join(","))
+}
+
+/// The paths of parts.
+pub(crate) fn paths(parts: &[Part]) -> Vec<String> {
+    parts.iter().map(|part| part.path.clone()).collect()
+}
+
+/// What a tool has answered.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// A text, JSON.
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+impl Output {
+    /// The text for the message of the tool, JSON, with the paths of its parts, and the media for the message behind it.
+    pub(crate) fn split(self) -> (String, Vec<String>, Vec<Part>) {
+        let parts = match self {
+            Self::Text(text) => return (text, Vec::new(), Vec::new()),
+            Self::Parts(parts) => parts,
+        };
+        let (texts, media): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.is_text);
+        let text = match texts.as_slice() {
+            [] if media.is_empty() => "\"\"".to_owned(),
+            [] => "\"The output is attached below.\"".to_owned(),
+            texts => content(texts),
+        };
+        (text, paths(&texts), media)
+    }
+}
+
+/// Reads the output of a tool.
+pub(crate) fn output(path: &Path<'_>, item: &Object<'_>) -> Checked<Output> {
     let raw = required(path, item, "output", "a string or an array of parts")?;
     let child = path.key("output");
     if raw.get().starts_with('{') {
         return Err(instead(&child, "a string or an array of parts", "an object"));
     }
     if let Some(text) = JsonString::of(raw) {
-        return Ok((text.quoted().to_owned(), Vec::new()));
+        return Ok(Output::Text(text.quoted().to_owned()));
     }
-    let parts = Parts::read(&child, raw)?;
-    let media: Vec<String> = parts.all.iter().filter(|part| !parts.texts.contains(part)).cloned().collect();
-    let text = match parts.texts.as_slice() {
-        [] if media.is_empty() => "\"\"".to_owned(),
-        [] => "\"The output is attached below.\"".to_owned(),
-        texts => format!("[{}]", texts.join(",")),
-    };
-    Ok((text, media))
+    Parts::read(&child, raw).map(|parts| Output::Parts(parts.0))
 }
