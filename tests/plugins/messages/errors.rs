@@ -223,6 +223,7 @@ fn answers_of_another_shape_are_provider_failures() {
 #[test]
 fn a_messages_client_reads_its_own_fields() {
     let png = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUg=="});
+    let text = |text: &str| json!({"type": "text", "text": text});
     let asked = body(json!({
         "system": "Be brief.", "stop_sequences": ["x"],
         "tools": [{"name": "f", "input_schema": {"type": "object"}}],
@@ -230,8 +231,13 @@ fn a_messages_client_reads_its_own_fields() {
             {"role": "user", "content": "hi"},
             {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "ok"}, {"type": "text", "text": "go on"}]},
-            {"role": "assistant", "content": "so"},
-            {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image", "source": png}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "d", "name": "f", "input": {}}]},
+            {"role": "user", "content": [
+                text("look"),
+                {"type": "tool_result", "tool_use_id": "d", "content": [text("so"), {"type": "image", "source": png}]},
+                {"type": "document", "source": {"type": "content", "content": [text("one"), text("two")]}},
+                {"type": "image", "source": png},
+            ]},
         ],
     }));
     let prepared = prepare(&asked, Protocol::Chat, json!({})).expect("a good request");
@@ -240,9 +246,13 @@ fn a_messages_client_reads_its_own_fields() {
         ("messages[0].content", "system"),
         ("messages[1]", "messages.0"),
         ("messages[2].tool_calls[0].function.arguments", "messages.1"),
-        ("messages[3].content", "messages.2"),
+        ("messages[3].content", "messages.2.content.0"),
         ("messages[4].content", "messages.2"),
-        ("messages[6].content[1].image_url.url", "messages.4.content.1"),
+        ("messages[6].content", "messages.4.content.1"),
+        ("messages[7].content[0].image_url.url", "messages.4.content.1.content.1"),
+        ("messages[7].content[1].text", "messages.4.content.0"),
+        ("messages[7].content[3].text", "messages.4.content.2.source.content.1"),
+        ("messages[7].content[4].image_url.url", "messages.4.content.3"),
         ("messages[9]", "messages"),
         ("tools[0].function.parameters.type", "tools.0.input_schema.type"),
         ("tools[0].function.name", "tools.0.name"),

@@ -7,6 +7,7 @@ use gatehouse_sdk::{Refusal, TextRequest};
 use gatehouse_text_protocols::check::in_provider_words;
 use gatehouse_text_protocols::field_names::MessagePaths;
 use gatehouse_text_protocols::json::{JsonString, Raw};
+use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 use gatehouse_text_protocols::tool_ids;
 use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
@@ -24,7 +25,7 @@ pub(crate) fn messages<'a>(
     let (mut out, mut places) = (Vec::with_capacity(request.messages.len() + 1), Vec::new());
     if !request.system.is_empty() {
         out.push(Message::System { content: joined(&request.system) });
-        places.push(MessagePaths { own: "system".to_owned(), parts: Vec::new() });
+        places.push(whole("system".to_owned()));
     }
     let all: Vec<usize>;
     let order = match &request.order {
@@ -37,12 +38,10 @@ pub(crate) fn messages<'a>(
     for (index, message) in order.iter().map(|index| (*index, &request.messages[*index])) {
         match message.role {
             Role::System => between(message, rules, &mut out),
-            Role::User => user(index, message, &mut out)?,
+            Role::User => user(index, message, (&mut out, &mut places))?,
             Role::Assistant => out.push(assistant(index, message, text_request, rules)?),
         }
-        while places.len() < out.len() {
-            places.push(place(index, &out[places.len()]));
-        }
+        places.resize_with(out.len(), || whole(format!("messages.{index}")));
     }
     if let Some(told) = &request.told {
         add_to_user(told, &mut out);
@@ -50,16 +49,9 @@ pub(crate) fn messages<'a>(
     Ok((out, places))
 }
 
-/// Where a message came from: the client's message, and where its parts are as many, its blocks.
-fn place(index: usize, written: &Message<'_>) -> MessagePaths {
-    let own = format!("messages.{index}");
-    let parts = match written {
-        Message::User { content: UserContent::Parts(parts) } => {
-            (0..parts.len()).map(|at| format!("{own}.content.{at}")).collect()
-        }
-        _ => Vec::new(),
-    };
-    MessagePaths { own, parts }
+/// Where a message came from whose parts are told by its own path.
+fn whole(own: String) -> MessagePaths {
+    MessagePaths { own, parts: Vec::new() }
 }
 
 /// A message of the client's program between the turns.
@@ -85,23 +77,31 @@ fn add_to_user(added: &str, out: &mut Vec<Message<'_>>) {
     }
 }
 
-fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'a>>) -> Result<(), Refusal> {
-    let mut parts = Vec::new();
-    let mut media = Vec::new();
-    for block in &message.blocks {
+fn user<'a>(
+    index: usize,
+    message: &blocks::Message<'a>,
+    (out, places): (&mut Vec<Message<'a>>, &mut Vec<MessagePaths>),
+) -> Result<(), Refusal> {
+    let messages = Path::DOTTED.key("messages");
+    let own = messages.index(index);
+    let content = own.key("content");
+    let mut parts = Parts::default();
+    let mut media = Parts::default();
+    for (block_index, block) in message.blocks.iter().enumerate() {
+        let at = content.index(block_index);
         let Block::ToolResult { id, blocks, failed } = block else {
-            add_part(index, block, &mut parts)?;
+            parts.add(index, &at, block)?;
             continue;
         };
         let mut texts = Vec::new();
-        let mut inner = Vec::new();
-        for block in blocks {
-            add_part(index, block, &mut inner)?;
+        let mut inner = Parts::default();
+        for (block_index, block) in blocks.iter().enumerate() {
+            inner.add(index, &at.key("content").index(block_index), block)?;
         }
-        for part in inner {
+        for (part, path) in inner.0 {
             match part {
                 Part::Text { text } => texts.push(text),
-                other => media.push(other),
+                other => media.0.push((other, path)),
             }
         }
         let content = match (failed, joined(&texts)) {
@@ -109,10 +109,16 @@ fn user<'a>(index: usize, message: &blocks::Message<'a>, out: &mut Vec<Message<'
             (true, text) => TextValue::Made(format!("Error: {}", text.text()).into()),
         };
         out.push(Message::Tool { tool_call_id: own_id(*id), content });
+        places.push(whole(at.to_string()));
     }
-    media.append(&mut parts);
-    if !media.is_empty() {
-        out.push(Message::User { content: user_content(media) });
+    media.0.append(&mut parts.0);
+    if !media.0.is_empty() {
+        let (media, paths): (Vec<Part<'_>>, Vec<String>) = media.0.into_iter().unzip();
+        let content = user_content(media);
+        // The texts of a message are one.
+        let parts = if matches!(content, UserContent::Parts(_)) { paths } else { Vec::new() };
+        out.push(Message::User { content });
+        places.push(MessagePaths { own: own.to_string(), parts });
     }
     Ok(())
 }
@@ -132,13 +138,21 @@ fn user_content(parts: Vec<Part<'_>>) -> UserContent<'_> {
     }
 }
 
-/// Adds a block's part; a document of blocks is as many parts.
-fn add_part<'a>(index: usize, block: &Block<'a>, into: &mut Vec<Part<'a>>) -> Result<(), Refusal> {
-    if let Block::Document(Source::Blocks(blocks)) = block {
-        return blocks.iter().try_for_each(|block| add_part(index, block, into));
+/// Parts of a message, and the client's paths of them.
+#[derive(Default)]
+struct Parts<'a>(Vec<(Part<'a>, String)>);
+
+impl<'a> Parts<'a> {
+    /// Adds the part of a block; a document of blocks is as many parts.
+    fn add(&mut self, index: usize, at: &Path<'_>, block: &Block<'a>) -> Result<(), Refusal> {
+        let Block::Document(Source::Blocks(blocks)) = block else {
+            self.0.push((part(index, block)?, at.to_string()));
+            return Ok(());
+        };
+        let source = at.key("source");
+        let content = source.key("content");
+        blocks.iter().enumerate().try_for_each(|(at, block)| self.add(index, &content.index(at), block))
     }
-    into.push(part(index, block)?);
-    Ok(())
 }
 
 fn part<'a>(index: usize, block: &Block<'a>) -> Result<Part<'a>, Refusal> {
