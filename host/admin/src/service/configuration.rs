@@ -5,8 +5,8 @@ use gatehouse_runtime::Companion;
 
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
+use crate::service::deployed::Deployed;
 use crate::service::money::{PriceCause, PriceHistory};
-use crate::service::plugins::Deployed;
 
 /// The configuration behind the operations. Its calls block.
 pub trait Configuration: Send + Sync {

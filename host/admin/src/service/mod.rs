@@ -9,6 +9,7 @@ mod admin_service;
 mod audited;
 mod configuration;
 mod customers;
+mod deployed;
 mod doctor;
 mod keys;
 mod logs;
@@ -27,6 +28,7 @@ pub use admin_service::{AdminService, Backend};
 pub(crate) use audited::account_object;
 pub use configuration::{Configuration, ForgottenDefaults, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
+pub use deployed::Deployed;
 pub use keys::nearest;
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
 pub use money::{
@@ -34,7 +36,7 @@ pub use money::{
     UsageReport, UsageRequest, start_of,
 };
 pub use playground::ResultInput;
-pub use plugins::{Deployed, StoredStates};
+pub use plugins::StoredStates;
 pub(crate) use providers::changes as account_changes;
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;

@@ -19,14 +19,14 @@ async fn follow(browser: &Browser) -> (Connection, u16) {
     (connection, head.status)
 }
 
-/// What the page sends next, and the seconds until then. Others pause for a second, too: not each of them is a look.
-async fn next_of(scene: &Scene, connection: &mut Connection) -> (String, u32) {
-    let mut next = std::pin::pin!(connection.read_until("\n\n"));
+/// What `work` gives while time goes by, and the seconds until then. Others pause for a second, too: not each of them is a look.
+async fn while_time_goes<T>(scene: &Scene, work: impl Future<Output = T>) -> (T, u32) {
+    let mut work = std::pin::pin!(work);
     let mut seconds = 0;
     loop {
         tokio::select! {
             biased;
-            said = &mut next => return (said, seconds),
+            given = &mut work => return (given, seconds),
             () = scene.clock.armed(INTERVAL) => {
                 seconds += 1;
                 scene.clock.advance(INTERVAL);
@@ -58,10 +58,10 @@ async fn a_fragment_comes_when_something_has_changed() {
         "{first}"
     );
     // Nothing changes: only comments come, one in fifteen looks.
-    let (said, looks) = next_of(&scene, &mut connection).await;
+    let (said, looks) = while_time_goes(&scene, connection.read_until("\n\n")).await;
     assert!(said == ": alive\n\n" && looks >= 15, "{said} after {looks}");
     spend_all(&scene).await;
-    let (changed, _) = next_of(&scene, &mut connection).await;
+    let (changed, _) = while_time_goes(&scene, connection.read_until("\n\n")).await;
     assert!(changed.contains("known has no credit"), "{changed}");
 }
 
@@ -77,9 +77,8 @@ async fn a_logout_ends_the_stream_and_following_does_not_prolong_a_session() {
     let browser = scene.logged_in(Role::Viewer).await;
     let (mut connection, _) = follow(&browser).await;
     connection.read_until("\n\n").await;
-    scene.clock.armed(INTERVAL).await;
     scene.clock.advance(std::time::Duration::from_secs(3600));
-    connection.until(END).await;
+    while_time_goes(&scene, connection.until(END)).await;
     assert_eq!(follow(&browser).await.1, 401);
 }
 

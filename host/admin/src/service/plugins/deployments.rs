@@ -3,9 +3,8 @@
 //! A report is written after the switch it tells of, because a switch waits for no disk. What a crash lost, and what happened
 //! without the admin service, is found from the list of versions: by the next start, or after a rollback of a canary.
 
-use gatehouse_model::Digest;
 use gatehouse_runtime::{
-    DeployError, DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
+    DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
 };
 use gatehouse_store::RowPage;
 use gatehouse_tasks::{
@@ -18,41 +17,11 @@ use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
 use crate::service::actor::Actor;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
+use crate::service::deployed::Deployed;
 use crate::service::paging::first_rows;
 
 /// Rows of one page that are read at a time.
 const PAGE: usize = 200;
-
-/// A deployment before the history has it.
-pub struct Deployed {
-    kind: DeploymentKind,
-    digest: Option<Digest>,
-    family: String,
-    pub(super) outcome: Result<DeployReport, DeployError>,
-}
-
-impl Deployed {
-    /// A component that came with the gateway.
-    #[must_use]
-    pub fn built_in(family: &str, digest: Digest, outcome: Result<DeployReport, DeployError>) -> Self {
-        Self::new(DeploymentKind::Install, Some(digest), family, outcome)
-    }
-
-    /// Why it was refused, if it was.
-    #[must_use]
-    pub fn refusal(&self) -> Option<String> {
-        self.outcome.as_ref().err().map(|refused| format!("family {} is not served: {refused}", self.family))
-    }
-
-    pub(super) fn new(
-        kind: DeploymentKind,
-        digest: Option<Digest>,
-        family: &str,
-        outcome: Result<DeployReport, DeployError>,
-    ) -> Self {
-        Self { kind, digest, family: family.to_owned(), outcome }
-    }
-}
 
 impl AdminService {
     /// A page of reports, of one family or of all, newest first, below the number `before`.

@@ -7,10 +7,10 @@ use gatehouse_runtime::{FamilyError, PluginService};
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
-use super::deployments::Deployed;
 use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
 use crate::service::admin_service::{AdminService, on_blocking_thread, store_failed};
+use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
 
 impl AdminService {

@@ -5,5 +5,4 @@ mod family_switches;
 mod live_states;
 mod versions;
 
-pub use deployments::Deployed;
 pub use live_states::StoredStates;

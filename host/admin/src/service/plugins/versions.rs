@@ -10,7 +10,6 @@ use gatehouse_runtime::{
 };
 use gatehouse_tasks::DeploymentKind;
 
-use super::deployments::Deployed;
 use super::live_states::StoredStates;
 use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
@@ -18,6 +17,7 @@ use crate::api::operation::Component;
 use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
+use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
 
 impl AdminService {
