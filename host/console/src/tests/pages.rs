@@ -290,7 +290,8 @@ async fn a_form_that_makes_something_is_taken_once() {
         let shown = browser.get(page).await.text();
         let once = number(&shown);
         // A mistake is mended on the page it was made on.
-        assert_eq!(browser.post(action, &format!("once={once}&{wrong}")).await.status, 422, "{action}");
+        let mistaken = browser.post(action, &format!("once={once}&{wrong}")).await;
+        assert_eq!(mistaken.status, 422, "{action}: {}", mistaken.text());
         let done = browser.post(action, &format!("once={once}&{form}")).await;
         assert!(done.status < 400, "{action}: {}", done.text());
         let again = browser.post(action, &format!("once={once}&{form}")).await;
