@@ -90,7 +90,7 @@ fn a_request_that_joins_at_a_cancel_survives_every_crash() {
         "join against a cancel",
         &plan,
         600,
-        &[RELEASED, "a provider was told to stop", "a cancel came too late"],
+        &[RELEASED, "a provider was told to stop", "a provider was asked to stop"],
     );
 }
 
