@@ -159,8 +159,8 @@ fn requests_in_a_row() {
         ),
         row(
             "bodies between them",
-            ok() + &json("{}") + &json("{") + &ok(),
-            [Good(200), Ours(400, ""), Ours(400, "JSON"), Good(200)],
+            ok() + &json("{\"model\":\"ctx-pro\"}") + &json("{") + &ok(),
+            [Good(200), Ours(400, "prompt"), Ours(400, "JSON"), Good(200)],
             Kept,
         ),
         row(
@@ -185,7 +185,7 @@ fn requests_in_a_row() {
         ),
         row(
             "one behind chunks",
-            submit("Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n") + hidden,
+            submit("Transfer-Encoding: chunked\r\n\r\n13\r\n{\"model\":\"ctx-pro\"}\r\n0\r\n\r\n") + hidden,
             [Ours(400, "prompt")],
             Closed,
         ),

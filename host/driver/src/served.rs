@@ -1,4 +1,4 @@
-//! Which models this gateway can serve: those of families that are not switched off, whose providers have an account here. Any
+//! Which models this gateway can serve: those of active families, whose providers have an account here. Any
 //! other is neither listed nor accepted: its task would fail later, and its client could not tell why.
 
 use gatehouse_model::About;
@@ -10,6 +10,7 @@ use crate::state::DriverState;
 
 const NO_ACCOUNT: &str = "this gateway has no account at its provider";
 const SWITCHED_OFF: &str = "the operator has switched it off";
+const NO_PLUGIN: &str = "no plugin serves it";
 
 impl DriverState {
     /// The refusal of a model that nobody has. While families start, it may be one of theirs.
@@ -53,7 +54,7 @@ impl DriverState {
     /// The refusal of a text whose model is configured and whose surface no active family serves.
     pub(crate) fn no_text_family(&self, model: &str, surface: &str) -> SubmitError {
         match self.unknown_model(model.to_owned()) {
-            SubmitError::UnknownModel(_) => self.switched_off(model, surface),
+            SubmitError::UnknownModel(_) => self.without_plugin(model, surface),
             starting => starting,
         }
     }
@@ -95,6 +96,17 @@ impl DriverState {
              enable FAMILY` switches it on"
         );
         self.not_served(model, SWITCHED_OFF)
+    }
+
+    /// The family may be switched off, broken or not installed: the surface alone does not tell.
+    fn without_plugin(&self, model: &str, surface: &str) -> SubmitError {
+        tracing::warn!(
+            model,
+            surface,
+            "a request asks for a text model on a surface that no active plugin serves: `gatehouse plugin list` shows which \
+             families are switched off, failed or missing"
+        );
+        self.not_served(model, NO_PLUGIN)
     }
 
     /// The refusal, as the operator wants it told.

@@ -75,6 +75,13 @@ impl DriverState {
         task.deadline.plus(self.clock.skipped(task.created))
     }
 
+    /// The deadline in the row of a task created at that time, whose time is over at `moment` as the clock goes now: the
+    /// reverse of [`Self::deadline`].
+    pub(crate) fn row_deadline(&self, created: UnixMs, moment: UnixMs) -> UnixMs {
+        let skipped = u64::try_from(self.clock.skipped(created).as_millis()).unwrap_or(u64::MAX);
+        UnixMs(moment.0.saturating_sub(skipped))
+    }
+
     /// Whether the task must end because its time is over.
     pub(crate) fn is_overdue(&self, task: &Task) -> bool {
         !task.status.is_final() && self.now() >= self.deadline(task)

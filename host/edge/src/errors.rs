@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
     UpstreamAccount,
     UpstreamTimeout,
-    /// The model's provider has no account here: no repetition helps, the operator has to act.
+    /// The model's family is switched off, or its provider has no account: no repetition helps, the operator has to act.
     NotServed,
     Busy,
     Draining,
@@ -91,7 +91,7 @@ impl ErrorRow {
     /// The HTTP status in a form. Clients of responses ask again and again after one of 5xx, whatever else they are told: what
     /// no repetition helps is no 5xx for them.
     pub(crate) fn status_in(&self, form: Form) -> u16 {
-        let stops = form == Form::Responses && self.kind == Kind::UpstreamAccount;
+        let stops = form == Form::Responses && matches!(self.kind, Kind::UpstreamAccount | Kind::NotServed);
         if stops { 403 } else { self.status }
     }
 
@@ -312,7 +312,7 @@ impl Refusal {
             Kind::Invalid | Kind::TooLarge => "invalid_prompt",
             Kind::RateLimited => "rate_limit_exceeded",
             // Clients ask again and again after anything else.
-            Kind::UpstreamAccount => "insufficient_quota",
+            Kind::UpstreamAccount | Kind::NotServed => "insufficient_quota",
             _ => "server_error",
         };
         json!({"code": code, "message": self.0.message, "type": row.type_word, "param": self.0.param})

@@ -73,8 +73,8 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             }
         },
         Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
-        Command::Reconcile { id, revision, ruling, reason, at } => {
-            reconcile::reconcile(storage, id, revision, (ruling, reason), at)
+        Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
+            reconcile::reconcile(storage, id, revision, (ruling, reason), (at, deadline))
         }
         Command::Release { id, at } => {
             funds::resolve(storage, id, None, (String::new(), Usage::default()), at)

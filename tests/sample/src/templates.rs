@@ -161,7 +161,8 @@ impl CommandTemplate {
             Self::Reconcile { task, late, ruling } => {
                 let id = chosen(storage, task, |live| live.phase.ambiguous_call().is_some());
                 let revision = late.map(|late| revision(storage, id).saturating_sub(late));
-                Command::Reconcile { id, revision, ruling: ruled(ruling), reason: "it was seen".into(), at }
+                let (ruling, reason) = (ruled(ruling), "it was seen".into());
+                Command::Reconcile { id, revision, ruling, reason, deadline: START, at }
             }
             Self::Audit { task } => {
                 Command::Audit { task: task.map(task_id), text: "it was noticed".into(), at }

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::scheduler::due_heap::DueHeap;
 use crate::step::log::step_log::QuietSteps;
+use crate::step::run_context::PendingReply;
 
 /// The live tasks of this process.
 #[derive(Default)]
@@ -53,6 +54,10 @@ struct TaskResources {
     refused: Vec<(String, String)>,
     /// The version that could not read the task's state; it is not asked again.
     unread_by: Option<Digest>,
+    /// The version on trial that faulted on the task's next step; it is not asked again while it is on trial.
+    faulted_by: Option<Digest>,
+    /// Of the reply that its plugin has still to be told.
+    pending_reply: Option<PendingReply>,
 }
 
 /// A task's position in the queue of a provider.
@@ -140,6 +145,30 @@ impl LiveTasks {
         if let Some(resources) = self.lock().resources.get_mut(&task) {
             resources.unread_by = Some(digest);
         }
+    }
+
+    /// Whether that version has faulted on the task's next step before.
+    pub(crate) fn is_faulted_by(&self, task: TaskId, digest: Digest) -> bool {
+        self.lock().resources.get(&task).is_some_and(|resources| resources.faulted_by == Some(digest))
+    }
+
+    /// Remembers that a version faults on the task's next step; `None` once a step was taken.
+    pub(crate) fn mark_faulted(&self, task: TaskId, digest: Option<Digest>) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.faulted_by = digest;
+        }
+    }
+
+    /// Keeps what is known of a reply until its plugin is told.
+    pub(crate) fn keep_pending_reply(&self, task: TaskId, pending: PendingReply) {
+        if let Some(resources) = self.lock().resources.get_mut(&task) {
+            resources.pending_reply = Some(pending);
+        }
+    }
+
+    /// Takes what is known of the reply that the plugin is about to be told.
+    pub(crate) fn take_pending_reply(&self, task: TaskId) -> Option<PendingReply> {
+        self.lock().resources.get_mut(&task)?.pending_reply.take()
     }
 
     /// The task's permit, if it has one.

@@ -98,7 +98,7 @@ impl Driver {
             }
             match if gives_up { Stop::Here } else { state.stop(&task, audit.clone()).await? } {
                 Stop::Here => {}
-                Stop::Asked => return find().map(Cancelled::Asked),
+                Stop::Asked => return asked(find()?),
                 Stop::Changed => continue,
                 Stop::Impossible => return Err(CancelError::Running),
             }
@@ -165,6 +165,12 @@ impl DriverState {
             return Ok(Stop::Here);
         }
         if task.stop_asked {
+            // Another cancel came first. A line of its own: a change of the task would lose a reply in hand.
+            if let Some(text) = audit {
+                let line = Command::Audit { task: Some(task.id), text, at: self.now() };
+                // Nothing refuses a line.
+                let _ = self.store.execute(line).await?;
+            }
             return Ok(Stop::Asked);
         }
         // Only a task that waits can be cancelled through its plugin: the plugin's state does not include a call
@@ -205,6 +211,16 @@ impl DriverState {
     }
 }
 
+/// What a cancel came to whose provider was asked to stop the task: that may be over already.
+fn asked(task: Task) -> Result<Cancelled, CancelError> {
+    let is_cancelled = task.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Cancelled);
+    match task.status {
+        status if !status.is_final() => Ok(Cancelled::Asked(task)),
+        _ if is_cancelled => Ok(Cancelled::Ended(task)),
+        status => Err(CancelError::Over(status)),
+    }
+}
+
 /// A call that is sent again after a crash: its provider may work on what was sent before.
 fn is_perhaps_sent(phase: &Phase) -> bool {
     matches!(phase, Phase::Call(call) if call.replay == Replay::Token)
@@ -218,4 +234,27 @@ fn is_unsent(task: &Task) -> bool {
             task.phase,
             Phase::Sent { .. } | Phase::Ambiguous { .. } | Phase::Save(_) | Phase::SaveFailed(_)
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::Status;
+    use gatehouse_sample::{START, task};
+
+    use super::*;
+
+    /// Without it a client would read that its task is being stopped, long after it has its result.
+    #[test]
+    fn a_task_that_ends_before_its_cancel_is_answered_is_told_by_its_end() {
+        let failed = |kind| Some(TaskFailure { kind, message: String::new() });
+        let ended = |status, failure| asked(Task { status, failure, ..task(1, 0, 0, 10, START) });
+        assert!(matches!(ended(Status::Pending, None), Ok(Cancelled::Asked(_))));
+        let cancelled = ended(Status::Failed, failed(FailureKind::Cancelled));
+        assert!(matches!(cancelled, Ok(Cancelled::Ended(_))));
+        for (status, failure) in [(Status::Completed, None), (Status::Failed, failed(FailureKind::Upstream))]
+        {
+            let over = ended(status, failure);
+            assert!(matches!(over, Err(CancelError::Over(found)) if found == status), "{over:?}");
+        }
+    }
 }

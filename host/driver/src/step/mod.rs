@@ -27,6 +27,6 @@ mod media;
 mod plugin;
 pub(crate) mod reconcile;
 mod run;
-mod run_context;
+pub(crate) mod run_context;
 mod time_out;
 mod version;

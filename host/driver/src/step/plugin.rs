@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Action, Context, Event, FailedOutcome, FailureKind, InterimView, Media, Outcome, Phase, Step, Task,
-    TaskFailure, UnixMs,
+    Action, Context, Event, FailedOutcome, FailureKind, InterimView, Media, Outcome, Phase, Replay, Step,
+    Task, TaskFailure, UnixMs,
 };
 use gatehouse_runtime::{Fault as PluginFault, ServedBy, Version};
 use gatehouse_store::StoreError;
@@ -15,7 +15,7 @@ use crate::state::DriverState;
 use crate::step::log::step_log::event_word;
 use crate::step::media::cost;
 use crate::step::run::BUSY_PAUSE;
-use crate::step::run_context::{RunContext, StepOutcome};
+use crate::step::run_context::{PendingReply, RunContext, StepOutcome};
 
 /// Steps between two waits. More is a plugin that calls, probes or ends for ever.
 const MAX_STEPS_PER_RUN: u32 = 256;
@@ -35,10 +35,17 @@ impl DriverState {
         run: &mut RunContext,
         event: Event,
     ) -> Result<StepOutcome, StoreError> {
+        self.recall_reply(run, &event);
         let (version, before) = match self.version_for(run).await {
             Ok(found) => found,
-            Err(due) => return Ok(StepOutcome::Until(due.min(self.deadline(&run.task)))),
+            Err(due) => return Ok(self.step_later(run, due.min(self.deadline(&run.task)))),
         };
+        let has_other = before.is_some() || self.plugins.has_fallback(&version);
+        let may_wait = !has_other && self.plugins.is_on_trial(&version);
+        if may_wait && self.live.is_faulted_by(run.task.id, version.digest()) {
+            // A plugin is pure: it would fault again, and one task must not have a canary rolled back.
+            return Ok(self.step_later(run, self.next_try(&run.task)));
+        }
         if self.exceeds_step_limit(run) {
             return self.fail_internally(run, "the model's plugin made no progress on this task").await;
         }
@@ -52,21 +59,42 @@ impl DriverState {
         {
             Ok(ServedBy { by, answer: step }) => {
                 run.log.plugin((began, self.now()), by.digest(), word, &step);
+                self.live.mark_faulted(run.task.id, None);
                 self.adopt_version(run, by);
                 self.take_step(run, step).await
             }
-            Err(PluginFault::Busy) => Ok(StepOutcome::Until(self.now().plus(BUSY_PAUSE))),
-            // Another version may take this step: the one that an operator installs or goes back to.
-            Err(fault) if fault.is_plugin_caused() && self.plugins.is_on_trial(&version) => {
-                let (task, family) = (run.task.id, &run.task.family);
-                tracing::error!(%task, family, digest = %version.digest(), %fault, "plugin fault; the task waits for another version");
-                Ok(StepOutcome::Until(self.next_try(&run.task)))
-            }
+            Err(PluginFault::Busy) => Ok(self.step_later(run, self.now().plus(BUSY_PAUSE))),
             Err(fault) => {
-                tracing::error!(task = %run.task.id, family = run.task.family, %fault, "plugin fault");
                 run.log.fault((began, self.now()), version.digest(), word, &fault.to_string());
+                let (task, family, digest) = (run.task.id, &run.task.family, version.digest());
+                // Another version may take this step: the one that an operator installs or goes back to.
+                if may_wait && fault.is_plugin_caused() {
+                    tracing::error!(%task, family, %digest, %fault, "plugin fault; the task waits for another version");
+                    self.live.mark_faulted(task, Some(digest));
+                    return Ok(self.step_later(run, self.next_try(&run.task)));
+                }
+                tracing::error!(%task, family, %digest, %fault, "plugin fault");
                 self.fail_internally(run, "the model's plugin failed on this task").await
             }
+        }
+    }
+
+    /// The step is taken in a later run. What is known of a durable reply is kept for it; any other reply is asked for again.
+    fn step_later(&self, run: &mut RunContext, due: UnixMs) -> StepOutcome {
+        if let Some(answered) = run.answered.take().filter(|answered| answered.call.replay != Replay::Safe) {
+            let pending = PendingReply { answered, not_before: run.not_before };
+            self.live.keep_pending_reply(run.task.id, pending);
+        }
+        StepOutcome::Until(due)
+    }
+
+    /// Takes up what an earlier run has known of the reply that the plugin is about to be told.
+    fn recall_reply(&self, run: &mut RunContext, event: &Event) {
+        if matches!(event, Event::Reply(_))
+            && let Some(PendingReply { answered, not_before }) = self.live.take_pending_reply(run.task.id)
+        {
+            run.answered = run.answered.take().or(Some(answered));
+            run.not_before = run.not_before.or(not_before);
         }
     }
 

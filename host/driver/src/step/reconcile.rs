@@ -84,7 +84,8 @@ impl Driver {
                 Reconciliation::Adopt { blobs, .. } => blobs.clone(),
                 Reconciliation::Fail | Reconciliation::Resend => Vec::new(),
             };
-            let command = Command::Reconcile { id, revision, ruling, reason, at };
+            let deadline = state.deadline(&task);
+            let command = Command::Reconcile { id, revision, ruling, reason, deadline, at };
             Ok(PreparedRuling { task: id, word, blobs, command: log.logged(command, at) })
         })
     }

@@ -51,11 +51,17 @@ impl RunContext {
 }
 
 /// A call that was answered, and through which account.
-pub(super) struct AnsweredCall {
+pub(crate) struct AnsweredCall {
     pub(super) call: Call,
     pub(super) account: String,
     /// Of the answer.
     pub(super) status: u16,
+}
+
+/// What is known of a durable reply that its plugin has still to be told, beside the task's record.
+pub(crate) struct PendingReply {
+    pub(super) answered: AnsweredCall,
+    pub(super) not_before: Option<UnixMs>,
 }
 
 /// What follows a phase.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Accepted, BlobId, TaskId, UnixMs, metric};
+use gatehouse_model::{Accepted, BlobId, Task, TaskId, UnixMs, metric};
 use gatehouse_runtime::{Resolved, StepRoute};
 use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, JudgedTask, Rejection};
 
@@ -14,6 +14,20 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::submit::references::References;
 use crate::submit::refusal::rejection_error;
+
+/// The task that a request joins, as the request was judged by it.
+#[derive(Clone, Copy)]
+pub(crate) struct JoinedTask {
+    id: TaskId,
+    judged: JudgedTask,
+    created: UnixMs,
+}
+
+impl JoinedTask {
+    pub(crate) fn of(task: &Task) -> Self {
+        Self { id: task.id, judged: JudgedTask::of(task), created: task.created }
+    }
+}
 
 impl DriverState {
     /// The same model on the version that takes the parent's next step; the version found, when there is no such step.
@@ -50,13 +64,13 @@ impl DriverState {
     pub(crate) async fn join(
         &self,
         request: &SubmitRequest,
-        parent: Option<(TaskId, JudgedTask)>,
+        parent: Option<JoinedTask>,
         accepted: Accepted,
         blobs: Vec<BlobId>,
         idempotency: Option<Idempotency>,
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
-        let (parent, judged) = parent.ok_or_else(no_parent)?;
+        let JoinedTask { id: parent, judged, created } = parent.ok_or_else(no_parent)?;
         if let Some(failure) = accepted.doomed {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
@@ -72,7 +86,7 @@ impl DriverState {
             charge: accepted.charge,
             unit_price: quote.unit,
             held,
-            deadline: now.plus(self.time_limit(&accepted.model)),
+            deadline: self.row_deadline(created, now.plus(self.time_limit(&accepted.model))),
         };
         let command = Command::Join { parent, request: Box::new(join), idempotency, at: now };
         match self.execute(command).await? {

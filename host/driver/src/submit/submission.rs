@@ -13,7 +13,7 @@ use gatehouse_model::{
     UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
-use gatehouse_tasks::{Applied, Command, Idempotency, JudgedTask, Quote, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -24,6 +24,7 @@ use crate::rates::RateUse;
 use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::first::FirstStep;
+use crate::submit::join::JoinedTask;
 use crate::submit::references::References;
 use crate::submit::refusal::{rejection_error, store_error};
 
@@ -119,7 +120,7 @@ impl DriverState {
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
         let joins = found.version.surface(request.surface).is_some_and(|surface| surface.joins);
-        let parent = refers.tasks.first().map(|task| (task.id, JudgedTask::of(task)));
+        let parent = refers.tasks.first().map(JoinedTask::of);
         let found = if joins { self.version_of_parent(request, found, &refers).await? } else { found };
         if !joins {
             self.check_pace(&found.model, &request.key.customer)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::{CancelError, Cancelled, Config};
 use gatehouse_harness::TestClock;
-use gatehouse_model::{AccountAssignment, Credits, FailureKind, Phase, Status, UnixMs};
-use gatehouse_sample::{START, beginning, key, task, task_id};
+use gatehouse_model::{AccountAssignment, Credits, FailureKind, Phase, Status, TaskId, UnixMs};
+use gatehouse_sample::{START, beginning, key, sent_call, task, task_id};
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{Change, Command, MemoryLedgerStorage};
 use serde_json::json;
@@ -24,28 +24,55 @@ async fn submitted(data: &Path) -> Process {
     process
 }
 
-/// A provider that says "pending" for ever would hold a customer's money until the deadline.
-#[tokio::test]
-async fn a_task_at_its_provider_is_given_up_and_refunded() {
-    let data = tempfile::tempdir().expect("a folder");
-    let process = submitted(data.path()).await;
+/// A task at its provider: in this phase, and asked to stop or not.
+async fn at_its_provider(process: &Process, phase: Phase, stop_asked: bool) {
     let assignment = AccountAssignment { provider: "p".to_owned(), account: "main".to_owned() };
     let change = Box::new(Change {
         status: Status::Pending,
         progress: 0,
-        phase: Phase::Wait(UnixMs(START.0 + 60_000)),
+        phase,
         state: None,
         digest: None,
         assignment: Some(assignment),
         blobs: None,
         view: None,
         deliver: false,
-        stop_asked: false,
+        stop_asked,
         audit: None,
     });
-    let (id, at) = (task_id(1), START);
-    let sent = Command::Advance { id, revision: 0, change, at };
+    let sent = Command::Advance { id: task_id(1), revision: 0, change, at: START };
     process.store.execute(sent).await.expect("a store").expect("allowed");
+}
+
+async fn audit_of(process: &Process, id: TaskId) -> String {
+    let about = AuditQuery { task: Some(id), ..AuditQuery::default() };
+    let lines = process.store.list_audit(about, None, 10).await;
+    format!("{:?}", lines.expect("readable").rows)
+}
+
+/// Without it nobody could tell that an operator has cancelled the task as well. The task itself stays as it is: a reply in hand
+/// would be lost.
+#[tokio::test]
+async fn an_operators_cancel_after_a_clients_is_on_record() {
+    let data = tempfile::tempdir().expect("a folder");
+    let process = submitted(data.path()).await;
+    at_its_provider(&process, Phase::Sent { call: sent_call(), at: START }, true).await;
+    let (driver, key) = (&process.driver, key(0, 0, None));
+    assert!(matches!(driver.cancel(&key, task_id(1)).await, Ok(Cancelled::Asked(_))));
+    assert!(!audit_of(&process, task_id(1)).await.contains("cancelled"));
+    let asked = driver.cancel_for_operator(task_id(1), "a complaint").await.expect("it is asked already");
+    assert_eq!(asked.into_task().revision, 1, "the step under way goes on");
+    let text = audit_of(&process, task_id(1)).await;
+    assert!(text.contains("cancelled by an operator: a complaint"), "{text}");
+}
+
+/// A provider that says "pending" for ever would hold a customer's money until the deadline.
+#[tokio::test]
+async fn a_task_at_its_provider_is_given_up_and_refunded() {
+    let data = tempfile::tempdir().expect("a folder");
+    let process = submitted(data.path()).await;
+    let id = task_id(1);
+    at_its_provider(&process, Phase::Wait(UnixMs(START.0 + 60_000)), false).await;
     let (driver, key) = (&process.driver, key(0, 0, None));
     assert!(matches!(driver.cancel(&key, id).await, Err(CancelError::Running)));
     assert!(matches!(driver.cancel_for_operator(id, "stuck").await, Err(CancelError::Running)));
@@ -57,9 +84,7 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
     assert!(failure.message.contains("nothing was charged"), "{}", failure.message);
     let customer = process.store.customer(&key.customer).expect("readable").expect("a customer");
     assert_eq!((customer.reserved, customer.spent), (Credits(0), Credits(0)));
-    let about = AuditQuery { task: Some(id), ..AuditQuery::default() };
-    let lines = process.store.list_audit(about, None, 10).await;
-    let text = format!("{:?}", lines.expect("readable").rows);
+    let text = audit_of(&process, id).await;
     let expected = "given up by an operator: stuck; account main of p may finish and bill what was sent";
     assert!(text.contains(expected), "{text}");
     assert!(matches!(driver.give_up(id, "again").await, Err(CancelError::Over(Status::Failed))));

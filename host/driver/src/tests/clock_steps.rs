@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use gatehouse_harness::TestClock;
-use gatehouse_model::{Clock, Task};
+use gatehouse_harness::{TestClock, puppet_claiming, reply, until};
+use gatehouse_model::{Clock, Phase, Task};
 use gatehouse_sample::{START, task};
 use serde_json::json;
 
-use crate::Config;
-use crate::tests::support::Process;
+use crate::tests::support::{Process, PuppetTest};
+use crate::{CheckedBody, Config, RequestReport, SubmitRequest};
 
 const HOURS: Duration = Duration::from_secs(5 * 3600);
 
@@ -46,4 +46,38 @@ async fn holds_are_not_swept_before_what_took_them_must_have_ended() {
     assert!(!state.holds_have_expired(clock.now()));
     clock.advance(state.max_duration(true));
     assert!(state.holds_have_expired(clock.now()));
+}
+
+/// The row of a task that was made before the step has the wall clock's deadline: the step would be given to it twice, and a
+/// customer's money held for hours more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
+    let test = PuppetTest::with(|_| reply(200, &[], "fine"), &["main"]).await;
+    let schema = json!({"type": "object"});
+    let joining = puppet_claiming(&json!({
+        "version": "1.1.0",
+        "models": [{"id": "puppet-1", "aliases": ["puppet"], "surfaces": ["images.generate", "videos.generate"]}],
+        "surfaces": [
+            {"name": "images.generate", "schema": schema},
+            {"name": "videos.generate", "schema": schema, "parent-field": "joins", "joins": true},
+        ],
+    }));
+    test.process.plugins.install(&joining).expect("the version");
+    let task = test.run(&json!([{"wait": 3_600_000}, {"wait": 3_600_000}, {"wait": 3_600_000}])).await;
+    let stored = || test.process.store.task(task).expect("readable").expect("known");
+    until("the task waits", async || matches!(stored().phase, Phase::Wait(_))).await;
+    test.clock.set_forward(HOURS);
+    let body = json!({"model": "puppet-1", "joins": task.to_string(), "script": {}}).to_string().into();
+    let request = SubmitRequest {
+        key: test.key.clone(),
+        surface: "videos.generate",
+        parent: None,
+        body: CheckedBody::parse(body, None).expect("an object"),
+        idempotency: None,
+        report: RequestReport::default(),
+    };
+    let receipt = test.process.driver.submit(request).await.expect("it joins");
+    assert_eq!(receipt.task, task);
+    let limit = Duration::from_secs(1800);
+    assert_eq!(test.process.driver.state.deadline(&stored()), test.clock.now().plus(limit));
 }

@@ -1,5 +1,6 @@
 //! Models whose provider has no account: refused before anything is written, listed for nobody.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, component};
@@ -8,6 +9,7 @@ use gatehouse_runtime::Inventory;
 use serde_json::{Value, json};
 
 use crate::tests::support::{Process, customer};
+use crate::text::models::ModelConfig;
 use crate::{CheckedBody, CompletionRequest, Config, RequestReport, SubmitError, SubmitRequest, TextError};
 
 async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool, SubmitError> {
@@ -23,14 +25,31 @@ async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<bool,
     process.driver.submit(request).await.map(|_| true)
 }
 
+/// One text model, whose provider has no account.
+fn texts() -> BTreeMap<String, ModelConfig> {
+    let models =
+        json!({"texts": {"provider": "gone", "protocol": "chat", "prices": {"input": "1", "output": "2"}}});
+    serde_json::from_value(models).expect("a table")
+}
+
+fn text(key: &Arc<Key>) -> CompletionRequest {
+    let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]}).to_string();
+    CompletionRequest {
+        id: gatehouse_sample::request_id(1),
+        key: Arc::clone(key),
+        surface: "chat.completions",
+        body: CheckedBody::parse(body.into(), None).expect("an object"),
+        headers: Vec::new(),
+        report: RequestReport::default(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     let data = tempfile::tempdir().expect("a folder");
-    let models =
-        json!({"texts": {"provider": "gone", "protocol": "chat", "prices": {"input": "1", "output": "2"}}});
     let config = Config {
         prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(),
-        models: serde_json::from_value(models).expect("a table"),
+        models: texts(),
         ..Config::default()
     };
     let clock = TestClock::real(&[]);
@@ -58,18 +77,22 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     );
     let price = json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true});
     assert!(submit(&process, &key, &price).await.expect("a price"), "an operator may ask for the price");
-    let body = json!({"model": "texts", "messages": [{"role": "user", "content": "hi"}]}).to_string();
-    let request = CompletionRequest {
-        id: gatehouse_sample::request_id(1),
-        key: Arc::clone(&key),
-        surface: "chat.completions",
-        body: CheckedBody::parse(body.into(), None).expect("an object"),
-        headers: Vec::new(),
-        report: RequestReport::default(),
-    };
-    let refused = driver.complete(request).await.map(|_| ());
+    let refused = driver.complete(text(&key)).await.map(|_| ());
     let refused = refused.expect_err("it has no provider");
     assert!(matches!(refused, TextError::Refused(SubmitError::NotServed { .. })), "{refused:?}");
     let account = process.store.customer(&key.customer).expect("readable").expect("a customer");
     assert_eq!((account.reserved, account.spent), (Credits::ZERO, Credits::ZERO));
+}
+
+/// Its plugin may as well be broken, or not installed: a client that is told of an operator's wish asks the wrong question.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_model_without_a_plugin_is_not_said_to_be_switched_off() {
+    let data = tempfile::tempdir().expect("a folder");
+    let config = Config { models: texts(), ..Config::default() };
+    let clock = TestClock::real(&[]);
+    let process = Process::start(data.path(), json!({}), config, clock.clone()).await;
+    let key = customer(&process.store, clock.now()).await;
+    let refused = process.driver.complete(text(&key)).await.map(|_| ()).expect_err("no plugin");
+    let TextError::Refused(SubmitError::NotServed { reason, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(reason, "no plugin serves it");
 }

@@ -24,6 +24,8 @@ const HEAD: Duration = Duration::from_secs(1_111);
 pub(crate) const DRAIN: Duration = Duration::from_secs(2_222);
 const STREAM: Duration = Duration::from_secs(3_333);
 pub(crate) const PERMIT_WAIT: Duration = Duration::from_secs(44);
+/// Shorter than the silence that a stream is allowed.
+const TIME_LIMIT: Duration = Duration::from_secs(200);
 
 /// A process with one model, two accounts that serve it, and a customer.
 pub(crate) struct TextTest {
@@ -47,9 +49,12 @@ impl TextTest {
     }
 
     async fn start_set(accounts: serde_json::Value, drains_cancelled: bool) -> Self {
+        Self::start_on(TestClock::real(&[HEAD, DRAIN, STREAM, PERMIT_WAIT]), accounts, drains_cancelled).await
+    }
+
+    async fn start_on(clock: Arc<TestClock>, accounts: serde_json::Value, drains_cancelled: bool) -> Self {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
-        let clock = TestClock::real(&[HEAD, DRAIN, STREAM, PERMIT_WAIT]);
         let providers = json!({"p": {
             "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
             "drain_cancelled": drains_cancelled,
@@ -59,7 +64,7 @@ impl TextTest {
             "prices": {"input": "2", "output": "5"},
         });
         let text = json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs(), "stream_s": STREAM.as_secs(),
-                "permit_wait_s": PERMIT_WAIT.as_secs()});
+                "permit_wait_s": PERMIT_WAIT.as_secs(), "time_limit_s": TIME_LIMIT.as_secs()});
         let config = Config {
             text: serde_json::from_value(text).expect("a configuration"),
             models: [("m".to_owned(), serde_json::from_value(model).expect("a model"))].into(),
@@ -239,6 +244,24 @@ async fn a_client_that_leaves_before_its_provider_was_asked_pays_nothing() {
         assert_eq!(test.sandbox.messages_record().count, 1, "the second was not sent");
         assert!(test.ledger_is_clean());
     }
+}
+
+/// Without it a request lasts longer than its hold, which the sweep gives back before it is charged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_head_of_a_stream_and_its_first_content_have_one_time_limit() {
+    let account = json!({"first": {"secret": {"env": "KEY"}}});
+    let test = TextTest::start_on(TestClock::at(1_767_225_600_000), account, false).await;
+    let request = test.send("[[slow-start]] [[slow-event]] hello", true);
+    test.until_held(1).await;
+    let spent = Duration::from_secs(77);
+    test.clock.advance(spent);
+    test.sandbox.release();
+    let rest = TIME_LIMIT - spent;
+    until("the rest of the time goes by", async || test.clock.pauses(rest) == 1).await;
+    test.clock.advance(rest);
+    let failed = request.await.expect("no panic");
+    assert!(matches!(failed, Err(TextError::Timeout)), "{failed:?}");
+    assert_eq!(test.money().await, (Credits::ZERO, Credits::ZERO));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

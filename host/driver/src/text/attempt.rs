@@ -121,7 +121,7 @@ impl DriverState {
         let sent = slot.sent();
         let opening = {
             let idle = self.config.text.idle();
-            let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
+            let deadline = self.deadline_of_text(&run.cx);
             let opening = run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, deadline, idle);
             tokio::select! {
                 opening = opening => Some(opening),
@@ -187,7 +187,8 @@ impl DriverState {
             return Attempt::Answered(ProviderAnswer::Stream(stream));
         }
         let due = run.cx.accepted_at.plus(self.config.text.head());
-        match self.begin_stream(&mut stream, &run.client, due).await {
+        let deadline = self.deadline_of_text(&run.cx);
+        match self.begin_stream(&mut stream, &run.client, (due, deadline)).await {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) => {
                 failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
@@ -197,6 +198,12 @@ impl DriverState {
             Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
             Err(NoStream::Left(produced)) => Attempt::Left(Some(produced)),
         }
+    }
+
+    /// Until when a whole answer, or the first content of a stream, may come: what the clock was set forward by is time that
+    /// the request has not had.
+    fn deadline_of_text(&self, cx: &Context) -> UnixMs {
+        cx.deadline.plus(self.clock.skipped(cx.now))
     }
 
     fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {

@@ -126,17 +126,17 @@ impl Batches {
 }
 
 impl DriverState {
-    /// Waits for content as long as the client does, and no longer than for a whole answer. A client that is `due` its
-    /// head gets what there is.
+    /// Waits for content as long as the client does, and until the request's `deadline`, which holds for the answers of all
+    /// accounts: the hold is made for no more. A client that is `due` its head gets what there is.
     pub(super) async fn begin_stream(
         &self,
         stream: &mut OpenStream,
         client: &Client,
-        due: UnixMs,
+        (due, deadline): (UnixMs, UnixMs),
     ) -> Result<(), NoStream> {
         let OpenStream { batches, account_permit } = stream;
         let given_up = pin!(self.is_given_up(client, account_permit));
-        let time_limit = self.clock.pause(self.config.text.time_limit());
+        let time_limit = self.clock.pause_until(deadline);
         let began = tokio::select! {
             began = batches.begin(|| self.now() >= due) => Some(began),
             () = given_up => None,

@@ -18,7 +18,7 @@ pub(crate) type PassPrices = BTreeMap<String, PassPrice>;
 pub struct PassPrice {
     /// By how much every price of tokens is multiplied, as text: `"2"`, `"1.25"`.
     pub factor: Option<Credits>,
-    /// Credits for each answered request.
+    /// Credits for each request that is charged.
     pub request: Option<Credits>,
 }
 

@@ -120,7 +120,7 @@ impl Pump {
             return Some(StreamEnd::Complete(send));
         }
         if !send.is_empty() {
-            // `pass_on` notices a client that has disconnected, and reads on for the count.
+            // `pass_on` notices a client that has left, and closes the stream (`left`).
             let _ = self.client.send(Ok(send)).await;
         }
         is_closed.then(|| StreamEnd::Cut(TextError::upstream("the provider's answer broke off")))

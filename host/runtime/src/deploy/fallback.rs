@@ -97,10 +97,8 @@ impl PluginService {
         state: Vec<u8>,
         event: Event,
     ) -> Result<ServedBy<Step>, Fault> {
-        let fallback = before.map(|before| (before.by, Some(before.state))).or_else(|| {
-            let standby = self.standby(version).filter(|standby| standby.shares_state_with(version))?;
-            Some((standby, None))
-        });
+        let before = before.map(|before| (before.by, Some(before.state)));
+        let fallback = before.or_else(|| Some((self.fallback_of(version)?, None)));
         let Some((other, older)) = fallback else {
             return self.without_fallback(version, self.advance(version, cx, state, event).await);
         };
@@ -113,6 +111,22 @@ impl PluginService {
     /// The version that may answer in place of `version`.
     pub(crate) fn standby(&self, version: &Version) -> Option<Arc<Version>> {
         self.state.standby(version)
+    }
+
+    /// The version that may take a step in place of `version`: it reads the same states. Where the standby does not, that is the
+    /// version which has replaced `version` since.
+    fn fallback_of(&self, version: &Version) -> Option<Arc<Version>> {
+        let standby = self.standby(version)?;
+        let active = || self.state.registry.load().family(version.family());
+        let reads =
+            |other: &Arc<Version>| other.digest() != version.digest() && other.shares_state_with(version);
+        Some(standby).filter(reads).or_else(|| active().filter(reads))
+    }
+
+    /// Whether a step that `version` faults on is taken by another version at once, without a state of before a migration.
+    #[must_use]
+    pub fn has_fallback(&self, version: &Version) -> bool {
+        self.fallback_of(version).is_some()
     }
 
     /// Whether `version` is a canary, or was rolled back: another version may then take what it faults on.

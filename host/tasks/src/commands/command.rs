@@ -174,6 +174,8 @@ pub enum Command {
         ruling: Reconciliation,
         /// Why, for the audit record; the client of a task that fails reads it too. 1 to 500 bytes.
         reason: String,
+        /// When the task's time is over, if that is later than its row says: a wall clock may have been set forward.
+        deadline: UnixMs,
         /// When.
         at: UnixMs,
     },

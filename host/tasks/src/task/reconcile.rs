@@ -11,7 +11,6 @@ use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::storage::ledger_storage::LedgerStorage;
 use crate::task::current::{append_audit_text, current};
-use crate::task::decide::is_overdue;
 use crate::task::finish;
 
 /// The longest reason of a ruling, bytes.
@@ -22,7 +21,7 @@ pub(crate) fn reconcile<B: LedgerStorage>(
     id: TaskId,
     revision: Option<u64>,
     (ruling, reason): (Reconciliation, String),
-    at: UnixMs,
+    (at, deadline): (UnixMs, UnixMs),
 ) -> Ruling<Applied, B> {
     if reason.trim().is_empty() || reason.len() > MAX_RULING_REASON {
         let problem = format!("expected 1 to {MAX_RULING_REASON} bytes of text, got {} bytes", reason.len());
@@ -31,7 +30,7 @@ pub(crate) fn reconcile<B: LedgerStorage>(
     let present = storage.live(id)?.map_or(0, |task| task.revision);
     let revision = revision.unwrap_or(present);
     let mut task = current(storage, id, revision)?;
-    let late = is_overdue(&task, at);
+    let late = at >= deadline.max(task.deadline);
     let Phase::Ambiguous { call, at: begun, .. } = task.phase else {
         return Err(Stop::Rejected(Rejection::NotAmbiguous(id)));
     };

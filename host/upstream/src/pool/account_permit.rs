@@ -59,8 +59,8 @@ pub struct AccountPermit {
     /// In whose name.
     customer: CustomerId,
     since: UnixMs,
-    /// Its number among the abandoned.
-    abandoned: Option<u64>,
+    /// Its number among the abandoned, and what tells that the job has to end.
+    abandoned: Option<(u64, Arc<Notify>)>,
 }
 
 impl AccountPermit {
@@ -83,15 +83,16 @@ impl AccountPermit {
     }
 
     /// Nobody waits for the job's result any more: the permit goes to the next that waits for one, and the job may go on
-    /// without it. Notified when the job has to end all the same, because too many do.
+    /// without it. Notified when the job has to end all the same, because too many do. A permit that is abandoned already
+    /// gives the same again.
     pub fn abandon(&mut self) -> Arc<Notify> {
-        let end = Arc::new(Notify::new());
-        if self.abandoned.is_some() {
-            return end;
+        if let Some((_, end)) = &self.abandoned {
+            return Arc::clone(end);
         }
+        let end = Arc::new(Notify::new());
         let position = self.pool.position(self.index);
         let number = self.pool.lock().abandoned.add(position, self.customer.clone(), Arc::clone(&end));
-        self.abandoned = Some(number);
+        self.abandoned = Some((number, Arc::clone(&end)));
         self.pool.serve_waiting();
         end
     }
@@ -110,7 +111,7 @@ impl Drop for AccountPermit {
     fn drop(&mut self) {
         let mut state = self.pool.lock();
         let position = self.pool.position(self.index);
-        if self.abandoned.is_none_or(|number| state.abandoned.end(number, position)) {
+        if self.abandoned.as_ref().is_none_or(|(number, _)| state.abandoned.end(*number, position)) {
             self.pool.state(&mut state, self.index).leave(&self.customer);
         }
         self.pool.charge(&mut state, &self.customer, self.since);

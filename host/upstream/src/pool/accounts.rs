@@ -1,8 +1,8 @@
 //! The accounts of one provider: which may be used now, and what each answer does to it.
 //!
-//! A 429 pauses the account; five outages or 5xx in a row open its breaker; 401, 402 and 403 mark it as refused, after
-//! which the account is passed over for a while as long as another one is whole. A lone account, or one a
-//! task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
+//! A 429 pauses the account; five outages or 5xx in a row open its breaker; 401 and 402, or what the reader of an answer
+//! reports, mark it as refused, after which the account is passed over for a while as long as another one is whole. A lone
+//! account, or one a task is bound to, is still used then, so that the plugin sees the refusal rather than a time limit.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::pool::pace::Pace;
 use crate::pool::rules::PoolRules;
 use crate::provider::Provider;
 
-/// How long an account is passed over after a 401, 402 or 403.
+/// How long an account is passed over after a 401, a 402, or a refusal that the reader of an answer reports.
 const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 /// The bounds of a pause a provider may ask for.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);

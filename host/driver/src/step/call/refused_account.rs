@@ -3,7 +3,7 @@
 //!
 //! Which accounts have refused a task is known to this process only; after a restart each may be asked once more.
 
-use gatehouse_model::{Action, Blame, Call, Replay, Status, Step};
+use gatehouse_model::{Action, Blame, Call, Replay, Step};
 
 use crate::state::DriverState;
 use crate::step::run_context::{AnsweredCall, RunContext};
@@ -34,10 +34,9 @@ impl DriverState {
             tracing::error!(%task, provider, account, status, "the provider refuses this account, as its answer says");
             self.upstream.report_refused(provider, &account);
         }
-        // A call that may be repeated asks for what was made at this account, or is bound to another by name. A job that the
-        // provider has taken is at this account, and what stops it or goes on with it is of no use anywhere else.
-        let has_job = run.task.status != Status::Submitted;
-        if call.replay == Replay::Safe || call.affinity.is_some() || has_job {
+        // A safe call asks for what was made at this account, and one with an affinity needs that account. A call that stops a
+        // job is of no use where the job is not.
+        if call.replay == Replay::Safe || call.affinity.is_some() || run.task.stop_asked {
             return None;
         }
         let refused = self.live.note_refused(run.task.id, &call.provider, &account);

@@ -85,9 +85,9 @@ fn refuse_first(refused: usize) -> impl Fn(&Received) -> Reply + Send + Sync + '
 /// Without it a task would fail, or wait for its deadline, while another account could do its job.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_account_refuses_is_asked_of_the_next_at_once() {
-    for replay in ["once", "token"] {
+    for (replay, stage) in [("once", "submitted"), ("once", "pending"), ("token", "processing")] {
         let test = PuppetTest::with(refuse_first(2), &["main", "other", "third"]).await;
-        let steps = json!([{"call": {"path": "/make", "replay": replay}}, refusal()]);
+        let steps = json!([{"call": {"path": "/make", "replay": replay}, "stage": stage}, refusal()]);
         let first = test.run(&steps).await;
         let task = test.end_of(first).await;
         assert_eq!(task.status, Status::Completed, "{:?}", task.failure);
@@ -111,6 +111,25 @@ async fn a_task_fails_at_once_where_no_account_is_left() {
         assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Upstream, "no upstream"));
         assert_eq!((task.cost, test.calls("/make")), (Some(Credits::ZERO), accounts.len()));
     }
+}
+
+/// Without it a provider would be told to stop a job that another one of its accounts has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stops_a_job_is_not_asked_of_another_account() {
+    let answer = |request: &Received| match request.path() {
+        "/stop" => reply(400, &[], "overdue"),
+        _ => reply(200, &[], "fine"),
+    };
+    let test = PuppetTest::with(answer, &["main", "other"]).await;
+    let stop = json!({"call": {"path": "/stop"}});
+    let steps = json!([{"call": {"path": "/own"}}, {"wait": 3_600_000}, stop, refusal()]);
+    let task = test.run(&steps).await;
+    let waits = || test.process.store.task(task).is_ok_and(|found| is_waiting(found.as_ref()));
+    until("the task waits", async || waits()).await;
+    let asked = test.process.driver.cancel(&test.key, task).await.expect("its family has a call for it");
+    assert_eq!(asked.into_task().id, task);
+    let ended = test.end_of(task).await;
+    assert_eq!((ended.status, test.calls("/stop")), (Status::Failed, 1), "{:?}", ended.failure);
 }
 
 /// Without it a job would be asked for where it does not exist, or a name used where it is unknown.

@@ -24,7 +24,8 @@ fn ambiguous() -> Phase {
 }
 
 fn ruling_at(ruling: Reconciliation, revision: Option<u64>, at: UnixMs) -> Command {
-    Command::Reconcile { id: task_id(1), revision, ruling, reason: "seen in their console".to_owned(), at }
+    let reason = "seen in their console".to_owned();
+    Command::Reconcile { id: task_id(1), revision, ruling, reason, deadline: START, at }
 }
 
 fn ruling(ruling: Reconciliation) -> Command {
@@ -140,17 +141,37 @@ fn a_ruling_comes_in_time_for_what_its_operator_saw_and_with_a_reason() {
         revision: None,
         ruling: Reconciliation::Resend,
         reason: "x".to_owned(),
+        deadline: START,
         at: START,
     };
     assert_eq!(refused(&mut storage, unknown), Rejection::NoTask(task_id(9)));
     for reason in [String::new(), " ".to_owned(), "x".repeat(MAX_RULING_REASON + 1)] {
         let (id, revision) = (task_id(1), None);
-        let wrong = Command::Reconcile { id, revision, ruling: Reconciliation::Fail, reason, at: START };
+        let ruling = Reconciliation::Fail;
+        let wrong = Command::Reconcile { id, revision, ruling, reason, deadline: START, at: START };
         let rejection = refused(&mut storage, wrong);
         assert!(matches!(rejection, Rejection::Malformed { field: "reason", .. }), "{rejection:?}");
     }
     let last = UnixMs(deadline.0 - 1);
     run(&mut storage, ruling_at(Reconciliation::Resend, Some(2), last)).unwrap();
+}
+
+/// The row has the wall clock's deadline. Without the later one an operator would be refused for hours of a task that lives.
+#[test]
+fn a_task_whose_clock_was_set_forward_takes_a_ruling_until_its_own_time_is_over() {
+    let hour = Duration::from_secs(3600);
+    let by_row = START.plus(Duration::from_secs(1800));
+    let later = by_row.plus(hour);
+    for (at, in_time) in [(by_row, true), (UnixMs(later.0 - 1), true), (later, false)] {
+        let mut storage = lost();
+        let reason = "seen in their console".to_owned();
+        let (id, ruling) = (task_id(1), Reconciliation::Resend);
+        let command = Command::Reconcile { id, revision: None, ruling, reason, deadline: later, at };
+        match in_time {
+            true => drop(run(&mut storage, command).unwrap()),
+            false => assert_eq!(refused(&mut storage, command), Rejection::RulingTooLate(id)),
+        }
+    }
 }
 
 #[test]

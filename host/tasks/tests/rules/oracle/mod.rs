@@ -105,8 +105,8 @@ impl Oracle {
                 self.join(*parent, request, idempotency.as_ref(), *at)
             }
             Command::Finish { id, revision, ending, .. } => self.finish(*id, *revision, ending),
-            Command::Reconcile { id, revision, ruling, reason, at } => {
-                !reason.is_empty() && self.reconcile(*id, *revision, ruling, *at)
+            Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
+                !reason.is_empty() && self.reconcile(*id, *revision, ruling, (*at, *deadline))
             }
             // The log moves no money.
             Command::Logged { change, .. } => self.accept(change),
@@ -179,11 +179,17 @@ impl Oracle {
         true
     }
 
-    fn reconcile(&mut self, id: TaskId, revision: Option<u64>, ruling: &Reconciliation, at: UnixMs) -> bool {
+    fn reconcile(
+        &mut self,
+        id: TaskId,
+        revision: Option<u64>,
+        ruling: &Reconciliation,
+        (at, deadline): (UnixMs, UnixMs),
+    ) -> bool {
         let Some(task_state) = self.tasks.get_mut(&id) else { return false };
         let is_current = revision.is_none_or(|revision| revision == task_state.revision);
         let is_lost = task_state.call == CallState::Lost && !task_state.status.is_final();
-        if !is_current || !is_lost || at >= task_state.deadline {
+        if !is_current || !is_lost || at >= task_state.deadline.max(deadline) {
             return false;
         }
         if *ruling == Reconciliation::Fail {
