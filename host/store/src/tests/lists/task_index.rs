@@ -59,7 +59,7 @@ async fn a_task_is_listed_as_ambiguous_until_it_is_ruled_on() {
         assert_eq!(page.tasks.iter().map(|task| task.id).collect::<Vec<_>>(), [task_id(1)]);
         assert!(store.examine().unwrap().is_clean());
         let (id, ruling, reason) = (task_id(1), ruled(number), "x".to_owned());
-        let command = Command::Reconcile { id, revision: None, ruling, reason, at: START };
+        let command = Command::Reconcile { id, revision: None, ruling, reason, deadline: START, at: START };
         store.execute(command).await.unwrap().unwrap();
         assert_eq!(listed(&store), [], "ruling {number}");
         assert!(store.examine().unwrap().is_clean());
