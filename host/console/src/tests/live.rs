@@ -71,7 +71,8 @@ async fn a_logout_ends_the_stream_and_following_does_not_prolong_a_session() {
     let mut browser = scene.logged_in(Role::Viewer).await;
     let (mut connection, _) = follow(&browser).await;
     connection.read_until("\n\n").await;
-    browser.post("/session/end", "").await;
+    let ended = browser.post("/session/end", "").await;
+    assert_eq!(ended.status, 303, "{}", ended.text());
     connection.until(END).await;
 
     let browser = scene.logged_in(Role::Viewer).await;

@@ -20,6 +20,9 @@ use crate::service::configuration::Configuration;
 use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
 
+/// Streams of a plugin runtime that a command opens for itself.
+const OFFLINE_STREAMS: usize = 8;
+
 impl AdminService {
     pub(in crate::service) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
         let plugins = self.plugin_service().await?;
@@ -153,7 +156,10 @@ impl AdminService {
         match &self.backend {
             Backend::Running { plugins, .. } => Ok(plugins.clone()),
             Backend::Offline(config) => {
-                let (config, clock) = (config.as_ref().clone(), self.clock.clone());
+                // Nobody reads a stream here, and each reserves address space.
+                let config =
+                    gatehouse_runtime::Config { streams: OFFLINE_STREAMS, ..config.as_ref().clone() };
+                let clock = self.clock.clone();
                 let opened = on_blocking_thread(move || {
                     PluginService::open(config, clock).inspect(PluginService::complete_start)
                 });
