@@ -99,7 +99,7 @@ fn is_request_code(code: &str) -> bool {
 }
 
 /// Whether a text names a member of requests: one that is no word of prose, or stands at its beginning or in quotes.
-/// The `model` is none: what the provider reads there is the operator's.
+/// The `model` does not count: what the provider reads there is the operator's.
 fn names_member(text: &str) -> bool {
     let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut before = None;

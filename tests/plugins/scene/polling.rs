@@ -174,7 +174,7 @@ fn videos_that_the_provider_keeps_are_fetched_with_credentials() {
     play(&asked.reply_whole(blob()).expect_done(move |outcome| {
         assert_eq!((outcome.products[0].source.as_str(), &outcome.private["uri"]), (BLOB, &json!(uri)));
     }));
-    // Any other address is none: it would take the account's credentials elsewhere.
+    // Any other address is refused: it would take the account's credentials elsewhere.
     for elsewhere in ["https://files.example/a.mp4", "", "a.mp4"] {
         play(&kept(json!({"gcsUri": elsewhere})).expect_wait(|_| ()));
     }

@@ -40,8 +40,9 @@ impl DriverState {
             Ok(found) => found,
             Err(due) => return Ok(self.step_later(run, due.min(self.deadline(&run.task)))),
         };
-        let has_other = before.is_some() || self.plugins.has_fallback(&version);
-        let may_wait = !has_other && self.plugins.is_on_trial(&version);
+        // Few versions are on trial: nothing else is asked of the others.
+        let may_wait =
+            self.plugins.is_on_trial(&version) && before.is_none() && !self.plugins.has_fallback(&version);
         if may_wait && self.live.is_faulted_by(run.task.id, version.digest()) {
             // A plugin is pure: it would fault again, and one task must not have a canary rolled back.
             return Ok(self.step_later(run, self.next_try(&run.task)));
@@ -59,7 +60,6 @@ impl DriverState {
         {
             Ok(ServedBy { by, answer: step }) => {
                 run.log.plugin((began, self.now()), by.digest(), word, &step);
-                self.live.mark_faulted(run.task.id, None);
                 self.adopt_version(run, by);
                 self.take_step(run, step).await
             }
@@ -90,10 +90,11 @@ impl DriverState {
 
     /// Takes up what an earlier run has known of the reply that the plugin is about to be told.
     fn recall_reply(&self, run: &mut RunContext, event: &Event) {
-        if matches!(event, Event::Reply(_))
+        if run.answered.is_none()
+            && matches!(event, Event::Reply(_))
             && let Some(PendingReply { answered, not_before }) = self.live.take_pending_reply(run.task.id)
         {
-            run.answered = run.answered.take().or(Some(answered));
+            run.answered = Some(answered);
             run.not_before = run.not_before.or(not_before);
         }
     }
@@ -123,6 +124,7 @@ impl DriverState {
         if task.digest != version.digest() {
             task.digest = version.digest();
             task.state_version = version.about().state_version;
+            self.live.mark_faulted(task.id, None);
             self.live.pin(task.id, version);
         }
     }

@@ -80,11 +80,8 @@ impl<'a> Installation<'a> {
             Record::read(&path).map_err(|source| BuiltInError::Record { path: path.clone(), source })?;
         let without_code = service.families_without_code();
         let is_wanted = |plugin: &&BuiltInPlugin| {
-            let known = record.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
             let has_code = !without_code.iter().any(|family| family == plugin.name);
-            has_code
-                && !service.is_disabled(plugin.name)
-                && wanted(active(service, plugin.name), Digest::of(plugin.wasm), known)
+            has_code && record.wants(service, plugin)
         };
         let (mut fresh, mut rolled_back) = (Vec::new(), Vec::new());
         for plugin in plugins.iter().filter(is_wanted) {
@@ -122,7 +119,7 @@ impl<'a> Installation<'a> {
             // Installations follow one another; what takes long is done before.
             self.service.compile_ahead(plugin.wasm);
             // An operator may have switched it off meanwhile, or installed another version.
-            if self.is_wanted(plugin) {
+            if self.record.wants(self.service, plugin) {
                 outcome.get_or_init(|| self.service.install(plugin.wasm));
             }
             ended(plugin.name);
@@ -144,12 +141,6 @@ impl<'a> Installation<'a> {
             Some(error) if self.service.registry().models().is_empty() => Err(error),
             _ => Ok(deployed),
         }
-    }
-
-    fn is_wanted(&self, plugin: &BuiltInPlugin) -> bool {
-        let known = self.record.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
-        !self.service.is_disabled(plugin.name)
-            && wanted(active(self.service, plugin.name), Digest::of(plugin.wasm), known)
     }
 
     /// Durable before the switch: after a crash in between, these versions must not pass for the operator's.
@@ -204,6 +195,13 @@ fn wanted(active: Option<Active>, own: Digest, known: &[Digest]) -> bool {
 }
 
 impl Record {
+    /// Whether a plugin is to be installed now.
+    fn wants(&self, service: &PluginService, plugin: &BuiltInPlugin) -> bool {
+        let known = self.0.get(plugin.name).map_or(&[][..], Vec::as_slice);
+        !service.is_disabled(plugin.name)
+            && wanted(active(service, plugin.name), Digest::of(plugin.wasm), known)
+    }
+
     fn read(path: &Path) -> io::Result<Self> {
         match fs::read(path) {
             Ok(text) => serde_json::from_slice(&text).map_err(io::Error::from),

@@ -26,7 +26,7 @@ pub enum Disabled {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FamilyError {
-    /// There is none of that name.
+    /// No plugin of that family is installed.
     #[error("no plugin of family {family:?} is installed; the families are {}", known.join(", "))]
     Unknown {
         /// The name.
@@ -87,15 +87,15 @@ impl ServiceState {
         let _one_change = lock(&self.changing);
         let mut active = self.store.active()?;
         let Some(entry) = active.get_mut(family) else { return Err(self.unknown(family)) };
-        if entry.disabled.is_none() {
-            entry.disabled = Some(self.clock.now());
-            entry.canary_until = None;
-            let entry = entry.clone();
-            self.store.write_active(&active)?;
-            if let Some(by) = self.disabled_by(family, &entry) {
-                self.switch_off_locked(family, entry.digest, by);
-            }
+        if entry.disabled.is_some() {
             return Ok(entry.digest);
+        }
+        entry.disabled = Some(self.clock.now());
+        entry.canary_until = None;
+        let entry = entry.clone();
+        self.store.write_active(&active)?;
+        if let Some(by) = self.disabled_by(family, &entry) {
+            self.switch_off_locked(family, entry.digest, by);
         }
         Ok(entry.digest)
     }

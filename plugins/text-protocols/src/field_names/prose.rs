@@ -18,14 +18,14 @@ const BEHIND: [&str; 12] = [
     "function",
     "functions",
 ];
-/// Words that are never fields, so that what is listed with them is none either.
+/// Words that are never fields: a word listed beside one of them is no field, either.
 const VALUES: [&str; 5] = ["assistant", "developer", "redacted_thinking", "tool_use", "tool_result"];
 
 /// Words of an enumeration that are read on each side: a text is as long as its provider likes.
 const MAX_LISTED: usize = 8;
 
-/// Whether the word between two parts of a sentence is in quotes, and no field: in "`thinking` or `redacted_thinking` blocks"
-/// and in "the function 'stop'" it is none.
+/// Whether the word between two parts of a sentence is in quotes and names no field, as "thinking" in "`thinking` or
+/// `redacted_thinking` blocks" and "stop" in "the function 'stop'".
 pub(super) fn is_no_field(before: &str, after: &str) -> bool {
     let Some(quote) = before.chars().next_back().filter(|letter| "`'\"".contains(*letter)) else {
         return false;

@@ -7,9 +7,10 @@ use gatehouse_runtime::{FamilyError, PluginService};
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
+use super::versions::needed_by_task;
 use crate::api::error::OperationError;
 use crate::api::result::OperationResult;
-use crate::service::admin_service::{AdminService, on_blocking_thread, store_failed};
+use crate::service::admin_service::{AdminService, on_blocking_thread};
 use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
 
@@ -64,13 +65,10 @@ impl AdminService {
 fn check_tasks(store: &Store, plugins: &PluginService, family: &str) -> Result<(), OperationError> {
     let all = plugins.list();
     let versions: Vec<Digest> = all.iter().filter(|one| one.family == family).map(|one| one.digest).collect();
-    for task in store.live_tasks() {
-        let digest = task.map_err(store_failed)?.digest;
-        if versions.contains(&digest) {
-            return Err(failed(FamilyError::Busy { family: family.to_owned(), digest }));
-        }
+    match needed_by_task(store, &versions)? {
+        Some(digest) => Err(failed(FamilyError::Busy { family: family.to_owned(), digest })),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn failed(error: FamilyError) -> OperationError {

@@ -8,6 +8,7 @@ use gatehouse_runtime::{
     DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent, StageReport,
     StageVerdict, VersionState, VersionSummary,
 };
+use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
 use super::live_states::StoredStates;
@@ -141,10 +142,8 @@ impl AdminService {
         let digest = find_version(&plugins, version)?;
         let store = self.store.clone();
         on_blocking_thread(move || {
-            for task in store.live_tasks() {
-                if task.map_err(store_failed)?.digest == digest {
-                    return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
-                }
+            if needed_by_task(&store, &[digest])?.is_some() {
+                return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
             }
             plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
         })
@@ -170,6 +169,17 @@ impl AdminService {
             }
         }
     }
+}
+
+/// One of the versions that a live task needs, by the store: without a running gateway none is loaded for it.
+pub(super) fn needed_by_task(store: &Store, versions: &[Digest]) -> Result<Option<Digest>, OperationError> {
+    for task in store.live_tasks() {
+        let digest = task.map_err(store_failed)?.digest;
+        if versions.contains(&digest) {
+            return Ok(Some(digest));
+        }
+    }
+    Ok(None)
 }
 
 /// What an operator's flag says.
