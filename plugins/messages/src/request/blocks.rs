@@ -8,7 +8,7 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::in_provider_words;
 use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, items, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::tool_ids;
@@ -209,18 +209,24 @@ fn content<'a>(
     let given = objects(at, raw)?.into_iter().enumerate();
     let blocks = given.map(|(index, given)| block(&at.index(index), &given, role, findings));
     let blocks: Vec<Block<'a>> = blocks.collect::<Result<_, _>>()?;
-    without_blanks(raw, &blocks, role, findings);
+    without_blanks(at, raw, &blocks, role, findings);
     Ok(blocks)
 }
 
 /// Leaves out texts that say nothing: a Messages provider refuses them. A message of nothing else is left out as a whole.
-fn without_blanks(raw: Raw<'_>, blocks: &[Block<'_>], role: Option<Role>, findings: &mut Findings) {
+fn without_blanks(
+    at: &Path<'_>,
+    raw: Raw<'_>,
+    blocks: &[Block<'_>],
+    role: Option<Role>,
+    findings: &mut Findings,
+) {
     let blank = blocks.iter().filter(|block| block.is_blank()).count();
     if findings.is_chat || blank == 0 {
         return;
     }
     if blank < blocks.len() {
-        findings.edits.remove(&items(raw).unwrap_or_default(), |at| blocks[at].is_blank());
+        findings.leave_out(at, raw, |at| blocks[at].is_blank());
     } else if role.is_none() {
         // The result of a tool may be empty.
         findings.edits.replace(raw, "\"\"".to_owned());
@@ -319,8 +325,9 @@ pub(crate) fn system<'a>(
         }
         texts.push(text_block(&at, &given, None, findings)?);
     }
-    if texts.iter().any(|text| !text.is_blank()) {
-        findings.edits.remove(&items(raw).unwrap_or_default(), |at| texts[at].is_blank());
+    let blank = texts.iter().filter(|text| text.is_blank()).count();
+    if blank > 0 && blank < texts.len() {
+        findings.leave_out(at, raw, |at| texts[at].is_blank());
     }
     texts.retain(|text| !text.is_blank());
     Ok(texts)
