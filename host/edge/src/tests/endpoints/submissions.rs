@@ -25,6 +25,17 @@ async fn a_submission_is_answered_with_a_receipt() {
     assert_eq!((&sent.bytes()[..], submitted[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
 }
 
+/// Without it a client cannot tell a task of its own retry from one that it has just paid for.
+#[tokio::test]
+async fn a_repeated_submission_says_so() {
+    let edge = TestEdge::plain().await;
+    for (key, replayed) in [("again", "true"), ("first", "")] {
+        let key = format!("Idempotency-Key: {key}\r\nHost");
+        let reply = ask(&edge, edge.post("/v1/images/generations", "{}").replace("Host", &key)).await;
+        assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed), "{key}");
+    }
+}
+
 #[tokio::test]
 async fn the_path_gives_surface_model_and_parent() {
     let edge = TestEdge::plain().await;
