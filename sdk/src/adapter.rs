@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use crate::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
+use crate::contract::manifest::About;
 use crate::contract::submission::Submission;
 use crate::interfaces::bulk::Bulk;
 use crate::interfaces::family::Family;
@@ -29,13 +30,11 @@ fn report_panics() {
 }
 
 impl<F: Family> manifest::Guest for Adapter<F> {
-    fn describe() -> manifest::About {
+    fn describe() -> String {
         report_panics();
-        manifest::About {
-            state_version: F::STATE_VERSION,
-            reads_state: F::READS_STATE.to_vec(),
-            ..F::about()
-        }
+        let about =
+            About { state_version: F::STATE_VERSION, reads_state: F::READS_STATE.to_vec(), ..F::about() };
+        serde_json::to_string(&about).expect("a manifest is JSON")
     }
 }
 
@@ -95,7 +94,7 @@ impl<F: Text> text::Guest for Adapter<F> {
         got: upstream::Reply,
     ) -> Result<text::Answered, text::TextFailure> {
         report_panics();
-        run::answer::<F>(&cx.into(), &state, got)
+        run::answer::<F>(&cx.into(), &state, got).map(Into::into)
     }
 }
 
@@ -109,11 +108,11 @@ impl<F: Text> text::GuestRelay for Stream<F> {
     }
 
     fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::TextFailure> {
-        self.0.borrow_mut().push(got)
+        self.0.borrow_mut().push(got).map(Into::into)
     }
 
     fn end(&self) -> Result<text::Chunk, text::TextFailure> {
-        self.0.borrow_mut().end()
+        self.0.borrow_mut().end().map(Into::into)
     }
 }
 

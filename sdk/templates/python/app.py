@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from componentize_py_types import Err
 from wit_world import exports
-from wit_world.exports import jobs, manifest
+from wit_world.exports import jobs
 from wit_world.exports.jobs import (
     Action_Call,
     Action_Done,
@@ -26,7 +26,7 @@ from wit_world.exports.jobs import (
 )
 from wit_world.imports import upstream
 from wit_world.imports.parents import Stage
-from wit_world.imports.types import Blame, Charge, Context, Failure, Refusal_Invalid
+from wit_world.imports.types import Blame, Context, Failure, Line, Problem, Refusal_Invalid
 from wit_world.imports.upstream import Bytes_Inline, Outage, Payload_Json, Payload_None_, Reading, Replay, Target_Path
 
 FAMILY = "sketch"
@@ -49,25 +49,21 @@ SCHEMA = {
 
 
 class Manifest(exports.Manifest):
-    def describe(self) -> manifest.About:
-        def self_test(body: Any, expect: manifest.Verdict) -> manifest.SelfTest:
-            return manifest.SelfTest(SURFACE, json.dumps(body), [], expect)
-
-        return manifest.About(
-            family=FAMILY,
-            version=VERSION,
-            models=[manifest.Model(MODEL, [], [SURFACE])],
-            surfaces=[
-                manifest.Surface(SURFACE, None, json.dumps(SCHEMA), manifest.ParentAt_Nowhere(), False, [])
-            ],
-            providers=[PROVIDER],
-            price_keys=[MODEL],
-            state_version=1,
-            reads_state=[],
-            self_tests=[
-                self_test({"model": MODEL, "prompt": "a kite"}, manifest.Verdict.ACCEPTED),
-                self_test({"model": MODEL, "detail": 11}, manifest.Verdict.REFUSED),
-            ],
+    def describe(self) -> str:
+        # wit/manifest.schema.json says what may stand here.
+        return json.dumps(
+            {
+                "family": FAMILY,
+                "version": VERSION,
+                "models": [{"id": MODEL, "surfaces": [SURFACE], "modality": "image"}],
+                "surfaces": [{"name": SURFACE, "schema": SCHEMA}],
+                "providers": [PROVIDER],
+                "price_keys": [MODEL],
+                "self_tests": [
+                    {"surface": SURFACE, "body": {"model": MODEL, "prompt": "a kite"}, "expect": "accepted"},
+                    {"surface": SURFACE, "body": {"model": MODEL, "detail": 11}, "expect": "refused"},
+                ],
+            }
         )
 
 
@@ -77,13 +73,14 @@ class Jobs(exports.Jobs):
         state = write({"step": "submitting", "prompt": prompt, "detail": detail})
         return jobs.Accepted(
             model=MODEL,
-            charge=Charge([MODEL], 1),
+            charge=[Line([MODEL], 1, "picture")],
             stage=Stage.SUBMITTED,
             progress=0,
             expected_ms=20_000,
             state=state,
             brief=b"",
             doomed=None,
+            extra="",
         )
 
     def advance(self, ctx: Context, state: bytes, event: jobs.Event) -> jobs.Step:
@@ -106,7 +103,7 @@ class Jobs(exports.Jobs):
         return fail(task, "the upstream did not finish the picture")
 
     def migrate(self, from_version: int, state: bytes) -> bytes:
-        # Called only for versions listed in `reads_state`.
+        # Called only for versions listed in `reads_state` of the manifest.
         raise Err(f"no state of version {from_version} is known")
 
 
@@ -157,7 +154,7 @@ def check(body: dict) -> tuple[str, int]:
 
 
 def refuse(field: str, problem: str) -> NoReturn:
-    raise Err(Refusal_Invalid((field, f"`{field}`: {problem}")))
+    raise Err(Refusal_Invalid([Problem(field, f"`{field}`: {problem}")]))
 
 
 def write(task: dict) -> bytes:
@@ -195,21 +192,24 @@ def call(method: str, path: str, body: upstream.Payload, replay: Replay) -> upst
         reading=Reading.WHOLE,
         credentials=True,
         shared=None,
+        extra="",
     )
 
 
 def step(task: dict, stage: Stage, action: jobs.Action) -> jobs.Step:
-    return jobs.Step(state=write(task), stage=stage, progress=0, view=None, next=action)
+    return jobs.Step(state=write(task), stage=stage, progress=0, view=None, next=action, extra="")
 
 
 def done(task: dict, image: str) -> jobs.Step:
     public = {"images": [{"url": ["media:0"], "expires_at": "expires:0"}]}
-    product = jobs.Product(source=image, mime="image/png", edit=None)
-    outcome = jobs.Outcome(public=json.dumps(public), private="null", products=[product], claims=[], settle=None)
+    product = jobs.Product(source=image, mime="image/png", edit=None, extra="")
+    outcome = jobs.Outcome(
+        public=json.dumps(public), private="null", products=[product], claims=[], settle=None, extra=""
+    )
     return step(task, Stage.PROCESSING, Action_Done(outcome))
 
 
 def fail(task: dict, message: str, blame: Blame = Blame.UPSTREAM) -> jobs.Step:
     failure = Failure(blame, message)
-    ending = jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[])
+    ending = jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[], extra="")
     return step(task, Stage.PROCESSING, Action_Fail(ending))
