@@ -13,3 +13,4 @@ pub(crate) mod parent;
 pub(crate) mod reply;
 pub(crate) mod step;
 pub(crate) mod submission;
+pub(crate) mod translation;

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::text::{
-    Answered, Chunk, Obstacle, Sse, TextFailure, Usage,
-};
+pub use crate::bindings::exports::gatehouse::family::text::{Answered, Chunk, Usage};
+pub use crate::bindings::gatehouse::family::upstream::{Obstacle, Sse, TextFailure};
 
 use super::call::Call;
 use super::json;

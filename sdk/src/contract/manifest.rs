@@ -39,6 +39,7 @@ impl About {
             version: version.into(),
             models: Vec::new(),
             surfaces: Vec::new(),
+            dialects: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
             state_version: 0,
@@ -58,6 +59,13 @@ impl About {
     #[must_use]
     pub fn surface(mut self, surface: Surface) -> Self {
         self.surfaces.push(surface);
+        self
+    }
+
+    /// Adds a text protocol that the family speaks: [`Dialect`](crate::Dialect). An operator names it as `protocol` of a model.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialects.push(name.into());
         self
     }
 

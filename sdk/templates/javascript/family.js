@@ -42,6 +42,7 @@ export const manifest = {
           names: [],
         },
       ],
+      dialects: [],
       providers: [PROVIDER],
       priceKeys: [MODEL],
       stateVersion: 1,

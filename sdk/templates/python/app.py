@@ -60,6 +60,7 @@ class Manifest(exports.Manifest):
             surfaces=[
                 manifest.Surface(SURFACE, None, json.dumps(SCHEMA), manifest.ParentAt_Nowhere(), False, [])
             ],
+            dialects=[],
             providers=[PROVIDER],
             price_keys=[MODEL],
             state_version=1,

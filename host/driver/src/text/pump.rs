@@ -105,7 +105,7 @@ impl Pump {
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {
-                let error = fault_of_answer(self.batches.relay.version(), &fault);
+                let error = fault_of_answer(self.batches.version(), &fault);
                 let is_cut = fault.is_of_input();
                 return Some(if is_cut { StreamEnd::Cut(error) } else { StreamEnd::Fault(error) });
             }

@@ -17,6 +17,9 @@ pub struct About {
     pub models: Vec<ModelInfo>,
     /// Surfaces served.
     pub surfaces: Vec<SurfaceInfo>,
+    /// Text protocols that its dialect half speaks.
+    #[serde(default)]
+    pub dialects: Vec<String>,
     /// Providers that must be configured.
     pub providers: Vec<String>,
     /// The least specific price keys; each must have a price.
@@ -40,6 +43,9 @@ pub struct Offers {
     pub views: bool,
     /// Calls of many tasks as one.
     pub bulk: bool,
+    /// Text protocols of providers.
+    #[serde(default)]
+    pub dialect: bool,
 }
 
 /// One model.
@@ -112,4 +118,13 @@ pub enum Verdict {
     Doomed,
     /// Refused.
     Refused,
+}
+
+/// Whether a name has lower-case letters, digits and single inner hyphens, a letter first, and no more than 64 of them.
+#[must_use]
+pub fn is_kebab_case(name: &str) -> bool {
+    let words = name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase())
 }

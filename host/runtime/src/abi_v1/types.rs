@@ -28,7 +28,7 @@ records! {
     text::Answered => own::Answered { [output_bytes] body, usage }
     text::Chunk => own::Chunk { [output_bytes, last] send, usage }
     text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
-    text::TextFailure => own::TextFailure { [message, field] obstacle }
+    upstream::TextFailure => own::TextFailure { [message, field] obstacle }
     manifest::Model => own::ModelInfo { [id, aliases, surfaces] }
     manifest::Surface => own::SurfaceInfo { [name, default_model, schema, joins] parent, names }
     // What the host passes.
@@ -42,8 +42,8 @@ records! {
     own::Header => upstream::Header { [name, value] }
     upstream::Reply => own::Reply { [status, affinity] headers, body }
     own::Reply => upstream::Reply { [status, affinity] headers, body }
-    text::Sse => own::Sse { [event, data] }
-    own::Sse => text::Sse { [event, data] }
+    upstream::Sse => own::Sse { [event, data] }
+    own::Sse => upstream::Sse { [event, data] }
     types::Facts => own::Facts {
         [mime, bytes, width, height, milliseconds, fps_milli, has_audio, has_alpha, blob] kind
     }
@@ -59,7 +59,7 @@ variants! {
     upstream::Target => own::Target { Path(path), Url(url) }
     upstream::Replay => own::Replay { Safe, Token, Once }
     upstream::Reading => own::Reading { Whole, Saved, Cut }
-    text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
+    upstream::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
     manifest::ParentAt => own::ParentAt { Nowhere, Path, Field(field) }
     manifest::NameAt => own::NameAt { Scheme(scheme), Field(field) }
     manifest::Verdict => own::Verdict { Accepted, Doomed, Refused }

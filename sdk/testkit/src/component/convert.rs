@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Call, Claim, Clip, Context, Edit, Ending, Event, Outcome, Owned, Parent,
-    Payload, Prepared, Product, Protocol, Raw, Refusal, Status, Step, Submission, TaskView, TextRequest,
-    UnixMs, View,
+    Accepted, Action, Answered, Call, Claim, Clip, Context, DialectPrepared, DialectRequest, Edit, Ending,
+    Event, Framing, Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw, Refusal, Status, Step,
+    Submission, TaskView, TextRequest, UnixMs, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -222,6 +222,31 @@ pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
         max_output_tokens: prepared.max_output_tokens,
         state: prepared.state,
     }
+}
+
+pub(crate) fn dialect_request(request: &DialectRequest) -> host::DialectRequest {
+    host::DialectRequest {
+        body: request.body.as_str().into(),
+        streaming: request.streaming,
+        blobs: same_shape(&request.blobs),
+        route: host::TextRoute {
+            model: request.model.clone(),
+            upstream: request.upstream.clone(),
+            provider: request.provider.clone(),
+            protocol: host::Protocol::Dialect(request.dialect.as_str().into()),
+            rules: request.rules.to_string().into(),
+        },
+    }
+}
+
+pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec<u8>> {
+    let framing = match prepared.framing {
+        host::Framing::Sse => Framing::Sse,
+        host::Framing::Lines => Framing::Lines,
+        host::Framing::JsonArray => Framing::JsonArray,
+        host::Framing::Whole => Framing::Whole,
+    };
+    DialectPrepared { call: call(prepared.call), framing, state: prepared.state }
 }
 
 pub(crate) fn answered(answered: host::Answered) -> Answered {
