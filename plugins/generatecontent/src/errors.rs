@@ -39,6 +39,8 @@ struct Status {
 #[serde(rename_all = "camelCase", default)]
 struct Detail {
     reason: Option<String>,
+    /// `34s`, `1.5s`.
+    retry_delay: Option<String>,
     field_violations: Vec<Violation>,
 }
 
@@ -116,7 +118,7 @@ impl ErrorReader<'_> {
             "UNAUTHENTICATED" | "PERMISSION_DENIED" => account(),
             "NOT_FOUND" => TextFailure::upstream("the provider does not serve this model at present"),
             "RESOURCE_EXHAUSTED" if said.contains("credits are depleted") => account(),
-            "RESOURCE_EXHAUSTED" => by_code(429),
+            "RESOURCE_EXHAUSTED" => TextFailure { retry_after_ms: error.retry_after_ms(), ..by_code(429) },
             _ => by_code(code),
         }
     }
@@ -183,6 +185,18 @@ impl ErrorReader<'_> {
             _ => (*own).to_owned(),
         };
         Some((theirs.to_owned(), own))
+    }
+}
+
+impl Status {
+    /// The pause that Google asks for.
+    fn retry_after_ms(&self) -> Option<u32> {
+        let delay = self.details.iter().find_map(|detail| detail.retry_delay.as_deref())?;
+        let (seconds, fraction) =
+            delay.strip_suffix('s')?.split_once('.').unwrap_or((delay.strip_suffix('s')?, ""));
+        // A part of a second is as long as a whole one: clients are told seconds.
+        let more = u32::from(fraction.bytes().any(|digit| digit != b'0'));
+        seconds.parse::<u32>().ok()?.checked_add(more)?.checked_mul(1000)
     }
 }
 

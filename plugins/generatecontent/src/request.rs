@@ -15,7 +15,7 @@ use contents::Contents;
 
 pub(crate) fn prepare(request: &DialectRequest) -> Result<DialectPrepared<State>, Refusal> {
     let Some(body) = Object::parse(&request.body) else {
-        let message = "expected a Messages request, got what is no JSON object".to_owned();
+        let message = "expected a Messages request, got something else".to_owned();
         return Err(Refusal::Invalid { field: None, message });
     };
     let model = Model { name: &request.upstream };

@@ -78,7 +78,7 @@ impl TextFailure {
     /// A failure.
     #[must_use]
     pub fn new(obstacle: Obstacle, message: impl Into<String>) -> Self {
-        Self { obstacle, message: message.into(), field: None }
+        Self { obstacle, message: message.into(), field: None, retry_after_ms: None }
     }
 
     /// A failure of the provider.

@@ -78,6 +78,13 @@ fn each_error_has_its_cause() {
         assert_eq!(failure.obstacle, obstacle, "{body}");
         assert!(obstacle != Obstacle::Account || !failure.message.contains("key"), "{}", failure.message);
     }
+    for (delay, expected) in [("34s", Some(34_000)), ("1.5s", Some(2_000)), ("0.0s", Some(0)), ("soon", None)]
+    {
+        let details = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]);
+        let (status, body) = error(429, "RESOURCE_EXHAUSTED", "no", details);
+        let failure = answer(json!({}), status, &body).expect_err("a failure");
+        assert_eq!(failure.retry_after_ms, expected, "{delay}");
+    }
     // A stream that was not begun is refused in an array.
     let (status, body) = error(429, "RESOURCE_EXHAUSTED", "no", json!([]));
     let failure = answer(json!({"stream": true}), status, &format!("[{body}]")).expect_err("a failure");

@@ -47,6 +47,27 @@ fn a_fault_before_the_first_token_is_answered_by_the_version_before() {
     });
 }
 
+/// Without it which of two families answers depends on their names.
+#[test]
+fn two_families_cannot_speak_one_dialect() {
+    run(async {
+        let scene = Provider::default().scene("").await;
+        let first = component("tests/fixtures/brook");
+        install(&scene, "brook.wasm", &first).await;
+        let (own, other) = (b"streamlet", b"streamlot");
+        let mut second = first;
+        let at: Vec<usize> =
+            (0..second.len() - own.len()).filter(|at| second[*at..].starts_with(own)).collect();
+        at.iter().for_each(|at| second[*at..*at + own.len()].copy_from_slice(other));
+        let file = scene.gateway.folder().join("second.wasm");
+        std::fs::write(&file, second).expect("a file");
+        let refused = scene.gateway.try_command(&["plugin", "install", &file.display().to_string()]).await;
+        let said = String::from_utf8_lossy(&refused.stdout) + String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success());
+        assert!(said.contains("dialect \"brook\" belongs to the active family \"streamlet\""), "{said}");
+    });
+}
+
 /// Without it a fault of a dialect is billed, or a client reads it as an answer.
 #[test]
 fn a_fault_that_nobody_takes_over_costs_nothing() {

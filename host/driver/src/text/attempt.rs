@@ -282,11 +282,16 @@ fn failed_attempt(
     retry_after: Option<Duration>,
     status: u16,
 ) -> Attempt {
-    let TextFailure { obstacle, message, field } = failure;
+    let TextFailure { obstacle, message, field, retry_after_ms } = failure;
+    // What only the body says, the host has not told the account.
+    let said = retry_after_ms.map(|ms| Duration::from_millis(ms.into()));
+    let retry_after = retry_after.or_else(|| asked_pause(said));
     match (obstacle, status) {
         (Obstacle::Account, 401 | 402) => {}
         (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
-        (Obstacle::RateLimited, 200..300) => run.tables.upstream.report_rate_limit(permit, retry_after),
+        (Obstacle::RateLimited, status) if said.is_some() || (200..300).contains(&status) => {
+            run.tables.upstream.report_rate_limit(permit, retry_after);
+        }
         _ => {}
     }
     let error = TextError::Rejected { obstacle, message, field, retry_after };

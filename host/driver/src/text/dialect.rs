@@ -98,7 +98,8 @@ impl DriverState {
                 instance: translated.instance,
             }),
             Ok(ServedBy { answer: Err(Refusal::Invalid { field, message }), .. }) => {
-                let refused = TextFailure { obstacle: Obstacle::Invalid, message, field };
+                let obstacle = Obstacle::Invalid;
+                let refused = TextFailure { obstacle, message, field, retry_after_ms: None };
                 let TextFailure { message, field, .. } =
                     self.in_clients_words(version, cx, &prepared.state, refused).await;
                 Err(SubmitError::Invalid { field, message }.into())
@@ -197,6 +198,7 @@ mod tests {
             obstacle,
             message: "no".to_owned(),
             field: Some("messages.0".to_owned()),
+            retry_after_ms: None,
         };
         for (obstacle, expected) in [
             (Obstacle::Invalid, Some((400, "invalid_request_error"))),

@@ -198,5 +198,6 @@ fn broke_off() -> TextFailure {
         obstacle: Obstacle::Upstream,
         message: "the provider's answer broke off".to_owned(),
         field: None,
+        retry_after_ms: None,
     }
 }

@@ -95,7 +95,7 @@ impl Pump {
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(TextFailure { obstacle, message, field })) => {
+            Ok(Err(TextFailure { obstacle, message, field, .. })) => {
                 return Some(StreamEnd::Cut(TextError::Rejected {
                     obstacle,
                     message,

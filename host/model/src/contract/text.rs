@@ -165,6 +165,8 @@ pub struct TextFailure {
     pub message: String,
     /// The path of the client's field that is wrong, where it is known.
     pub field: Option<String>,
+    /// How long the provider asks to be left alone, where its body says so.
+    pub retry_after_ms: Option<u32>,
 }
 
 /// A whole answer.

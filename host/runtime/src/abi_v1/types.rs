@@ -28,7 +28,7 @@ records! {
     text::Answered => own::Answered { [output_bytes] body, usage }
     text::Chunk => own::Chunk { [output_bytes, last] send, usage }
     text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
-    upstream::TextFailure => own::TextFailure { [message, field] obstacle }
+    upstream::TextFailure => own::TextFailure { [message, field, retry_after_ms] obstacle }
     // What the host passes.
     own::Claim => parents::Owned { [name, affinity] private }
     own::Finding => jobs::Finding { [source] found }

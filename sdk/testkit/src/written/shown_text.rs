@@ -89,7 +89,8 @@ fn failed(failure: &TextFailure) -> Value {
         Obstacle::Account => "account",
         Obstacle::Upstream => "upstream",
     };
-    json!({"failed": {"obstacle": obstacle, "message": failure.message, "field": failure.field}})
+    let TextFailure { message, field, retry_after_ms, .. } = failure;
+    json!({"failed": {"obstacle": obstacle, "message": message, "field": field, "retry_after_ms": retry_after_ms}})
 }
 
 fn usage(usage: Option<Usage>) -> Value {
