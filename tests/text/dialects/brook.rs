@@ -1,6 +1,6 @@
 //! A dialect of lines, installed while the gateway runs: every surface, whole and streamed, its price, and its errors.
 
-use gatehouse_harness::{component, run};
+use gatehouse_harness::{Response, component, run};
 use serde_json::json;
 
 use super::{Provider, SURFACES, request, send};
@@ -25,7 +25,7 @@ fn a_dialect_serves_every_surface_whole_and_streamed() {
         // Nobody speaks it yet.
         let early = send(&scene, SURFACES[0], &request(SURFACES[0], "over-brook", "hi", false)).await;
         assert_eq!(early.status, 503, "{}", early.text());
-        assert_eq!(early.json()["error"]["code"], "model_not_served", "{}", early.text());
+        assert_eq!(early.json()["error"]["reason"], "model_not_served", "{}", early.text());
         let listed = async || scene.caller.send("GET", "/v1/models", &[], "").await.text();
         assert!(!listed().await.contains("over-brook"));
         install(&scene, "brook.wasm", &component("tests/fixtures/brook")).await;
@@ -59,11 +59,9 @@ fn a_dialect_serves_every_surface_whole_and_streamed() {
                 }
             }
         }
-        // A provider that answers whole to a stream's request is read as one.
-        provider.say(200, "application/json", LINES);
-        let dry = json!({"dry_run": true});
+        // To ask for the price asks no provider.
         let mut asked = request(SURFACES[0], "over-brook", "hi", true);
-        asked["dry_run"] = dry["dry_run"].clone();
+        asked["dry_run"] = true.into();
         let priced = send(&scene, SURFACES[0], &asked).await;
         assert!(priced.status == 200 && priced.text().contains("over-brook"), "{}", priced.text());
         scene.gateway.expect_sound_ledger().await;
@@ -111,21 +109,15 @@ fn what_a_dialect_says_of_a_request_names_the_clients_own_fields() {
                     assert!(refused.text().contains(field) && refused.text().contains("too wet"), "{of}");
                 }
             }
-            for (kind, status) in [("long", 400), ("busy", 429), ("account", 503), ("broken", 502)] {
-                // A rate limit is asked about once more.
-                for _ in 0..=usize::from(kind == "busy") {
-                    provider.say(
-                        200,
-                        "application/x-ndjson",
-                        format!("{{\"wrong\":\"no\",\"kind\":\"{kind}\"}}"),
-                    );
-                }
-                let failed =
-                    send(&scene, SURFACES[0], &request(SURFACES[0], "over-brook", "hi", stream)).await;
-                let of = format!("{kind}, streamed: {stream}: {}", failed.text());
-                assert_eq!(failed.status, status, "{of}");
-                assert_eq!(failed.text().contains("maximum context length"), kind == "long", "{of}");
-                scene.gateway.command(&["provider", "reset", "scripted"]).await;
+            for (kind, status) in [("long", 400), ("broken", 502)] {
+                let failed = fails(&provider, &scene, kind, 1, stream).await;
+                assert_eq!(failed.status, status, "{kind}, streamed: {stream}: {}", failed.text());
+                assert_eq!(
+                    failed.text().contains("maximum context length"),
+                    kind == "long",
+                    "{}",
+                    failed.text()
+                );
             }
         }
         assert_eq!(scene.spent().await, 0);
@@ -137,7 +129,22 @@ fn what_a_dialect_says_of_a_request_names_the_clients_own_fields() {
             "{}",
             cut.text()
         );
-        assert!(scene.spent().await > 0);
+        let paid = scene.spent().await;
+        assert!(paid > 0);
+        // A rate limit is asked about once more, and an account that is refused is left alone: this comes last.
+        for (kind, asked, status) in [("busy", 2, 429), ("account", 1, 502)] {
+            let failed = fails(&provider, &scene, kind, asked, false).await;
+            assert_eq!(failed.status, status, "{kind}: {}", failed.text());
+        }
+        assert_eq!(scene.spent().await, paid);
         scene.gateway.expect_sound_ledger().await;
     });
+}
+
+/// A request that the provider fails so often.
+async fn fails(provider: &Provider, scene: &Scene, kind: &str, times: usize, stream: bool) -> Response {
+    for _ in 0..times {
+        provider.say(200, "application/x-ndjson", format!("{{\"wrong\":\"no\",\"kind\":\"{kind}\"}}"));
+    }
+    send(scene, SURFACES[0], &request(SURFACES[0], "over-brook", "hi", stream)).await
 }

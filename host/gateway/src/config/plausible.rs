@@ -215,7 +215,7 @@ impl Known {
         if PROTOCOLS.contains(&protocol) {
             return None;
         }
-        let remedy = match nearest(protocol, PROTOCOLS) {
+        let remedy = match nearest(protocol, PROTOCOLS.into_iter()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if self.has_others => return None,
             None => format!("install the plugin that speaks it, or name one of {}", PROTOCOLS.join(", ")),
