@@ -53,6 +53,7 @@ pub fn prepare<F: Text>(cx: &Context, request: TextRequest) -> Result<Prepared<V
         pictures: prepared.pictures,
         max_output_tokens: prepared.max_output_tokens,
         state: encode(&prepared.state),
+        extra: prepared.extra,
     })
 }
 
@@ -84,8 +85,8 @@ pub fn translate<F: Dialect>(
     cx: &Context,
     request: DialectRequest,
 ) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
-    let DialectPrepared { call, framing, state } = F::prepare(cx, request)?;
-    Ok(DialectPrepared { call, framing, state: encode(&state) })
+    let DialectPrepared { call, framing, state, extra } = F::prepare(cx, request)?;
+    Ok(DialectPrepared { call, framing, state: encode(&state), extra })
 }
 
 /// Reads a whole answer of a dialect.

@@ -34,8 +34,8 @@ pub use contract::failure::{Blame, Failure};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe,
-    Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,
+    Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,

@@ -28,11 +28,8 @@ pub(crate) fn prepare(request: &DialectRequest) -> Result<DialectPrepared<State>
     tools::write(&body, &mut out)?;
     let thinks = config::write(&body, model, &mut out)?;
     let call = Call::post(request.provider.as_str(), model.path(request.streaming)).written(out.done());
-    Ok(DialectPrepared {
-        call: call.once().timeout(CALL_TIMEOUT),
-        framing: Framing::Sse,
-        state: State::new(&request.upstream, contents.sent, thinks),
-    })
+    let state = State::new(&request.upstream, contents.sent, thinks);
+    Ok(DialectPrepared::new(call.once().timeout(CALL_TIMEOUT), Framing::Sse, state))
 }
 
 /// The provider's model, and what its name tells of it.

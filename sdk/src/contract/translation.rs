@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::call::Call;
-use super::json;
+use super::json::{self, Extra};
 use super::media::Facts;
 use crate::bindings::exports::gatehouse::family::dialect;
 
@@ -26,6 +26,8 @@ pub struct DialectRequest {
     pub provider: String,
     /// The model's `rules`; an empty object when there are none.
     pub rules: Value,
+    /// What a later host says besides.
+    pub extra: Extra,
 }
 
 /// How a provider frames a stream.
@@ -64,6 +66,16 @@ pub struct DialectPrepared<S> {
     pub framing: Framing,
     /// For the answer.
     pub state: S,
+    /// What a later host may know.
+    pub extra: Extra,
+}
+
+impl<S> DialectPrepared<S> {
+    /// A call, and what its answer needs to know.
+    #[must_use]
+    pub fn new(call: Call, framing: Framing, state: S) -> Self {
+        Self { call, framing, state, extra: Extra::new() }
+    }
 }
 
 impl From<dialect::DialectRequest> for DialectRequest {
@@ -78,13 +90,14 @@ impl From<dialect::DialectRequest> for DialectRequest {
             upstream: route.upstream,
             provider: route.provider,
             rules: json::of_host(&route.rules),
+            extra: json::extra_of_host(&request.extra),
         }
     }
 }
 
 impl From<DialectPrepared<Vec<u8>>> for dialect::DialectPrepared {
     fn from(prepared: DialectPrepared<Vec<u8>>) -> Self {
-        let DialectPrepared { call, framing, state } = prepared;
-        Self { call, framing: framing.name().to_owned(), state }
+        let DialectPrepared { call, framing, state, extra } = prepared;
+        Self { call, framing: framing.name().to_owned(), state, extra: json::extra(extra) }
     }
 }

@@ -37,7 +37,7 @@ use crate::interfaces::family::Family;
 ///     fn prepare(_: &Context, request: DialectRequest) -> Result<DialectPrepared<()>, Refusal> {
 ///         let body: Value = serde_json::from_str(&request.body).expect("the host writes JSON");
 ///         let call = Call::post(request.provider, "/v1/say").json(&json!({"said": body["messages"]}));
-///         Ok(DialectPrepared { call, framing: Framing::Lines, state: () })
+///         Ok(DialectPrepared::new(call, Framing::Lines, ()))
 ///     }
 ///
 ///     fn answer(_: &Context, (): (), reply: Reply) -> Result<String, TextFailure> {

@@ -48,13 +48,14 @@ export const jobs = {
     const { prompt, detail } = check(JSON.parse(request.body));
     return {
       model: MODEL,
-      charge: { keys: [MODEL], quantity: 1 },
+      charge: [{ keys: [MODEL], quantity: 1, unit: "picture" }],
       stage: "submitted",
       progress: 0,
       expectedMs: 20000,
       state: write({ step: "submitting", prompt, detail }),
       brief: new Uint8Array(),
       doomed: undefined,
+      extra: "",
     };
   },
 
@@ -119,7 +120,7 @@ function check({ prompt, detail = 5 }) {
 }
 
 function refuse(field, problem) {
-  throw { tag: "invalid", val: [field, `\`${field}\`: ${problem}`] };
+  throw { tag: "invalid", val: [{ field, message: `\`${field}\`: ${problem}` }] };
 }
 
 // QuickJS has no TextEncoder and no TextDecoder. JSON written with escapes is ASCII.
@@ -162,25 +163,27 @@ function call(method, path, body, replay) {
     reading: "whole",
     credentials: true,
     shared: undefined,
+    extra: "",
   };
 }
 
 const wait = (ctx, ms) => ({ tag: "wait", val: ctx.now + ms });
-const step = (task, stage, next) => ({ state: write(task), stage, progress: 0, view: undefined, next });
+const step = (task, stage, next) => ({ state: write(task), stage, progress: 0, view: undefined, next, extra: "" });
 
 function done(task, image) {
   const outcome = {
     public: JSON.stringify({ images: [{ url: ["media:0"], expires_at: "expires:0" }] }),
     private: "null",
-    products: [{ source: image, mime: "image/png", edit: undefined }],
+    products: [{ source: image, mime: "image/png", edit: undefined, extra: "" }],
     claims: [],
     settle: undefined,
+    extra: "",
   };
   return step(task, "processing", { tag: "done", val: outcome });
 }
 
 function fail(task, message, blame = "upstream") {
   const failure = { blame, message };
-  const ending = { failure, public: undefined, private: undefined, products: [], claims: [] };
+  const ending = { failure, public: undefined, private: undefined, products: [], claims: [], extra: "" };
   return step(task, "processing", { tag: "fail", val: ending });
 }

@@ -26,7 +26,7 @@ from wit_world.exports.jobs import (
 )
 from wit_world.imports import upstream
 from wit_world.imports.parents import Stage
-from wit_world.imports.types import Blame, Charge, Context, Failure, Refusal_Invalid
+from wit_world.imports.types import Blame, Context, Failure, Line, Problem, Refusal_Invalid
 from wit_world.imports.upstream import Bytes_Inline, Outage, Payload_Json, Payload_None_, Reading, Replay, Target_Path
 
 FAMILY = "sketch"
@@ -73,13 +73,14 @@ class Jobs(exports.Jobs):
         state = write({"step": "submitting", "prompt": prompt, "detail": detail})
         return jobs.Accepted(
             model=MODEL,
-            charge=Charge([MODEL], 1),
+            charge=[Line([MODEL], 1, "picture")],
             stage=Stage.SUBMITTED,
             progress=0,
             expected_ms=20_000,
             state=state,
             brief=b"",
             doomed=None,
+            extra="",
         )
 
     def advance(self, ctx: Context, state: bytes, event: jobs.Event) -> jobs.Step:
@@ -153,7 +154,7 @@ def check(body: dict) -> tuple[str, int]:
 
 
 def refuse(field: str, problem: str) -> NoReturn:
-    raise Err(Refusal_Invalid((field, f"`{field}`: {problem}")))
+    raise Err(Refusal_Invalid([Problem(field, f"`{field}`: {problem}")]))
 
 
 def write(task: dict) -> bytes:
@@ -191,21 +192,24 @@ def call(method: str, path: str, body: upstream.Payload, replay: Replay) -> upst
         reading=Reading.WHOLE,
         credentials=True,
         shared=None,
+        extra="",
     )
 
 
 def step(task: dict, stage: Stage, action: jobs.Action) -> jobs.Step:
-    return jobs.Step(state=write(task), stage=stage, progress=0, view=None, next=action)
+    return jobs.Step(state=write(task), stage=stage, progress=0, view=None, next=action, extra="")
 
 
 def done(task: dict, image: str) -> jobs.Step:
     public = {"images": [{"url": ["media:0"], "expires_at": "expires:0"}]}
-    product = jobs.Product(source=image, mime="image/png", edit=None)
-    outcome = jobs.Outcome(public=json.dumps(public), private="null", products=[product], claims=[], settle=None)
+    product = jobs.Product(source=image, mime="image/png", edit=None, extra="")
+    outcome = jobs.Outcome(
+        public=json.dumps(public), private="null", products=[product], claims=[], settle=None, extra=""
+    )
     return step(task, Stage.PROCESSING, Action_Done(outcome))
 
 
 def fail(task: dict, message: str, blame: Blame = Blame.UPSTREAM) -> jobs.Step:
     failure = Failure(blame, message)
-    ending = jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[])
+    ending = jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[], extra="")
     return step(task, Stage.PROCESSING, Action_Fail(ending))

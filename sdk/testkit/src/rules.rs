@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use gatehouse_model::Header;
 use gatehouse_sdk::{
-    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Product, Step, Target, Tile,
+    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Problem, Product, Refusal,
+    Step, Target, Tile,
 };
 use serde_json::Value;
 
@@ -26,6 +27,26 @@ pub(crate) fn reads_state(versions: &[u32], from: u32) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("states of version {from} are not read: the manifest's reads_state is {versions:?}"))
+}
+
+/// The field that clients read of several problems.
+pub(crate) fn field_of(problems: &[Problem]) -> Option<&str> {
+    problems.first()?.field.as_deref()
+}
+
+/// What clients read of several problems.
+pub(crate) fn message_of(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// A refusal as the host tells it: several problems in one message.
+pub(crate) fn told(refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Several(problems) => {
+            Refusal::Invalid { field: field_of(&problems).map(str::to_owned), message: message_of(&problems) }
+        }
+        other => other,
+    }
 }
 
 pub(crate) fn accepted(about: &About, surface: &str, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
@@ -73,6 +94,7 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
             placeholders(end.public.as_ref().unwrap_or(&Value::Null), end.products.len())
         }
         Action::Wait(_) => Ok(()),
+        Action::Other(name, _) => Err(format!("the host does not know the action {name:?}")),
     }
 }
 
@@ -88,10 +110,9 @@ fn progress(percent: u8) -> Result<(), String> {
 }
 
 fn charge(about: &About, charge: &Charge) -> Result<(), String> {
-    if charge.keys.is_empty() {
+    let Some((least, specific)) = charge.keys.split_last() else {
         return Err("a charge needs a price key".to_owned());
-    }
-    let (least, specific) = charge.keys.split_last().expect("checked above");
+    };
     if !about.price_keys.contains(least) {
         return Err(format!("the last price key {least:?} is not in the manifest"));
     }

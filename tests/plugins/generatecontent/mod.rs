@@ -39,6 +39,7 @@ fn asked(fields: Value) -> DialectRequest {
         model: "lm-flash".into(),
         provider: "google".into(),
         rules: json!({}),
+        extra: gatehouse_sdk::Extra::new(),
     }
 }
 

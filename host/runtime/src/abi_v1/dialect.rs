@@ -5,6 +5,7 @@ use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
+use super::answers::{Read as _, known};
 use super::contract::bindings::exports::gatehouse::family::dialect as wit;
 use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
@@ -31,16 +32,17 @@ pub(crate) fn prepare(
         streaming: request.streaming,
         blobs: request.blobs.convert(),
         route: lower::route(request.route),
+        extra: lower::NOTHING,
     };
     let answer: Result<wit::DialectPrepared, types::Refusal> =
         family.call(store, family.dialect()?.prepare, (&cx, &request))?;
-    Ok(answer
-        .map(|wit::DialectPrepared { call, framing, state }| Translated {
-            call: call.convert(),
-            framing,
-            state,
-        })
-        .map_err(|refusal| refusal.convert()))
+    Ok(match answer {
+        Ok(wit::DialectPrepared { call, framing, state, extra }) => {
+            known("prepared request", &extra)?;
+            Ok(Translated { call: call.read()?, framing, state })
+        }
+        Err(refusal) => Err(refusal.read()?),
+    })
 }
 
 /// `dialect.answer`.

@@ -1,6 +1,6 @@
 //! The lines of a text request, and of a dialect's, in the form that authors write.
 
-use gatehouse_sdk::{DialectRequest, Protocol, Route, Sse, TextRequest};
+use gatehouse_sdk::{DialectRequest, Extra, Protocol, Route, Sse, TextRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -48,6 +48,7 @@ impl TryFrom<TranslateWritten> for DialectRequest {
             upstream,
             provider: written.provider,
             rules: written.rules.unwrap_or_else(|| json!({})),
+            extra: Extra::new(),
         })
     }
 }
@@ -93,7 +94,9 @@ impl TryFrom<TextWritten> for TextRequest {
                     ProtocolWritten::Chat => Protocol::Chat,
                 },
                 rules: route.rules.unwrap_or_else(|| json!({})),
+                extra: Extra::new(),
             },
+            extra: Extra::new(),
         })
     }
 }
