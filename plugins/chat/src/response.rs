@@ -65,10 +65,11 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             edits.replace(reason, quoted("stop"));
         }
     }
-    let counts = TokenCounts::of_completion(whole);
-    if let Some((raw, counted)) =
-        whole.get("usage").zip(whole.object("usage").as_ref().and_then(usage::completed))
-    {
+    let counts = TokenCounts::of_completion(whole).settled(written);
+    let mended = whole.object("usage").and_then(|given| {
+        usage::completed(&given).or_else(|| usage::is_sum(&given).then(|| counts.chat_json()))
+    });
+    if let Some((raw, counted)) = whole.get("usage").zip(mended) {
         edits.replace(raw, counted);
     }
     let mut out = Writer::new(body.len() + 64);

@@ -125,6 +125,8 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
         output_bytes += input.get().len() as u64;
         message.content.push(ContentBlock::ToolUse { id, name, input });
     }
+    let counts = counts.settled(output_bytes);
+    message.usage = UsageForm::full(counts.usage());
     let sequence = choice.stopped_at(&state.stops);
     let stop = StopReason::of_chat(&reason, !calls.is_empty(), sequence.is_some());
     let stop = if refusal.is_some() { StopReason::Refusal } else { stop };

@@ -99,7 +99,7 @@ impl Translation for FromChat {
     }
 
     fn usage(&self) -> Option<Usage> {
-        usage::plausible(self.counts.reported(), self.output_bytes)
+        usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
     }
 }
 

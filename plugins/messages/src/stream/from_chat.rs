@@ -28,6 +28,8 @@ pub(crate) struct FromChat {
     state: State,
     cx: Context,
     counts: TokenCounts,
+    /// Bytes that the model wrote.
+    written: u64,
     blocks: Option<BlockAssembler>,
     refused: bool,
     finish: Option<String>,
@@ -37,6 +39,37 @@ pub(crate) struct FromChat {
 
 impl Translation for FromChat {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let before = chunk.output_bytes;
+        let done = self.read(event, chunk);
+        self.written = self.written.saturating_add(chunk.output_bytes.saturating_sub(before).into());
+        done
+    }
+
+    /// Some providers never say `[DONE]`.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.finish(chunk)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.settled(self.written).reported()
+    }
+}
+
+impl FromChat {
+    pub(crate) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            cx: cx.clone(),
+            counts: TokenCounts::default(),
+            written: 0,
+            blocks: None,
+            refused: false,
+            finish: None,
+            sequence: None,
+        }
+    }
+
+    fn read(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
             // Some servers give no reason: what they call the end is one.
@@ -59,29 +92,6 @@ impl Translation for FromChat {
         }
         // Some servers send counts in every chunk; the final ones come alone, after the reason.
         if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
-    }
-
-    /// Some providers never say `[DONE]`.
-    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        self.finish(chunk)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.counts.reported()
-    }
-}
-
-impl FromChat {
-    pub(crate) fn new(cx: &Context, state: State) -> Self {
-        Self {
-            state,
-            cx: cx.clone(),
-            counts: TokenCounts::default(),
-            blocks: None,
-            refused: false,
-            finish: None,
-            sequence: None,
-        }
     }
 
     fn choice(
@@ -156,6 +166,7 @@ impl FromChat {
             return Err(TextFailure::upstream("the provider's stream ended before its answer did"));
         };
         let called = blocks.finish(chunk)?;
+        self.counts = self.counts.settled(self.written);
         let sequence = self.sequence.as_deref();
         let stop = if self.refused {
             StopReason::Refusal

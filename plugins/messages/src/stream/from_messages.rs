@@ -3,7 +3,7 @@
 //! a stream is relayed as a stream.
 
 use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
-use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Repeated, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{Edits, JsonString, Raw, Repeated, UniqueObject, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
@@ -20,6 +20,8 @@ const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 pub(crate) struct FromMessages {
     state: State,
     counts: TokenCounts,
+    /// Bytes that the model wrote.
+    written: u64,
     /// The block that is open.
     open: Option<u32>,
     /// Whether the first block has been opened.
@@ -39,6 +41,7 @@ impl Translation for FromMessages {
         if event.event.as_deref() == Some(DELTA)
             && let Some((data, bytes)) = self.repeated.write(data)
         {
+            self.written = self.written.saturating_add(bytes);
             count_bytes(chunk, bytes);
             chunk.send.push(Sse { event: event.event, data });
             return Ok(());
@@ -83,15 +86,20 @@ impl Translation for FromMessages {
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
-                self.count(fields.object("usage"));
+                self.counts.read_event(&fields);
             }
-            "message_stop" => chunk.last = true,
+            "message_stop" => {
+                self.counts.read_event(&fields);
+                self.counts = self.counts.settled(self.written);
+                chunk.last = true;
+            }
             "ping" if !self.begun => {
                 self.early = Some(Sse { event: Some(kind), data: data.to_owned() });
                 return Ok(());
             }
             _ => {}
         }
+        self.written = self.written.saturating_add(written);
         count_bytes(chunk, written);
         let mut out = String::with_capacity(data.len());
         edits.write(raw, &mut out);
@@ -119,6 +127,7 @@ impl FromMessages {
         Self {
             state,
             counts: TokenCounts::default(),
+            written: 0,
             open: None,
             begun: false,
             early: None,
@@ -132,14 +141,8 @@ impl FromMessages {
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
         edits.replace(model, quoted(&self.state.model));
-        self.count(message.object("usage"));
+        self.counts.read_event(fields);
         Ok(())
-    }
-
-    fn count(&mut self, usage: Option<Object<'_>>) {
-        if let Some(usage) = usage {
-            self.counts.read_messages(&usage);
-        }
     }
 
     fn close(&mut self, chunk: &mut Chunk) {
