@@ -61,6 +61,12 @@ impl Failures<'_> {
         self.translate(status, error, body).unwrap_or_else(failed)
     }
 
+    /// The error that an answer of 200, or an event, is in place of what was asked for; `None` where it is none.
+    #[must_use]
+    pub fn instead(&self, body: &str) -> Option<TextFailure> {
+        ProviderError::read(body).map(|_| self.of_error(body))
+    }
+
     /// `None` for a failure of the provider itself.
     fn translate(&self, status: u16, error: Option<ProviderError>, body: &str) -> Option<TextFailure> {
         let is_error = error.is_some();

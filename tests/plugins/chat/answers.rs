@@ -75,7 +75,7 @@ fn adds_members_a_server_leaves_out() {
         body,
         json!({
             "id": "chatcmpl-0000000000000abc", "object": "chat.completion", "created": 1_790_000_000, "model": MODEL,
-            "choices": [{"message": {"content": "hi"}}],
+            "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}],
         })
     );
     let wrapped = json!({"code": 200, "data": chat(json!({"prompt_tokens": 1, "completion_tokens": 1}))});

@@ -48,6 +48,89 @@ fn texts_and_arguments_are_texts() {
     }
 }
 
+/// Without it a call is lost in an answer that looks complete, its client cannot answer it, or its arguments are no object.
+#[test]
+fn calls_are_read_in_every_form() {
+    let text = r#"{"p":1}"#;
+    let call = |call: Value| json!({"content": null, "tool_calls": [call]});
+    let table = [
+        (json!({"content": null, "function_call": {"name": "f", "arguments": text}}), "function_call"),
+        (call(json!({"id": "a", "name": "f", "arguments": text})), "tool_calls"),
+        (json!({"tool_calls": {"id": "a", "function": {"name": "f", "arguments": text}}}), "tool_calls"),
+        (
+            call(json!({"id": 7, "index": "0", "type": null, "function": {"name": "f", "arguments": text}})),
+            "stop",
+        ),
+        (call(json!({"id": null, "function": {"name": "f", "arguments": {"p": 1}}})), "tool_use"),
+        (
+            call(json!({"id": "a", "function": {"name": "f", "arguments": json!(text).to_string()}})),
+            "tool_calls",
+        ),
+    ];
+    for (message, reason) in table {
+        let got = read(Protocol::Chat, &whole(message.clone(), reason));
+        let (choice, calls) = (&got["choices"][0], &got["choices"][0]["message"]["tool_calls"]);
+        let function = json!({"name": "f", "arguments": text});
+        assert_eq!(
+            (&calls[0]["function"], &choice["finish_reason"]),
+            (&function, &json!("tool_calls")),
+            "{message}"
+        );
+        let has_id = calls[0]["id"].as_str().is_some_and(|id| !id.is_empty());
+        assert!(
+            has_id && calls[0]["type"] == "function" && choice["message"]["function_call"].is_null(),
+            "{got}"
+        );
+        let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": message, "finish_reason": null}]})
+            .to_string();
+        let end =
+            json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}).to_string();
+        let deltas =
+            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&chunk, &end, "[DONE]"]), 1)
+                .deltas();
+        assert_eq!(deltas[0]["tool_calls"][0]["function"], function, "{message}");
+        assert_eq!(deltas.last().expect("an end")["finish"], "tool_calls", "{message}");
+    }
+    let unnamed = whole(call(json!({"id": "a", "function": {"arguments": text}})), "tool_calls");
+    assert!(answer(Protocol::Chat, 200, &unnamed.to_string()).is_err(), "nobody could make this call");
+    let functions = json!({"functions": [{"name": "f"}], "function_call": "auto"});
+    let older =
+        whole(json!({"content": null, "function_call": {"name": "f", "arguments": text}}), "function_call");
+    let answered = both()
+        .answer::<chat::Chat>(&state(Protocol::Chat, functions), &reply(200, &older.to_string()))
+        .expect("an answer");
+    assert!(answered.body.contains("\"function_call\":{"), "it was asked for: {}", answered.body);
+}
+
+/// Without it an answer of 200 that is an error hides what it is about, and asks for the same account again.
+#[test]
+fn an_error_in_place_of_an_answer_is_read() {
+    let stream = state(Protocol::Chat, json!({"stream": true}));
+    for (body, obstacle) in [
+        (r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#, Obstacle::Account),
+        (
+            r#"{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}"#,
+            Obstacle::RateLimited,
+        ),
+        (
+            r#"{"base_resp":{"status_code":1039,"status_msg":"context window exceeds limit"}}"#,
+            Obstacle::TooLong,
+        ),
+        (r#"{"code":"InvalidApiKey","message":"Invalid API-key provided."}"#, Obstacle::Account),
+        (r#"{"message":"Too many requests, please wait before trying again."}"#, Obstacle::RateLimited),
+        (r#"{"code":500,"msg":"404 NOT_FOUND","success":false}"#, Obstacle::Upstream),
+    ] {
+        let failure = answer(Protocol::Chat, 200, body).expect_err("an error");
+        assert_eq!(failure.obstacle, obstacle, "{body}");
+        let stopped = relayed(&stream, &data(&[body]), 1).stopped;
+        assert_eq!(stopped.map(|failure| failure.obstacle), Some(obstacle), "{body}");
+    }
+    for none in ["\"\"", "{}", "false", "null"] {
+        let body = format!(r#"{{"error":{none},"choices":[{{"message":{{"content":"a"}}}}]}}"#);
+        assert!(answer(Protocol::Chat, 200, &body).is_ok(), "{body}");
+    }
+}
+
 /// Without it an agent waits for a call that is not there, a whole answer ends as an error, and counts are missing.
 #[test]
 fn an_end_is_what_the_answer_shows() {

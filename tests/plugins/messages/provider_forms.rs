@@ -102,6 +102,48 @@ fn calls_keep_their_arguments_and_stay_apart() {
     }
 }
 
+/// Without it a call is lost in an answer that looks complete, or the answer fails for the form of a member.
+#[test]
+fn calls_and_texts_are_read_in_every_form() {
+    let function = json!({"name": "f", "arguments": "{\"p\":1}"});
+    let quoted = json!({"name": "f", "arguments": json!("{\"p\":1}").to_string()});
+    for (message, reason) in [
+        (json!({"content": null, "function_call": function}), "function_call"),
+        (json!({"tool_calls": [{"id": "a", "name": "f", "arguments": {"p": 1}}]}), "tool_calls"),
+        (json!({"tool_calls": {"id": "a", "function": function}}), "tool_calls"),
+        (
+            json!({"content": false, "refusal": false, "tool_calls": [{"id": 7, "index": "0", "function": function}]}),
+            "stop",
+        ),
+        (json!({"tool_calls": [{"id": "a", "index": 0, "function": quoted}]}), "tool_calls"),
+    ] {
+        let (got, ..) = answered(Protocol::Chat, false, &whole(message.clone(), reason));
+        let block = got["content"].as_array().and_then(|blocks| blocks.last().cloned()).expect("a block");
+        assert_eq!((&block["name"], &block["input"]), (&json!("f"), &json!({"p": 1})), "{message}");
+        assert_eq!(got["stop_reason"], "tool_use", "{message}");
+        let (blocks, end) =
+            streamed(false, &[chunk(message.clone(), Value::Null), chunk(json!({}), json!(reason))]);
+        let block = blocks.last().expect("a block");
+        assert_eq!((&block["name"], &block["json"]), (&json!("f"), &json!("{\"p\":1}")), "{message}");
+        assert_eq!(end["stop_reason"], "tool_use", "{message}");
+    }
+    let thought = json!({"reasoning_content": "", "reasoning": "hm", "content": 42});
+    let (blocks, _) = streamed(true, &[chunk(thought, json!("stop"))]);
+    assert_eq!(
+        blocks,
+        [
+            json!({"type": "thinking", "thinking": "hm", "signature": ""}),
+            json!({"type": "text", "text": "42"})
+        ]
+    );
+    let mut events = frames(&[chunk(json!({"content": "a"}), Value::Null)]);
+    events.push(gatehouse_sdk::Sse { event: Some("ping".to_owned()), data: "now".to_owned() });
+    events.extend(frames(&[
+        json!({"id": 7, "error": "", "choices": [{"index": "0", "delta": {}, "finish_reason": "stop"}]}),
+    ]));
+    assert!(play(&state(Protocol::Chat, false), &events).last, "such a chunk is one like the others");
+}
+
 /// Without it an agent waits for a call that is not there, and a whole answer ends as an error.
 #[test]
 fn an_end_is_what_the_answer_shows() {

@@ -78,6 +78,11 @@ impl FromMessages {
             return Ok(());
         }
         let Some(data) = Object::parse(&event.data) else {
+            // Some servers send named events that are not part of the answer.
+            let name = event.event.as_deref().unwrap_or_default();
+            if !name.is_empty() && !name.starts_with("message") && !name.starts_with("content") {
+                return Ok(());
+            }
             return Err(errors::unreadable("an event of it is no JSON object", &event.data));
         };
         let kind = data.text("type");
@@ -112,6 +117,12 @@ impl FromMessages {
                 return self.finish(out);
             }
             "error" => return Err(errors::of(&self.state).of_error(&event.data)),
+            // What Bedrock and servers between say in place of an event.
+            kind if kind.is_empty() || kind.ends_with("xception") => {
+                if let Some(failure) = errors::of(&self.state).instead(&event.data) {
+                    return Err(failure);
+                }
+            }
             // `ping`, and whatever newer versions bring.
             _ => {}
         }

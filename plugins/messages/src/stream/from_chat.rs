@@ -11,6 +11,7 @@
 //! ```
 
 use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::Object;
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
@@ -78,9 +79,22 @@ impl FromChat {
             }
             return self.finish(chunk);
         }
-        let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
-        if completion.error.is_some() || event.event.as_deref() == Some("error") {
+        let name = event.event.as_deref();
+        let is_other = name.is_some_and(|name| !matches!(name, "message" | "error"));
+        let completion: Completion<'_> = match serde_json::from_str(data) {
+            Ok(completion) => completion,
+            // Some servers send named events that are not part of the answer.
+            Err(_) if is_other => return Ok(()),
+            Err(_) => return Err(errors::unreadable()),
+        };
+        if completion.error.is_some_and(is_error) || name == Some("error") {
             return Err(errors::of(&self.state).of_error(data));
+        }
+        if completion.choices.is_none()
+            && !is_other
+            && let Some(failure) = errors::of(&self.state).instead(data)
+        {
+            return Err(failure);
         }
         // Most chunks have no counts, and are read once.
         let counting = Some(data).filter(|data| data.contains("\"usage\"")).and_then(Object::parse);

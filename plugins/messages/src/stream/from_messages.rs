@@ -3,6 +3,7 @@
 //! a stream is relayed as a stream.
 
 use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, JsonString, Raw, Repeated, UniqueObject, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
@@ -46,11 +47,24 @@ impl Translation for FromMessages {
             chunk.send.push(Sse { event: event.event, data });
             return Ok(());
         }
-        let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let raw: Raw<'_> = match serde_json::from_str(data) {
+            Ok(raw) => raw,
+            // Some servers send named events that are not part of the answer.
+            Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(()),
+            Err(_) => return Err(errors::unreadable()),
+        };
         let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
-        if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
+        if kind == "error" || (fields.get("error").is_some_and(is_error) && fields.get("type").is_none()) {
             return Err(errors::of(&self.state).of_error(data));
+        }
+        // What Bedrock and servers between say in place of an event.
+        if (fields.get("type").is_none() && !is_foreign(&kind)) || kind.ends_with("xception") {
+            match errors::of(&self.state).instead(data) {
+                Some(failure) => return Err(failure),
+                None if kind.is_empty() => return Ok(()),
+                None => {}
+            }
         }
         if kind == "message" && fields.get("content").is_some() {
             for event in whole_message::events(&fields)? {
@@ -150,6 +164,12 @@ impl FromMessages {
             chunk.send.push(Event::ContentBlockStop { index }.sse());
         }
     }
+}
+
+/// Whether an event of that name is none of the protocol.
+fn is_foreign(name: &str) -> bool {
+    const OWN: [&str; 4] = ["message", "content_block", "error", "exception"];
+    !name.is_empty() && !OWN.iter().any(|own| name.starts_with(own))
 }
 
 /// Bytes of text in an opening block: usually none.
