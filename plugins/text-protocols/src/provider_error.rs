@@ -20,7 +20,21 @@ const ACCOUNT_CODES: [&str; 8] = [
 ];
 /// Beginnings of messages that concern the operator's account, in lower case. Further inside a message the words may be
 /// the client's own: providers quote schemas, names of tools, and texts.
-const ACCOUNT_BEGINNINGS: [&str; 3] = [
+const ACCOUNT_BEGINNINGS: [&str; 17] = [
+    "api key expired",
+    "api key not valid",
+    "budget has been exceeded",
+    "gemini api free tier is not available",
+    "incorrect api key provided",
+    "invalid api key",
+    "organization has been restricted",
+    "spend limit reached",
+    "the api key you provided",
+    "this organization has been disabled",
+    "user location is not supported",
+    "your account has been",
+    "your account is",
+    "your organization must be verified",
     "your credit balance is too low",
     "you exceeded your current quota",
     "you have reached your specified api usage limits",
@@ -129,6 +143,14 @@ impl ProviderError {
         })
     }
 
+    /// The same, of a body that is a sentence and nothing else.
+    #[must_use]
+    pub fn of_text(body: &str) -> Option<Self> {
+        let text = body.trim();
+        let is_sentence = !text.is_empty() && !text.starts_with(['{', '[']) && !is_page(text);
+        is_sentence.then(|| Self { message: Some(text.to_owned()), ..Self::default() })
+    }
+
     /// The provider's sentence. `None` when there is none, or a page instead.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
@@ -157,7 +179,13 @@ impl ProviderError {
     /// Whether it concerns the operator's account: money and credentials.
     #[must_use]
     pub fn is_about_account(&self) -> bool {
-        ACCOUNT_CODES.iter().any(|code| self.is(code))
+        // Google has the same words for what is asked too often within a minute.
+        if self.code == "RESOURCE_EXHAUSTED" && self.mentions("retry in") && !self.mentions("limit: 0") {
+            return false;
+        }
+        let is_suspended = self.begins("account ") && self.mentions("suspended");
+        is_suspended
+            || ACCOUNT_CODES.iter().any(|code| self.is(code))
             || ACCOUNT_BEGINNINGS.iter().any(|words| self.begins(words))
             || is_account_code(&self.code)
             || is_account_code(&self.kind)
