@@ -49,7 +49,10 @@ impl Failures<'_> {
                 _ => format!("the provider failed (HTTP {status})"),
             })
         };
-        let of_text = || ProviderError::of_text(body).filter(|_| matches!(status, 400 | 413 | 422));
+        let of_text = || {
+            ProviderError::of_text(body)
+                .filter(|it| matches!(status, 400 | 413 | 422) && is_about_request(it))
+        };
         self.translate(status, ProviderError::read(body).or_else(of_text), body).unwrap_or_else(failed)
     }
 

@@ -7,8 +7,10 @@
 mod chat;
 mod forms;
 mod halves;
+mod message_forms;
 mod messages;
 mod reasons;
+mod think;
 
 use gatehouse_sdk::Sse;
 
@@ -228,7 +230,8 @@ mod tests {
     #[test]
     fn a_lead_is_taken_off_whole_answers_of_both_protocols() {
         let message = |content: Value| {
-            json!({"type": "message", "content": content, "stop_reason": "end_turn"}).to_string()
+            json!({"type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "end_turn"})
+                .to_string()
         };
         let text = |text: &str| json!([{"type": "text", "text": text}]);
         let read = |given: Value| Incoming::new(false, "Hello").whole(&message(given));

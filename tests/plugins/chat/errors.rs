@@ -279,9 +279,9 @@ fn the_words_of_many_servers_mean_what_they_say() {
         ),
         (
             400,
-            json!({"detail": {"error": "`max_tokens` must be smaller"}}),
+            json!({"detail": {"error": "`seed` must be smaller"}}),
             Obstacle::Invalid,
-            "`max_tokens` must be smaller",
+            "`seed` must be smaller",
         ),
     ] {
         becomes(status, &body, obstacle, message);

@@ -102,6 +102,31 @@ fn calls_are_read_in_every_form() {
     assert!(answered.body.contains("\"function_call\":{"), "it was asked for: {}", answered.body);
 }
 
+/// Without it clients show what a model thinks as its answer.
+#[test]
+fn thinking_in_a_text_is_thinking() {
+    let got = read(
+        Protocol::Chat,
+        &whole(json!({"role": "assistant", "content": "<think>\nhm</think>\n\nHello"}), "stop"),
+    );
+    let message = &got["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("Hello"), &json!("\nhm")));
+    let events = data(&[
+        r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"<thi"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"nk>hm</th"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"ink>\nHel"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"lo"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+        "[DONE]",
+    ]);
+    for size in [1, 7] {
+        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, size).deltas();
+        let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
+        assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
+    }
+}
+
 /// Without it an answer of 200 that is an error hides what it is about, and asks for the same account again.
 #[test]
 fn an_error_in_place_of_an_answer_is_read() {
@@ -215,6 +240,87 @@ fn a_history_of_any_calls_is_one_that_a_messages_provider_takes() {
     let message = json!({"type": "message", "model": "m", "content": [{"type": "tool_use", "id": "t", "name": name, "input": {}}], "stop_reason": "tool_use"});
     let answered = both().answer::<chat::Chat>(&state, &reply(200, &message.to_string())).expect("an answer");
     assert!(answered.body.contains(r#""name":"a.b""#), "{}", answered.body);
+}
+
+/// Without it a conversation is refused on every further turn, for what its client, or the model, once left out.
+#[test]
+fn a_history_that_lacks_something_goes_on() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let called = |calls: Value| json!({"role": "assistant", "content": null, "tool_calls": calls});
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let given = |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let said = |text: &str| json!({"type": "text", "text": text});
+    for (follows, expected) in [
+        (vec![called(json!([call("a")])), user("y")], vec![given("a", "(no result)"), said("y")]),
+        (vec![called(json!([call("a")])), user("y"), result("a", "r")], vec![given("a", "r"), said("y")]),
+        (
+            vec![called(json!([call("a")])), result("a", "r"), result("a", "s")],
+            vec![given("a", "r"), said("Result of an earlier tool call: s")],
+        ),
+        (
+            vec![called(json!([call("a"), call("a")])), result("a", "r"), result("a", "s")],
+            vec![given("a", "r"), given("a_2", "s")],
+        ),
+        (
+            vec![called(json!([call("a")])), result("a", "r"), called(json!([call("a")])), result("a", "s")],
+            vec![given("a_2", "s")],
+        ),
+        (
+            vec![
+                called(json!([call("a"), call("b")])),
+                result("b", "s"),
+                json!({"role": "assistant", "content": "z"}),
+                user("y"),
+            ],
+            vec![said("y")],
+        ),
+    ] {
+        let messages = [vec![user("x")], follows].concat();
+        let got = sent(Protocol::Messages, json!({}), json!({"messages": messages}));
+        let last = got["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
+        assert_eq!(last, json!({"role": "user", "content": expected}), "{messages:?}");
+    }
+    let lost = sent(Protocol::Messages, json!({}), json!({"messages": [user("x"), result("a", "r")]}));
+    assert_eq!(lost["messages"][0]["content"], json!([said("x"), said("Result of an earlier tool call: r")]));
+    // What says nothing, and what is no text, in the form that every chat provider takes.
+    let messages = json!([
+        user("x"), {"role": "assistant", "content": null, "refusal": null, "annotations": []}, {"role": "assistant", "content": [], "tool_calls": []},
+        called(json!([{"id": "a", "function": {"name": "f", "arguments": {"p": 1}}}])), {"role": "tool", "tool_call_id": "a", "content": null},
+    ]);
+    let got = sent(Protocol::Chat, json!({}), json!({"messages": messages}));
+    let silent = json!({"role": "assistant", "content": ""});
+    let function = json!({"name": "f", "arguments": "{\"p\":1}"});
+    let expected = json!([
+        user("x"), silent, silent, called(json!([{"id": "a", "type": "function", "function": function}])),
+        {"role": "tool", "tool_call_id": "a", "content": ""},
+    ]);
+    assert_eq!(got["messages"], expected);
+}
+
+/// Without it a provider refuses what other servers take: a picture by its address alone or in the result of a tool, a stop
+/// that says nothing, another word for a choice, a user by an address.
+#[test]
+fn fields_are_written_as_the_provider_takes_them() {
+    let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!([
+        {"role": "user", "content": [{"type": "image_url", "image_url": png}]},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "image_url", "image_url": {"url": png}}]},
+    ]);
+    let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+    let fields = json!({"messages": messages, "tools": tools, "tool_choice": "any", "stop": ["", " "], "user": "a@b.example"});
+    let got = sent(Protocol::Messages, json!({}), fields.clone());
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUg=="});
+    assert_eq!(got["messages"][0]["content"][0]["source"], source);
+    assert_eq!(got["messages"][2]["content"][0]["content"][0]["source"], source);
+    assert_eq!(got["tool_choice"]["type"], "any");
+    assert!(got["stop_sequences"].is_null() && got["metadata"].is_null(), "{got}");
+    let got = sent(Protocol::Chat, json!({}), fields);
+    assert_eq!(got["messages"][0]["content"][0]["image_url"], json!({"url": png}));
+    assert_eq!((&got["tool_choice"], &got["user"]), (&json!("required"), &json!("a@b.example")));
+    assert!(sent(Protocol::Chat, json!({}), json!({"stop": []}))["stop"].is_null());
 }
 
 /// Without it a prefilled text comes twice, or is a 400, for clients of this protocol.

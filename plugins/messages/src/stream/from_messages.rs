@@ -10,7 +10,7 @@ use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::whole_message;
 use crate::errors;
-use crate::response::message::Event;
+use crate::response::message::{Ending, Event, StopReason};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -27,6 +27,9 @@ pub(crate) struct FromMessages {
     open: Option<u32>,
     /// Whether the first block has been opened.
     begun: bool,
+    /// Whether a tool was called, and whether the provider has said why it ended.
+    has_called: bool,
+    has_reason: bool,
     /// A `ping` held back until then.
     early: Option<Sse>,
     /// Deltas of plain text, one like the other.
@@ -37,6 +40,7 @@ impl Translation for FromMessages {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
+            self.stop(chunk);
             return Ok(());
         }
         if event.event.as_deref() == Some(DELTA)
@@ -82,6 +86,8 @@ impl Translation for FromMessages {
             "message_start" => self.start(&fields, &mut edits)?,
             "content_block_start" => {
                 self.close(chunk);
+                let block = fields.object("content_block");
+                self.has_called |= block.is_some_and(|it| it.text("type").as_deref() == Some("tool_use"));
                 self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
                 written = fields.get("content_block").map_or(0, opened_with);
             }
@@ -101,10 +107,15 @@ impl Translation for FromMessages {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
                 self.counts.read_event(&fields);
+                self.has_reason |= fields.object("delta").is_some_and(|it| it.get("stop_reason").is_some());
             }
             "message_stop" => {
                 self.counts.read_event(&fields);
                 self.counts = self.counts.settled(self.written);
+                self.close(chunk);
+                if !self.has_reason && self.begun {
+                    chunk.send.push(self.reason());
+                }
                 chunk.last = true;
             }
             "ping" if !self.begun => {
@@ -126,8 +137,9 @@ impl Translation for FromMessages {
         Ok(())
     }
 
-    /// Everything is sent already; without `message_stop` the stream was cut.
-    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
+    /// Everything is sent already; without a reason the stream was cut.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.stop(chunk);
         Ok(())
     }
 
@@ -144,9 +156,27 @@ impl FromMessages {
             written: 0,
             open: None,
             begun: false,
+            has_called: false,
+            has_reason: false,
             early: None,
             repeated: Repeated::default(),
         }
+    }
+
+    /// Ends a stream that has its reason and no last event.
+    fn stop(&mut self, chunk: &mut Chunk) {
+        if self.has_reason {
+            self.counts = self.counts.settled(self.written);
+            chunk.send.push(Event::MessageStop.sse());
+            chunk.last = true;
+        }
+    }
+
+    /// The reason of a stream that ends without one: what its provider calls the end is one.
+    fn reason(&self) -> Sse {
+        let stop_reason = if self.has_called { StopReason::ToolUse } else { StopReason::EndTurn };
+        let delta = Ending { stop_reason, stop_sequence: None };
+        Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse()
     }
 
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {

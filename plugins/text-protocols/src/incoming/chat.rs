@@ -8,6 +8,7 @@ use crate::prefill::Lead;
 use super::forms::{self, Forms};
 use super::halves::{self, Halves};
 use super::reasons::{self, Reason};
+use super::think::{End, Split, Thinker};
 
 /// Texts of a message beside its content.
 const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
@@ -16,6 +17,8 @@ const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
 pub(super) struct Chat {
     lead: Lead,
     halves: Halves,
+    /// Of the first choice.
+    thinker: Thinker,
     /// The client reads calls of the older kind.
     is_legacy: bool,
 }
@@ -46,7 +49,7 @@ impl Position<'_> {
 
 impl Chat {
     pub(super) fn new(lead: Lead, is_legacy: bool) -> Self {
-        Self { lead, halves: Halves::default(), is_legacy }
+        Self { lead, halves: Halves::default(), thinker: Thinker::default(), is_legacy }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
@@ -58,7 +61,7 @@ impl Chat {
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
-        if self.lead.is_over() && !is_odd && !has_halves {
+        if self.lead.is_over() && self.thinker.is_over() && !is_odd && !has_halves {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {
@@ -72,7 +75,7 @@ impl Chat {
         let Some((data, finish)) = self.rewrite(&event.data) else { return vec![event] };
         let mut events = match finish {
             // What is held back comes before the reason.
-            Some(finish) if self.lead.holds() => self.held(is_cut(&finish)),
+            Some(finish) if self.lead.holds() || self.thinker.holds() => self.held(is_cut(&finish)),
             _ => vec![],
         };
         events.push(Sse { data: data.unwrap_or(event.data), ..event });
@@ -80,17 +83,24 @@ impl Chat {
     }
 
     pub(super) fn end(&mut self) -> Vec<Sse> {
-        if self.lead.holds() { self.held(false) } else { vec![] }
+        if self.lead.holds() || self.thinker.holds() { self.held(false) } else { vec![] }
     }
 
     /// What is held back, as a chunk.
     fn held(&mut self, is_cut: bool) -> Vec<Sse> {
-        let text = self.lead.finish(is_cut);
-        if text.is_empty() {
+        let text = if self.lead.holds() { self.lead.finish(is_cut) } else { String::new() };
+        let Split { thought, text } = self.thinker.take(&text, if is_cut { End::Cut } else { End::Complete });
+        let mut delta = Writer::new(64 + text.len() + thought.len());
+        for (name, said) in [(TEXTS[0], thought), ("content", text)] {
+            if !said.is_empty() {
+                delta.string(name, &said);
+            }
+        }
+        let delta = delta.done();
+        if delta == "{}" {
             return vec![];
         }
-        let data = format!(r#"{{"choices":[{{"index":0,"delta":{{"content":{}}}}}]}}"#, quoted(&text));
-        vec![Sse { event: None, data }]
+        vec![Sse { event: None, data: format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#) }]
     }
 
     /// The data where it changes, and the reason of the first choice. `None` where it is no completion.
@@ -142,6 +152,11 @@ impl Chat {
     fn message(&mut self, message: &Object<'_>, place: &Position<'_>) -> Option<String> {
         let mut out = Writer::new(256);
         let (mut has_changed, mut thought) = (false, String::new());
+        let has_thought = TEXTS[..2].iter().any(|name| message.string(name).is_some_and(|it| !it.is_empty()));
+        let has_called = message.items("tool_calls").is_some_and(|calls| !calls.is_empty());
+        if place.index == 0 && (has_thought || has_called) {
+            self.thinker.finish();
+        }
         for (name, raw) in message.iter() {
             let json = match name {
                 "content" if raw.get().starts_with(['[', '{']) => {
@@ -149,6 +164,9 @@ impl Chat {
                     said.read(raw);
                     thought = said.thought;
                     let text = self.without_lead(&said.text, place);
+                    let split = self.split(text, place);
+                    thought += &split.thought;
+                    let text = split.text;
                     let is_silent = text.is_empty() && !place.is_whole;
                     has_changed = true;
                     if is_silent {
@@ -156,7 +174,15 @@ impl Chat {
                     }
                     Some(quoted(&text))
                 }
-                "content" => JsonString::of(raw).and_then(|text| self.content(text, place)),
+                "content" => {
+                    let json = JsonString::of(raw).and_then(|text| self.content(text, place));
+                    let json = self.spoken(raw, json, place, &mut thought);
+                    if json.is_none() && !thought.is_empty() {
+                        has_changed = true;
+                        continue;
+                    }
+                    json.filter(|json| json != raw.get())
+                }
                 "tool_calls" => self.calls(raw, place),
                 "function_call" => self.function(raw, "function_call", place),
                 _ if TEXTS.contains(&name) => {
@@ -172,6 +198,41 @@ impl Chat {
             out.string(TEXTS[0], &thought);
         }
         has_changed.then(|| out.done())
+    }
+
+    /// A text without the thinking at its beginning; `None` where it stays, or nothing is left.
+    fn spoken(
+        &mut self,
+        raw: Raw<'_>,
+        json: Option<String>,
+        place: &Position<'_>,
+        thought: &mut String,
+    ) -> Option<String> {
+        if place.index != 0 || self.thinker.is_over() || !self.lead.is_over() {
+            return json;
+        }
+        let Ok(text) = serde_json::from_str::<String>(json.as_deref().unwrap_or_else(|| raw.get())) else {
+            return json;
+        };
+        let split = self.split(text.clone(), place);
+        *thought += &split.thought;
+        if split.text == text {
+            return json;
+        }
+        let is_silent = split.text.is_empty() && !place.is_whole && !thought.is_empty();
+        (!is_silent).then(|| quoted(&split.text))
+    }
+
+    fn split(&mut self, text: String, place: &Position<'_>) -> Split {
+        if place.index != 0 || self.thinker.is_over() || !self.lead.is_over() {
+            return Split { text, ..Split::default() };
+        }
+        let end = match place.finish {
+            Some(reason) if is_cut(reason) => End::Cut,
+            None if !place.is_whole => End::No,
+            _ => End::Complete,
+        };
+        self.thinker.take(&text, end)
     }
 
     fn content(&mut self, text: JsonString<'_>, place: &Position<'_>) -> Option<String> {
