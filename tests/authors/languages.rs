@@ -1,5 +1,7 @@
 //! A new family of each language: written by the binary, built by its own script, played against its own scripts.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::authors::package::unpacked;
@@ -80,6 +82,48 @@ fn run_npm(tools: &Path) {
     }
     std::fs::write(&manifest, wanted).unwrap();
     run("npm", &["install", "--no-audit", "--no-fund", "--ignore-scripts"], tools, &[]);
+}
+
+/// A build that kept to the packages of its first run would ignore a changed list of them. Stand-ins for `python3` and
+/// `npm` say what was asked of them.
+#[test]
+fn a_build_installs_packages_again_when_their_list_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let (installs, path) = (folder.path().join("installs"), std::env::var_os("PATH").unwrap());
+    let count = format!("echo one >> '{}'\n", installs.display());
+    let ends = "chmod +x \"$t\"\n";
+    let python = format!(
+        "#!/bin/sh\nmkdir -p \"$3/bin\"\nfor t in \"$3/bin/pip\" \"$3/bin/componentize-py\"; do printf '#!/bin/sh\\n' > \"$t\"; {ends}done\n\
+         {count}"
+    );
+    let npm = format!(
+        "#!/bin/sh\nmkdir -p node_modules/.bin\nt=node_modules/.bin/componentize-qjs\nprintf '#!/bin/sh\\n' > \"$t\"\n{ends}\
+         echo '{{}}' > package-lock.json\n{count}"
+    );
+    for (name, text) in [("python3", python), ("npm", npm)] {
+        std::fs::write(tools.join(name), text).unwrap();
+        std::fs::set_permissions(tools.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let installed = |family: &Path| {
+        run("sh", &["build.sh"], family, &[("PATH", Path::new(&path))]);
+        std::fs::read_to_string(&installs).unwrap().lines().count()
+    };
+    for (language, lists) in
+        [("python", vec!["requirements.txt"]), ("js", vec!["package.json", "package-lock.json"])]
+    {
+        std::fs::write(&installs, "").unwrap();
+        done(folder.path(), &["plugin", "new", language, "--lang", language]);
+        let family = folder.path().join(language);
+        assert_eq!((installed(&family), installed(&family)), (1, 1), "{language}");
+        for (at, list) in lists.into_iter().enumerate() {
+            let text = std::fs::read_to_string(family.join(list)).unwrap();
+            std::fs::write(family.join(list), text + "\n").unwrap();
+            assert_eq!((installed(&family), installed(&family)), (at + 2, at + 2), "{list}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Runs one component without registry, data folder or async runtime, under the same engine, limits and rules as the
-//! service. For the plugin testkit and similar tools.
+//! service. For scripts and similar tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
