@@ -93,7 +93,8 @@ impl MockProvider {
         let mut new: Vec<usize> = (0..self.conversations.len()).collect();
         new.sort_by_key(|index| state.begun[*index]);
         let candidates: Vec<Candidate> = open.chain(new.into_iter().map(Candidate::New)).collect();
-        let (mut best, mut closest): (Option<(usize, Candidate)>, Option<(usize, String)>) = (None, None);
+        let mut best: Option<(usize, Candidate)> = None;
+        let mut closest: Option<(usize, String)> = None;
         for candidate in candidates {
             let exchange = self.next(state, candidate);
             match fit(&exchange.call, request) {
