@@ -94,7 +94,7 @@ impl<F: Text> text::Guest for Adapter<F> {
         got: upstream::Reply,
     ) -> Result<text::Answered, text::TextFailure> {
         report_panics();
-        run::answer::<F>(&cx.into(), &state, got)
+        run::answer::<F>(&cx.into(), &state, got).map(Into::into)
     }
 }
 
@@ -108,11 +108,11 @@ impl<F: Text> text::GuestRelay for Stream<F> {
     }
 
     fn push(&self, got: Vec<text::Sse>) -> Result<text::Chunk, text::TextFailure> {
-        self.0.borrow_mut().push(got)
+        self.0.borrow_mut().push(got).map(Into::into)
     }
 
     fn end(&self) -> Result<text::Chunk, text::TextFailure> {
-        self.0.borrow_mut().end()
+        self.0.borrow_mut().end().map(Into::into)
     }
 }
 

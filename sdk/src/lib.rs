@@ -42,13 +42,14 @@ pub use contract::completion::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
-pub use contract::failure::{Blame, Charge, Failure, Refusal};
+pub use contract::failure::{Blame, Charge, Failure, Problem, Refusal};
+pub use contract::json::Extra;
 pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
-pub use contract::submission::{Cause, Event, Submission};
+pub use contract::submission::{Cause, Event, ModelName, Submission};
 pub use interfaces::bulk::Bulk;
 pub use interfaces::family::Family;
 pub use interfaces::jobs::Jobs;

@@ -51,6 +51,7 @@ pub fn prepare<F: Text>(cx: &Context, request: TextRequest) -> Result<Prepared<V
         pictures: prepared.pictures,
         max_output_tokens: prepared.max_output_tokens,
         state: encode(&prepared.state),
+        extra: prepared.extra,
     })
 }
 

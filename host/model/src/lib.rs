@@ -32,8 +32,8 @@ pub use contract::failure::{Blame, Failure};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe,
-    Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,
+    Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,

@@ -122,7 +122,7 @@ impl Machine for Component {
     fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
         let reply = convert::same_shape(reply);
         let came = self.runner.split(convert::context(cx), key.to_owned(), items.to_vec(), reply);
-        came.map(|came| convert::same_shape(&came)).map_err(broke)
+        came.map(|came| came.into_iter().map(|reply| reply.map(convert::reply)).collect()).map_err(broke)
     }
 
     fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
@@ -145,7 +145,10 @@ impl Machine for Component {
     ) -> Played<Vec<Result<Chunk, TextFailure>>> {
         let batches = convert::same_shape(&batches);
         let came = self.runner.relay(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
-        Ok(came.into_iter().map(|answer| convert::same_shape(&answer)).collect())
+        let answer = |answer: Result<_, _>| {
+            answer.map(convert::chunk).map_err(|failure| convert::same_shape(&failure))
+        };
+        Ok(came.into_iter().map(answer).collect())
     }
 }
 

@@ -74,7 +74,7 @@ const job = new Job({
 });
 
 export const jobs = {
-  submit: (ctx, request) => job.accept(MODEL, params(request.body, SCHEMA), { expectedMs: 20000 }),
+  submit: (ctx, request) => job.accept(MODEL, params(request.body, SCHEMA), { expectedMs: 20000, unit: "picture" }),
   advance: (ctx, state, event) => job.advance(ctx, state, event),
   migrate(fromVersion, state) {
     // Called only for versions listed in `reads_state` of the manifest.

@@ -28,6 +28,7 @@ export function call(provider, method, target, more) {
     reading: "whole",
     credentials: true,
     shared: undefined,
+    extra: "",
     ...more,
   };
 }
@@ -46,22 +47,29 @@ export function read(reply) {
 export const isSuccess = (reply) => reply.status >= 200 && reply.status < 300;
 
 // A file that the host copies; `media:<n>` in the result is its link.
-export const product = (source, mime) => ({ source, mime, edit: undefined });
+export const product = (source, mime) => ({ source, mime, edit: undefined, extra: "" });
 
 // The end of a task, and what its client reads.
 export function done(body, products = [], { priv = null, settle } = {}) {
-  const outcome = { public: JSON.stringify(body), private: JSON.stringify(priv), products, claims: [], settle };
+  const outcome = { public: JSON.stringify(body), private: JSON.stringify(priv), products, claims: [], settle, extra: "" };
   return { tag: "done", val: outcome };
 }
 
 // The end of a task that failed, and what its client reads.
 export function failed(message, blame = "upstream") {
   const failure = { blame, message };
-  return { tag: "fail", val: { failure, public: undefined, private: undefined, products: [], claims: [] } };
+  return { tag: "fail", val: { failure, public: undefined, private: undefined, products: [], claims: [], extra: "" } };
 }
 
 // The new state, and what the host does next.
-export const step = (state, stage, next, progress = 0) => ({ state: bytes(state), stage, progress, view: undefined, next });
+export const step = (state, stage, next, progress = 0) => ({
+  state: bytes(state),
+  stage,
+  progress,
+  view: undefined,
+  next,
+  extra: "",
+});
 
 // QuickJS has no TextEncoder and no TextDecoder. JSON written with escapes is ASCII.
 export function bytes(value) {
@@ -132,17 +140,18 @@ export class Job {
     Object.assign(this, { submission, submitted, poll, polled, policy: { ...POLICY, ...policy } });
   }
 
-  // Accepts a request; the price key is the model's name.
-  accept(model, request, { expectedMs, quantity = 1 } = {}) {
+  // Accepts a request for so many units; the price key is the model's name.
+  accept(model, request, { expectedMs, quantity = 1, unit = "" } = {}) {
     return {
       model,
-      charge: { keys: [model], quantity },
+      charge: [{ keys: [model], quantity, unit }],
       stage: "submitted",
       progress: 0,
       expectedMs,
       state: bytes({ request, rests: 0, unreachable: null, until: null }),
       brief: new Uint8Array(),
       doomed: undefined,
+      extra: "",
     };
   }
 
@@ -264,14 +273,16 @@ const tell = (level, message, fields = {}) => log.write(level, message, Object.e
 // no other keyword.
 export function params(body, schema) {
   const value = JSON.parse(body);
-  if (!isObject(value)) throw { tag: "invalid", val: [undefined, `expected a JSON object, got ${came(value)}`] };
+  if (!isObject(value)) {
+    throw { tag: "invalid", val: [{ field: undefined, message: `expected a JSON object, got ${came(value)}` }] };
+  }
   const found = shape(value, schema, "");
   rules(found, schema, "");
   return found;
 }
 
 export function refuse(path, problem) {
-  throw { tag: "invalid", val: [path, `\`${path}\`: ${problem}`] };
+  throw { tag: "invalid", val: [{ field: path, message: `\`${path}\`: ${problem}` }] };
 }
 
 // What came, as a client reads it.

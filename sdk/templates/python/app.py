@@ -99,7 +99,7 @@ JOB = Job(submission, submitted, poll, polled, POLICY)
 
 class Jobs(exports.Jobs):
     def submit(self, ctx: Context, request: jobs.Submission) -> jobs.Accepted:
-        return JOB.accept(MODEL, gatehouse.params(request.body, SCHEMA), expected_ms=20_000)
+        return JOB.accept(MODEL, gatehouse.params(request.body, SCHEMA), expected_ms=20_000, unit="picture")
 
     def advance(self, ctx: Context, state: bytes, event: jobs.Event) -> jobs.Step:
         return JOB.advance(ctx, state, event)

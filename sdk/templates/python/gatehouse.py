@@ -24,7 +24,7 @@ from wit_world.exports.jobs import (
 )
 from wit_world.imports import log, upstream
 from wit_world.imports.parents import Stage
-from wit_world.imports.types import Blame, Charge, Context, Failure, Refusal_Invalid
+from wit_world.imports.types import Blame, Context, Failure, Line, Problem, Refusal_Invalid
 from wit_world.imports.upstream import Bytes_Inline, Outage, Payload_Json, Payload_None_, Reading, Replay, Target_Path, Target_Url
 
 # --- Calls, answers and ends ---
@@ -64,6 +64,7 @@ def call(
         reading=reading,
         credentials=True,
         shared=None,
+        extra="",
     )
 
 
@@ -82,25 +83,26 @@ def is_success(reply: upstream.Reply) -> bool:
 
 def product(source: str, mime: str | None = None) -> jobs.Product:
     """A file that the host copies; `media:<n>` in the result is its link."""
-    return jobs.Product(source=source, mime=mime, edit=None)
+    return jobs.Product(source=source, mime=mime, edit=None, extra="")
 
 
-def done(public: Any, *products: jobs.Product, private: Any = None, settle: Charge | None = None) -> jobs.Action:
+def done(public: Any, *products: jobs.Product, private: Any = None, settle: list[Line] | None = None) -> jobs.Action:
     """The end of a task, and what its client reads."""
     return Action_Done(
-        jobs.Outcome(json.dumps(public), json.dumps(private), products=list(products), claims=[], settle=settle)
+        jobs.Outcome(json.dumps(public), json.dumps(private), list(products), claims=[], settle=settle, extra="")
     )
 
 
 def failed(message: str, blame: Blame = Blame.UPSTREAM) -> jobs.Action:
     """The end of a task that failed, and what its client reads."""
     failure = Failure(blame, message)
-    return Action_Fail(jobs.Ending(failure=failure, public=None, private=None, products=[], claims=[]))
+    return Action_Fail(jobs.Ending(failure, public=None, private=None, products=[], claims=[], extra=""))
 
 
 def step(state: Any, stage: Stage, action: jobs.Action, progress: int = 0) -> jobs.Step:
     """The new state, and what the host does next."""
-    return jobs.Step(state=json.dumps(state).encode(), stage=stage, progress=progress, view=None, next=action)
+    state = json.dumps(state).encode()
+    return jobs.Step(state=state, stage=stage, progress=progress, view=None, next=action, extra="")
 
 
 # --- When to poll again ---
@@ -201,18 +203,19 @@ class Job:
     polled: Callable[[upstream.Reply], Polled]
     policy: Policy = field(default_factory=Policy)
 
-    def accept(self, model: str, request: Any, expected_ms: int | None = None, quantity: int = 1) -> jobs.Accepted:
-        """Accepts a request; the price key is the model's name."""
+    def accept(self, model: str, request: Any, expected_ms: int | None = None, quantity: int = 1, unit: str = "") -> jobs.Accepted:
+        """Accepts a request for so many units; the price key is the model's name."""
         state = {"request": request, "rests": 0, "unreachable": None, "until": None}
         return jobs.Accepted(
             model=model,
-            charge=Charge([model], quantity),
+            charge=[Line([model], quantity, unit)],
             stage=Stage.SUBMITTED,
             progress=0,
             expected_ms=expected_ms,
             state=json.dumps(state).encode(),
             brief=b"",
             doomed=None,
+            extra="",
         )
 
     def advance(self, ctx: Context, state: bytes, event: jobs.Event) -> jobs.Step:
@@ -342,14 +345,14 @@ def params(body: str, schema: dict) -> dict:
     and no other keyword."""
     value = json.loads(body)
     if not isinstance(value, dict):
-        raise Err(Refusal_Invalid((None, f"expected a JSON object, got {came(value)}")))
+        raise Err(Refusal_Invalid([Problem(None, f"expected a JSON object, got {came(value)}")]))
     value = _shape(value, schema, "")
     _rules(value, schema, "")
     return value
 
 
 def refuse(path: str, problem: str) -> NoReturn:
-    raise Err(Refusal_Invalid((path, f"`{path}`: {problem}")))
+    raise Err(Refusal_Invalid([Problem(path, f"`{path}`: {problem}")]))
 
 
 def came(value: Any) -> str:

@@ -119,7 +119,7 @@ impl<F: Jobs> Machine for Native<F> {
         if let Ok(accepted) = &verdict {
             rules::accepted(&self.about, &request.surface, accepted)?;
         }
-        Ok(verdict)
+        Ok(verdict.map_err(rules::told))
     }
 
     fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
@@ -147,7 +147,7 @@ impl<F: Text> Machine for NativeText<F> {
     }
 
     fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
-        Ok(run::prepare::<F>(cx, request.clone()))
+        Ok(run::prepare::<F>(cx, request.clone()).map_err(rules::told))
     }
 
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {

@@ -8,12 +8,33 @@ use gatehouse_contract::{
     is_source,
 };
 use gatehouse_sdk::{
-    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Product, Step, Target, Tile,
+    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Problem, Product, Refusal,
+    Step, Target, Tile,
 };
 use serde_json::Value;
 
 /// The host's default limit on a task's state.
 const STATE_BYTES: usize = STATE_KIB as usize * 1024;
+
+/// The field that clients read of several problems.
+pub(crate) fn field_of(problems: &[Problem]) -> Option<&str> {
+    problems.first()?.field.as_deref()
+}
+
+/// What clients read of several problems.
+pub(crate) fn message_of(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// A refusal as the host tells it: several problems in one message.
+pub(crate) fn told(refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Several(problems) => {
+            Refusal::Invalid { field: field_of(&problems).map(str::to_owned), message: message_of(&problems) }
+        }
+        other => other,
+    }
+}
 
 pub(crate) fn accepted(about: &About, surface: &str, accepted: &Accepted<Vec<u8>>) -> Result<(), String> {
     let joins = about.surfaces.iter().any(|known| known.name == surface && known.joins);
@@ -60,6 +81,7 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
             placeholders(end.public.as_ref().unwrap_or(&Value::Null), end.products.len())
         }
         Action::Wait(_) => Ok(()),
+        Action::Other(name, _) => Err(format!("the host does not know the action {name:?}")),
     }
 }
 
@@ -75,10 +97,9 @@ fn progress(percent: u8) -> Result<(), String> {
 }
 
 fn charge(about: &About, charge: &Charge) -> Result<(), String> {
-    if charge.keys.is_empty() {
+    let Some((least, specific)) = charge.keys.split_last() else {
         return Err("a charge needs a price key".to_owned());
-    }
-    let (least, specific) = charge.keys.split_last().expect("checked above");
+    };
     if !about.price_keys.contains(least) {
         return Err(format!("the last price key {least:?} is not in the manifest"));
     }

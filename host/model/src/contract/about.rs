@@ -11,6 +11,7 @@ use crate::contract::call::Affinity;
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
 use crate::contract::names::Parent;
+use crate::contract::task_contract::ModelName;
 use crate::status::Status;
 
 /// A loaded version's manifest.
@@ -59,6 +60,21 @@ pub struct About {
     /// Requests with known answers.
     #[serde(default)]
     pub self_tests: Vec<SelfTest>,
+}
+
+impl About {
+    /// The model that a request on `surface` means by the name `requested`, or by none.
+    #[must_use]
+    pub fn model_name(&self, surface: &str, requested: Option<&str>) -> Option<ModelName> {
+        let default = || self.surfaces.iter().find(|own| own.name == surface)?.default_model.as_deref();
+        let name = requested.or_else(default)?;
+        let model = self
+            .models
+            .iter()
+            .find(|model| model.id == name || model.aliases.iter().any(|alias| alias == name))?;
+        let alias = (model.id != name).then(|| name.to_owned());
+        Some(ModelName { id: model.id.clone(), alias })
+    }
 }
 
 /// The interfaces of the contract a component exports beside `manifest`.

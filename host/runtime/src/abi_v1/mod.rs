@@ -2,6 +2,7 @@
 //!
 //! No generated type leaves this folder. Another major version of the contract gets a folder of its own.
 
+mod answers;
 pub(crate) mod bulk;
 pub(crate) mod contract;
 mod convert;

@@ -5,6 +5,7 @@ use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
+use super::answers::Read;
 use super::contract::bindings::exports::gatehouse::family::text as wit;
 use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
@@ -26,11 +27,22 @@ pub(crate) fn prepare(
         body: &request.body,
         headers: request.headers.convert(),
         blobs: request.blobs.convert(),
-        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_string() },
+        route: wit::Route {
+            model,
+            upstream,
+            provider,
+            protocol,
+            rules: rules.to_string(),
+            extra: lower::NOTHING.to_owned(),
+        },
+        extra: lower::NOTHING,
     };
     let answer: Result<wit::Prepared, types::Refusal> =
         family.call(store, family.text()?.prepare, (&cx, &request))?;
-    Ok(answer.convert())
+    Ok(match answer {
+        Ok(prepared) => Ok(prepared.read()?),
+        Err(refusal) => Err(refusal.read()?),
+    })
 }
 
 /// `text.answer`.
@@ -44,7 +56,7 @@ pub(crate) fn whole(
     let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
     let answer: Result<wit::Answered, wit::TextFailure> =
         family.call(store, family.text()?.answer, (&cx, state, &reply))?;
-    Ok(answer.convert())
+    read(answer)
 }
 
 /// The constructor of `text.relay`.
@@ -67,7 +79,7 @@ pub(crate) fn push(
     let events: Vec<wit::Sse> = events.convert();
     let answer: Result<wit::Chunk, wit::TextFailure> =
         family.call(store, family.text()?.push, (relay, events.as_slice()))?;
-    Ok(answer.convert())
+    read(answer)
 }
 
 /// `text.relay.end`.
@@ -77,5 +89,12 @@ pub(crate) fn end(
     relay: ResourceAny,
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
     let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.text()?.end, (relay,))?;
-    Ok(answer.convert())
+    read(answer)
+}
+
+fn read<T: Read<U>, U>(answer: Result<T, wit::TextFailure>) -> wasmtime::Result<Result<U, own::TextFailure>> {
+    Ok(match answer {
+        Ok(answer) => Ok(answer.read()?),
+        Err(failure) => Err(failure.convert()),
+    })
 }

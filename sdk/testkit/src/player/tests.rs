@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Event, Failure, Family, Jobs,
-    Model, Obstacle, Outcome, Prepared, Probe, Refusal, Relay, Reply, Sse, Stage, Step, Submission, Surface,
-    Text, TextFailure, TextRequest, UnixMs, Usage,
+    About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Event, Extra, Failure, Family,
+    Jobs, Model, Obstacle, Outcome, Prepared, Probe, Refusal, Relay, Reply, Sse, Stage, Step, Submission,
+    Surface, Text, TextFailure, TextRequest, UnixMs, Usage,
 };
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ impl Jobs for Puppet {
             ("patient", Event::Start(_)) => Step::wait(act, cx.now.plus(Duration::from_secs(5))),
             ("patient", Event::Joined(_)) => Step::wait("dear".to_owned(), cx.now),
             ("dear", Event::Start(_) | Event::Timer) => {
-                let settle = Charge { quantity: 2, ..Charge::keys(["puppet-1"]) };
+                let settle = Charge::keys(["puppet-1"]).times(2);
                 Step::done(act, Outcome::new(json!({})).settle(settle))
             }
             _ => Step::new(act, Action::Fail(Failure::request("the end").into())),
@@ -196,12 +196,24 @@ impl Text for Parrot {
         let word =
             body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?.to_owned();
         let call = Call::post(request.route.provider, "/say").written(request.body);
-        Ok(Prepared { call, streaming: true, input_bytes: 4, pictures: 0, max_output_tokens: 9, state: word })
+        Ok(Prepared {
+            call,
+            streaming: true,
+            input_bytes: 4,
+            pictures: 0,
+            max_output_tokens: 9,
+            state: word,
+            extra: Extra::new(),
+        })
     }
 
     fn answer(_: &Context, word: String, reply: Reply) -> Result<Answered, TextFailure> {
         match reply.status {
-            200 => Ok(Answered { body: json!({"word": word}).to_string(), usage: None, output_bytes: 4 }),
+            200 => Ok(Answered {
+                body: json!({"word": word}).to_string(),
+                output_bytes: 4,
+                ..Answered::default()
+            }),
             _ => Err(TextFailure::new(Obstacle::RateLimited, "later")),
         }
     }
@@ -234,8 +246,8 @@ impl Relay for Echo {
         Ok(Chunk {
             send: vec![Sse { event: None, data: "[DONE]".to_owned() }],
             usage,
-            output_bytes: 0,
             last: true,
+            ..Chunk::default()
         })
     }
 }

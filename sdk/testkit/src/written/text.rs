@@ -1,6 +1,6 @@
 //! The lines of a text request, in the form that authors write.
 
-use gatehouse_sdk::{Protocol, Route, Sse, TextRequest};
+use gatehouse_sdk::{Extra, Protocol, Route, Sse, TextRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -60,7 +60,9 @@ impl TryFrom<TextWritten> for TextRequest {
                     ProtocolWritten::Chat => Protocol::Chat,
                 },
                 rules: route.rules.unwrap_or_else(|| json!({})),
+                extra: Extra::new(),
             },
+            extra: Extra::new(),
         })
     }
 }

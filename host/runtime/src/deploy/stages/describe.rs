@@ -28,13 +28,13 @@ pub enum DescribeError {
     Unsteady,
 }
 
-const MAX_NAME_BYTES: usize = 128;
+pub(crate) const MAX_NAME_BYTES: usize = 128;
 /// Bytes of a wrong manifest that an error quotes.
 const MAX_QUOTE_BYTES: usize = 400;
-const MAX_ENTRIES: usize = 256;
-const MAX_SELF_TESTS: usize = 64;
+pub(crate) const MAX_ENTRIES: usize = 256;
+pub(crate) const MAX_SELF_TESTS: usize = 64;
 /// Fields and schemes of one surface.
-const MAX_NAMES_AT: usize = 16;
+pub(crate) const MAX_NAMES_AT: usize = 16;
 /// Words for people: title, licence, homepage, a unit.
 const MAX_WORDS_BYTES: usize = 256;
 

@@ -5,6 +5,7 @@ use gatehouse_model::{
     Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
     UnixMs, Verdict,
 };
+use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::version::Version;
@@ -91,9 +92,14 @@ fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), St
 }
 
 fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let body: Value = serde_json::from_str(&test.body).unwrap_or_default();
+    let requested = body.get("model").and_then(Value::as_str);
+    // A request that is to be refused may name a model that does not exist; the host refuses that one itself.
+    let model = version.about().model_name(&test.surface, requested).unwrap_or_default();
     let answer = twice("submit", || {
         let submission = Submission {
             surface: test.surface.clone(),
+            model: model.clone(),
             body: test.body.clone().into(),
             parents: test.parents.clone(),
             owned: vec![],
