@@ -3,7 +3,7 @@
 //! Owns the engine and its limits, the deployment of versions and their canary period, the registry of active
 //! families, the versions pinned by live tasks, and every call of a plugin: a fresh instance on a plugin thread, with
 //! its answer checked. Never opens a socket, never reads a clock of its own, never keeps a task. Called by `driver`
-//! (through [`PluginService`]) and by the plugin testkit (through [`ComponentRunner`]).
+//! (through [`PluginService`]) and by `play` (through [`ComponentRunner`]).
 //!
 //! ```text
 //! component -> admit .. rehearse -> switch -> canary -> alone, or rolled back                      (deploy/)

@@ -12,10 +12,23 @@ use serde_json::Value;
 use crate::rules;
 
 /// What a call came to; `Err` when the family broke, or has no such interface here.
-pub(crate) type Played<T> = Result<T, String>;
+pub type Played<T> = Result<T, String>;
 
-/// A family behind the contract: state is bytes, nothing is kept between calls.
-pub(crate) trait Machine {
+/// What a manifest says that scripts are held against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The surfaces, by name.
+    pub surfaces: Vec<String>,
+    /// The versions of states that `migrate` reads.
+    pub reads_state: Vec<u32>,
+}
+
+/// A family behind the contract: state is bytes, nothing is kept between calls. [`Script::run`](crate::Script::run) plays any;
+/// this kit has one for a family as plain Rust, and the host has one for a component.
+pub trait Machine {
+    /// What its manifest says.
+    fn declared(&self) -> Declared;
+
     /// Checks a request.
     fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let _ = (cx, request);
@@ -82,7 +95,7 @@ pub(crate) trait Machine {
 }
 
 /// A family that speaks a dialect, behind the contract.
-pub(crate) trait DialectMachine {
+pub trait DialectMachine {
     /// Translates a Messages request.
     fn translate(
         &self,
@@ -102,6 +115,11 @@ pub(crate) trait DialectMachine {
     ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>>;
 }
 
+fn declared(about: &About, reads_state: &[u32]) -> Declared {
+    let surfaces = about.surfaces.iter().map(|surface| surface.name.clone());
+    Declared { surfaces: surfaces.collect(), reads_state: reads_state.to_vec() }
+}
+
 fn absent<T>(interface: &str) -> Played<T> {
     Err(format!("the interface {interface:?} is not played here: play the component"))
 }
@@ -119,6 +137,10 @@ impl<F: Jobs> Native<F> {
 }
 
 impl<F: Jobs> Machine for Native<F> {
+    fn declared(&self) -> Declared {
+        declared(&self.about, F::READS_STATE)
+    }
+
     fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let verdict = run::submit::<F>(cx, request.clone());
         if let Ok(accepted) = &verdict {
@@ -134,19 +156,23 @@ impl<F: Jobs> Machine for Native<F> {
     }
 
     fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
-        rules::reads_state(F::READS_STATE, from)?;
         Ok(run::migrate::<F>(from, state))
     }
 }
 
 /// A text family as plain Rust.
-pub(crate) struct NativeText<F>(PhantomData<F>);
+pub struct NativeText<F>(PhantomData<F>);
 
 impl<F> NativeText<F> {
-    pub(crate) const NEW: Self = Self(PhantomData);
+    /// The family.
+    pub const NEW: Self = Self(PhantomData);
 }
 
 impl<F: Text> Machine for NativeText<F> {
+    fn declared(&self) -> Declared {
+        declared(&F::about(), &[])
+    }
+
     fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
         Ok(run::prepare::<F>(cx, request.clone()).map_err(rules::told))
     }
@@ -177,13 +203,18 @@ impl<F: Text> Machine for NativeText<F> {
 }
 
 /// A family that speaks a dialect, as plain Rust.
-pub(crate) struct NativeDialect<F>(PhantomData<F>);
+pub struct NativeDialect<F>(PhantomData<F>);
 
 impl<F> NativeDialect<F> {
-    pub(crate) const NEW: Self = Self(PhantomData);
+    /// The dialect of `F`.
+    pub const NEW: Self = Self(PhantomData);
 }
 
 impl<F: Dialect> Machine for NativeDialect<F> {
+    fn declared(&self) -> Declared {
+        declared(&F::about(), &[])
+    }
+
     fn dialect(&self) -> Played<&dyn DialectMachine> {
         Ok(self)
     }

@@ -8,10 +8,10 @@ mod streams;
 
 use std::sync::LazyLock;
 
+use gatehouse_play::{Component, DialectPlay};
 use gatehouse_sdk::{
     Context, DialectPrepared, DialectRequest, Family, Payload, Refusal, TextFailure, UnixMs, Verdict,
 };
-use gatehouse_testkit::{Component, DialectPlay};
 use generatecontent::{DIALECT, GenerateContent};
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 //! Only rules that need the answer and the manifest alone. Whether a URL lies inside a provider's origins, or a blob
 //! belongs to the task, is decided where calls are made.
 
+use gatehouse_contract::{
+    MAX_CALL, MAX_ITEMS, MAX_WAIT, NAME_BYTES, extends_price_key, is_claimable, is_host_header, is_source,
+};
 use gatehouse_guest::shorten;
-use std::time::Duration;
-
 use gatehouse_model::{
     About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload, Probe,
     Product, Reading, Refusal, Replay, Step, Target, UnixMs,
@@ -15,15 +16,9 @@ use serde::de::IgnoredAny;
 use crate::exec::limits::Limits;
 use crate::fault::{BRIEF, Fault, STATE};
 
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-pub(crate) const MAX_CALL_MS: u32 = 15 * 60 * 1000;
-/// Headers, form parts, probes or products of one answer.
-pub(crate) const MAX_ITEMS: usize = 64;
 /// A call's target, a header's value or a form part's name: servers accept that much in one line.
 pub(crate) const LINE_BYTES: usize = 8192;
 pub(crate) const MAX_CHARGE_KEYS: usize = 16;
-/// A claimed name, or an affinity.
-pub(crate) const NAME_BYTES: usize = 256;
 /// A message for clients. Longer ones are cut: a long reason must not become a fault.
 pub(crate) const MESSAGE_BYTES: usize = 4096;
 /// Problems of one refusal.
@@ -122,9 +117,7 @@ fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
     if !about.price_keys.contains(least) {
         return Err(Fault::bad("charge", format!("its last price key {least:?} is not in the manifest")));
     }
-    let extends =
-        |key: &&String| key.strip_prefix(least.as_str()).is_some_and(|rest| rest.starts_with(['-', '@']));
-    match specific.iter().find(|key| !extends(key)) {
+    match specific.iter().find(|key| !extends_price_key(key, least)) {
         Some(key) => {
             let why = format!("expected price keys that begin with {least:?} and `-` or `@`, got {key:?}");
             Err(Fault::bad("charge", why))
@@ -159,7 +152,7 @@ fn probe(probes: &[Probe]) -> Result<(), Fault> {
 
 /// A media source is a URL, a `data:` URI or a blob.
 fn source(what: &'static str, source: &str) -> Result<(), Fault> {
-    if ["https://", "http://", "data:", "blob:"].iter().any(|scheme| source.starts_with(scheme)) {
+    if is_source(source) {
         return Ok(());
     }
     let shown = shorten(source, 100);
@@ -211,7 +204,7 @@ fn claims(claims: &[Claim]) -> Result<(), Fault> {
     at_most_max_items("claims", claims.len())?;
     claims.iter().try_for_each(|claim| {
         let name = &claim.name;
-        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if !is_claimable(name) {
             let why = format!(
                 "expected a name of 1 to {NAME_BYTES} visible ASCII characters, got {:?}",
                 shorten(name, 100)
@@ -262,8 +255,8 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     if !METHODS.contains(&call.method.as_str()) {
         return Err(Fault::bad("call", format!("expected one of {METHODS:?}, got {:?}", call.method)));
     }
-    if call.timeout_ms == 0 || call.timeout_ms > MAX_CALL_MS {
-        let why = format!("expected a timeout of 1 to {MAX_CALL_MS} ms, got {}", call.timeout_ms);
+    if call.timeout_ms == 0 || u128::from(call.timeout_ms) > MAX_CALL.as_millis() {
+        let why = format!("expected a timeout of 1 to {} ms, got {}", MAX_CALL.as_millis(), call.timeout_ms);
         return Err(Fault::bad("call", why));
     }
     target(&call.target)?;
@@ -358,7 +351,7 @@ fn header(header: &Header) -> Result<(), Fault> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return Err(Fault::bad("headers", format!("{shown:?} is not a header name")));
     }
-    if Header::is_hosts(&name) {
+    if is_host_header(&name) {
         return Err(Fault::bad("headers", format!("{shown:?} is set by the host alone")));
     }
     line("headers", &header.value)?;

@@ -1,10 +1,5 @@
 //! A family as the built component, under the host's engine, limits and checks.
 
-mod convert;
-mod dialect;
-mod optional;
-mod text;
-
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -13,25 +8,21 @@ use gatehouse_sdk::{
     Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
     TaskView, TextFailure, TextRequest,
 };
+use gatehouse_testkit::{Declared, DialectMachine, Machine, Played, Script};
 use serde_json::Value;
 
-use crate::machine::{DialectMachine, Machine, Played};
-use crate::rules;
-use crate::script::Script;
-
-pub use dialect::DialectPlay;
-pub use text::TextPlay;
+use crate::convert;
 
 /// A component ready to run scripts. Loading it also runs its self-tests.
 ///
 /// ```no_run
 /// use std::sync::LazyLock;
-/// use gatehouse_testkit::Component;
+/// use gatehouse_play::Component;
 ///
 /// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 /// ```
 pub struct Component {
-    runner: ComponentRunner,
+    pub(crate) runner: ComponentRunner,
 }
 
 impl Component {
@@ -80,31 +71,29 @@ impl Component {
     }
 }
 
+impl Component {
+    /// Plays a script with the component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run`].
+    pub fn run(&self, script: &Script) {
+        script.run(self);
+    }
+}
+
 impl From<ComponentRunner> for Component {
     fn from(runner: ComponentRunner) -> Self {
         Self { runner }
     }
 }
 
-impl Script {
-    /// Runs it with the built component, under the host's limits.
-    ///
-    /// # Panics
-    /// As [`Script::run_native`].
-    pub fn run_component(&self, component: &Component) {
-        self.run(component);
-    }
-
-    /// The same for callers that go on after a failure.
-    ///
-    /// # Errors
-    /// The line's number and place, what was expected and what came.
-    pub fn play_component(&self, component: &Component) -> Result<(), String> {
-        self.play(component)
-    }
-}
-
 impl Machine for Component {
+    fn declared(&self) -> Declared {
+        let about = self.runner.about();
+        let surfaces = about.surfaces.iter().map(|surface| surface.name.clone());
+        Declared { surfaces: surfaces.collect(), reads_state: about.reads_state.clone() }
+    }
+
     fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let verdict =
             self.runner.submit(convert::context(cx), convert::submission(request)).map_err(broke)?;
@@ -117,7 +106,6 @@ impl Machine for Component {
     }
 
     fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
-        rules::reads_state(&self.runner.about().reads_state, from)?;
         self.runner.migrate(from, state.to_vec()).map_err(broke)
     }
 
@@ -168,12 +156,12 @@ impl Machine for Component {
     }
 }
 
-fn broke(fault: gatehouse_runtime::Fault) -> String {
+pub(crate) fn broke(fault: gatehouse_runtime::Fault) -> String {
     fault.to_string()
 }
 
 /// The answer of a component that must not break, and equal the native family's.
-fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
+pub(crate) fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
     let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
     assert_eq!(&came, native, "component and native family differ");
     came

@@ -1,9 +1,10 @@
 //! The dialect half of a component: for scripts, and beside the native family, with which it must agree to the byte.
 
 use gatehouse_sdk::{Context, Dialect, DialectPrepared, DialectRequest, Refusal, Reply, Sse, TextFailure};
+use gatehouse_testkit::{DialectMachine, NativeDialect, Played};
 
-use super::{Component, agreed, broke, convert};
-use crate::machine::{DialectMachine, NativeDialect, Played};
+use crate::component::{Component, agreed, broke};
+use crate::convert;
 
 impl DialectMachine for Component {
     fn translate(
