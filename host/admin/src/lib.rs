@@ -8,7 +8,6 @@
 
 mod api;
 mod client;
-mod client_tls;
 mod config;
 mod endpoint_file;
 mod http;
@@ -30,8 +29,7 @@ pub use api::{
     RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice, UnitPrice, WaitingView,
     WebhookPolicyView, WebhookRequest, WebhookView,
 };
-pub use client::{ClientError, perform};
-pub use client_tls::ClientTls;
+pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi, perform};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};

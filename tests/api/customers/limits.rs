@@ -97,7 +97,7 @@ fn fifty_requests_at_once_stop_at_the_concurrency_and_at_the_quota() {
         let count = |status| answers.iter().filter(|answer| answer.status == status).count();
         assert_eq!((count(200), count(402)), (7, 43));
         let used = shown(&gateway, &poor).await;
-        assert_eq!(used["used"], used["quota"], "exactly nothing is left");
+        assert_eq!(used["used_micro"], used["quota_micro"], "exactly nothing is left");
         // Less than is used is allowed, and more lets the next one through.
         edit(&gateway, &poor, &["--quota", "1"]).await;
         assert_eq!(poor.post(ROUTE, &endless()).await.status, 402);

@@ -18,7 +18,9 @@ pub(crate) mod router;
 pub(crate) mod values;
 
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
+pub(crate) use access::tokens::COMMAND_LINE;
 pub use access::tokens::Tokens;
 pub(crate) use reply::AdminBody;
 pub use reply::whole;
+pub(crate) use router::BASE;
 pub use values::Moment;

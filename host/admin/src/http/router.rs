@@ -5,15 +5,16 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gatehouse_model::{Clock, RequestId, Seed};
 use gatehouse_tasks::{AdminIdempotency, Command};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Response};
-use hyper::body::Incoming;
+use http_body::Body;
 
 use super::access::attempts::FailedAttempts;
-use super::access::caller::{Authenticator, Caller, Claimed, Role};
+use super::access::caller::{Authenticator, Caller, Claimed, LoginLinks, Role};
 use super::audit::{AuditTrail, line};
 use super::call::{Call, Outcome};
 use super::error::{ApiError, Kind};
@@ -39,6 +40,7 @@ pub(crate) struct Router {
     authenticators: Vec<Arc<dyn Authenticator>>,
     attempts: FailedAttempts,
     service: Arc<AdminService>,
+    links: Option<Arc<dyn LoginLinks>>,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
@@ -78,7 +80,13 @@ impl Router {
     ) -> Self {
         let routes = openapi::with_document(routes);
         let seed = Arc::clone(&service.seed);
-        Self { routes, authenticators, attempts: FailedAttempts::default(), service, clock, seed }
+        let attempts = FailedAttempts::default();
+        Self { routes, authenticators, attempts, service, links: None, clock, seed }
+    }
+
+    /// The same with login links of a console.
+    pub(crate) fn with_links(self, links: Arc<dyn LoginLinks>) -> Self {
+        Self { links: Some(links), ..self }
     }
 
     /// Whether a path is the API's.
@@ -179,12 +187,11 @@ impl Router {
     }
 
     /// Reads the body of an accepted request: the work that answers it. It may run on a task of its own.
-    pub(crate) async fn prepare(
-        self: &Arc<Self>,
-        head: &Parts,
-        body: &mut Incoming,
-        accepted: Accepted,
-    ) -> Work {
+    pub(crate) async fn prepare<B>(self: &Arc<Self>, head: &Parts, body: &mut B, accepted: Accepted) -> Work
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         let router = Arc::clone(self);
         let call = self.call(head, body, &accepted).await;
         let object = object_of(head.uri.path());
@@ -237,7 +244,11 @@ impl Router {
         }
     }
 
-    async fn call(&self, head: &Parts, body: &mut Incoming, accepted: &Accepted) -> Result<Call, ApiError> {
+    async fn call<B>(&self, head: &Parts, body: &mut B, accepted: &Accepted) -> Result<Call, ApiError>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         let route = &self.routes[accepted.route];
         let most = match route.takes {
             Takes::Bytes => MAX_UPLOAD_BYTES,
@@ -259,6 +270,7 @@ impl Router {
         headers.remove(http::header::COOKIE);
         Ok(Call {
             service: Arc::clone(&self.service),
+            links: self.links.clone(),
             caller: accepted.caller.clone(),
             id: accepted.id,
             at,

@@ -25,9 +25,9 @@ use super::page_server::PageServer;
 use super::security_headers;
 use crate::api::error::OperationError;
 use crate::api::operation::Operation;
-use crate::api::result::{LoginLinkView, OperationResult, Revealed};
+use crate::api::result::OperationResult;
 use crate::config::Config;
-use crate::http::access::caller::{Authenticator, Caller, Role};
+use crate::http::access::caller::{Authenticator, Caller, LoginLinks as _, Role};
 use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
 use crate::http::reply::whole;
@@ -63,7 +63,7 @@ pub(super) struct Handler {
     router: Arc<Router>,
     probes: Probes,
     hosts: HostCheck,
-    pages: PageServer,
+    pages: Arc<PageServer>,
     operations: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
@@ -80,19 +80,17 @@ impl Handler {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let pages = PageServer::new(
+        let pages = Arc::new(PageServer::new(
             Arc::clone(&sessions),
             Arc::clone(&operations),
             Arc::clone(&clock),
             shutdown.clone(),
-        );
-        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone()), sessions];
-        let router = Arc::new(Router::new(
-            resources::routes(),
-            authenticators,
-            Arc::clone(&service),
-            Arc::clone(&clock),
         ));
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone()), sessions];
+        let router =
+            Router::new(resources::routes(), authenticators, Arc::clone(&service), Arc::clone(&clock));
+        let links = Arc::clone(&pages);
+        let router = Arc::new(router.with_links(links));
         let hosts = HostCheck::new(config);
         Self { tokens, service, router, probes, hosts, pages, operations, clock, shutdown }
     }
@@ -262,7 +260,7 @@ impl Handler {
         let caller = Caller { who: COMMAND_LINE.to_owned(), role: Role::Operator, address };
         let actor = Actor::of(&caller);
         if let Operation::ConsoleLink { role } = operation {
-            let link = self.new_login_link(role);
+            let link = self.pages.new_link(role).map(OperationResult::ConsoleLink);
             actor.during(self.service.note_login_link(role, link.as_ref().err())).await;
             return link;
         }
@@ -275,17 +273,6 @@ impl Handler {
         });
         let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
         performed.await.unwrap_or_else(cut)
-    }
-
-    /// A login link is the listener's own matter: no other part of the gateway knows of sessions.
-    fn new_login_link(&self, role: Role) -> Result<OperationResult, OperationError> {
-        if !self.pages.has_console() {
-            return Err(OperationError::Busy("the console is not ready yet".to_owned()));
-        }
-        let link = self.pages.sessions().new_link(role);
-        tracing::info!(role = role.as_str(), "a login link was made");
-        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
-        Ok(OperationResult::ConsoleLink(LoginLinkView { urls, role, expires: link.expires }))
     }
 }
 

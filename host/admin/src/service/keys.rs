@@ -251,7 +251,7 @@ impl AdminService {
 
     /// By the models' own ids: requests count by them, whatever name a client uses. A name that the key has limits for
     /// is one, also if its model is gone.
-    fn own_names<T>(
+    pub(crate) fn own_names<T>(
         &self,
         limits: BTreeMap<String, T>,
         present: &BTreeMap<String, Limits>,

@@ -1,5 +1,6 @@
 //! The command line: its grammar, the operation each command means, its execution, and its output.
 
+mod api;
 mod args;
 mod author;
 mod cli;
@@ -8,6 +9,7 @@ mod execute;
 mod operation;
 #[cfg(test)]
 mod packaging;
+mod perform;
 mod print;
 mod run;
 

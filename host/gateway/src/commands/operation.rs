@@ -1,4 +1,4 @@
-//! The operation that a command line means.
+//! The operation that a command about plugins means.
 
 use std::path::Path;
 
@@ -6,8 +6,6 @@ use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
 
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::OutputArgs;
-use super::args::{customer, key, price, provider, task, webhook};
-use super::cli::{Command, ConsoleCommand};
 use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
@@ -16,33 +14,7 @@ const NO_OPERATION: &str = "this command has no operation";
 ///
 /// # Errors
 /// A file that cannot be read, in words.
-pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
-    match command {
-        Command::Doctor(output) => Ok((Operation::Doctor, output)),
-        Command::Audit(args) => Ok(task::audit(args)),
-        Command::Key(command) => Ok(key::operation(command)),
-        Command::Customer(command) => Ok(customer::operation(command)),
-        Command::Webhook(command) => Ok(webhook::operation(command)),
-        Command::Reload(output) => Ok((Operation::Reload, output)),
-        Command::Console(ConsoleCommand::Link { role, output }) => {
-            Ok((Operation::ConsoleLink { role }, output))
-        }
-        Command::Prices(command) => price::operation(command),
-        Command::Tasks(args) => Ok(task::list(args)),
-        Command::Cancel(args) => Ok(task::cancel(args)),
-        Command::Reconcile(args) => task::reconcile(args),
-        Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
-        Command::Providers(output) => Ok((Operation::ProviderList, output)),
-        Command::Provider(command) => Ok(provider::operation(command)),
-        Command::Plugin(command) => plugin(command),
-        Command::Serve(_)
-        | Command::CheckConfig { .. }
-        | Command::Sandbox(_)
-        | Command::CompileComponent(_) => Err(NO_OPERATION.to_owned()),
-    }
-}
-
-fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
+pub(super) fn operation(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
         PluginCommand::Check { component, defaults, output } => {

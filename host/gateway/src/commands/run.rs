@@ -9,22 +9,24 @@ use clap::Parser as _;
 use gatehouse_admin::{Operation, OperationError, OperationResult};
 use gatehouse_runtime::escape_control_in_json;
 
+use super::api::{Api, ExecuteError};
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::{OutputArgs, SandboxArgs};
 use super::author;
 use super::cli::{Cli, Command, ServeArgs};
 use super::confirm;
-use super::execute::{self, ExecuteError};
+use super::execute;
 use super::operation::{operation, read_defaults};
-use super::print;
+use super::perform::perform_by_api;
+use super::print::{self, Shown};
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
 use crate::plugins::signing;
 use crate::server::{self, Options, ServeError, Signals};
-use crate::terminal::{print as print_text, print_error};
+use crate::terminal::{PlainText, print as print_text, print_error};
 use crate::{environment, privacy, sandbox_mode, system};
 
 /// Runs the program; the whole of `main`.
@@ -44,7 +46,8 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
-        Some(other) => operate(other, &location),
+        Some(Command::Plugin(command)) => operate(command, &location),
+        Some(other) => ask(other, &location),
     };
     exit.into()
 }
@@ -61,7 +64,7 @@ fn author(command: AuthorCommand, location: &Location) -> Exit {
             defaults,
             output: OutputArgs::default(),
         };
-        operate(Command::Plugin(install), location)
+        operate(install, location)
     };
     author::run(command, &|defaults| configuration_with(location, defaults), &install)
 }
@@ -160,8 +163,42 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
     )
 }
 
-fn operate(command: Command, location: &Location) -> Exit {
-    let is_confirmed = matches!(&command, Command::Plugin(PluginCommand::Install { yes: true, .. }));
+/// Does what any other command means by the admin API.
+fn ask(command: Command, location: &Location) -> Exit {
+    privacy::close_process(&print_error);
+    if let Err(wrong) = system::check_clock() {
+        print_error(&wrong);
+        return Exit::Broken;
+    }
+    let Some(runtime) = runtime(1) else { return Exit::Broken };
+    let performed = runtime.block_on(async {
+        let api = Api::new(location)?;
+        let performed = perform_by_api(command, &api).await;
+        api.close();
+        performed
+    });
+    match performed {
+        Ok((shown, output)) => print_shown(&shown, output),
+        Err(error) => {
+            print_error(&error.to_string());
+            Exit::from(&error)
+        }
+    }
+}
+
+fn print_shown(shown: &Shown, output: OutputArgs) -> Exit {
+    let mut out = io::stdout().lock();
+    let written = match output.json {
+        true => serde_json::to_string_pretty(&shown.json)
+            .map_err(io::Error::from)
+            .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),
+        false => PlainText(&mut out).write_all(shown.text.as_bytes()),
+    };
+    if written.and_then(|()| out.flush()).is_ok() { shown.exit } else { Exit::Broken }
+}
+
+fn operate(command: PluginCommand, location: &Location) -> Exit {
+    let is_confirmed = matches!(&command, PluginCommand::Install { yes: true, .. });
     let (operation, output) = match operation(command) {
         Ok(operation) => operation,
         Err(problem) => {
@@ -236,13 +273,7 @@ fn finish(done: Result<String, String>) -> Exit {
 fn show(result: &OperationResult, output: OutputArgs) -> Exit {
     let mut out = io::stdout().lock();
     let written = if output.json { print::json(&mut out, result) } else { print::text(&mut out, result) };
-    if written.is_err() {
-        return Exit::Broken;
-    }
-    match result {
-        OperationResult::Examined(found) if !found.is_clean() => Exit::Refused,
-        _ => Exit::Done,
-    }
+    if written.is_ok() { Exit::Done } else { Exit::Broken }
 }
 
 fn configuration(location: &Location) -> Result<Loaded, Exit> {

@@ -1,16 +1,20 @@
-//! `/config` and `/doctor`: the configuration in effect, its reload, and the examination of the ledger.
+//! `/config`, `/doctor` and `/console`: the configuration in effect, its reload, the examination of the ledger, and logins.
 
 use std::collections::BTreeMap;
 
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
+use crate::api::error::OperationError;
+use crate::api::result::LoginLinkView;
+use crate::http::access::caller::Role;
 use crate::http::call::{Call, Outcome};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
+use crate::http::values::Moment;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -30,6 +34,14 @@ pub(super) fn routes() -> Vec<Route> {
             doctor,
         )
         .returns::<DoctorReport>(),
+        Route::post(
+            "/console/links",
+            "createLoginLink",
+            "Makes a link that logs one person in to the console; it works once, for ten minutes.",
+            login_link,
+        )
+        .body::<NewLoginLink>()
+        .creates::<LoginLink>(),
     ]
 }
 
@@ -67,6 +79,37 @@ struct DoctorReport {
     counts: BTreeMap<String, u64>,
     /// Difference between the ledger and the balances.
     imbalance_micro: i64,
+}
+
+/// What a person may do who logs in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewLoginLink {
+    /// The role; operator without it.
+    #[serde(default)]
+    role: Role,
+}
+
+/// A link that logs one person in.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LoginLink {
+    /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    urls: Vec<String>,
+    /// What it allows.
+    role: Role,
+    /// When it stops working.
+    expires: Moment,
+}
+
+async fn login_link(call: Call) -> Outcome {
+    let NewLoginLink { role } = call.json()?;
+    call.describe(format!("console/{role}"), Vec::new());
+    let links = call.links.ok_or_else(|| {
+        OperationError::Refused("only a running gateway has a console; start it".to_owned())
+    })?;
+    let LoginLinkView { urls, role, expires } = links.new_link(role)?;
+    let urls = urls.into_iter().map(|url| url.0).collect();
+    Ok(Reply::created(&LoginLink { urls, role, expires: expires.into() }))
 }
 
 async fn config(call: Call) -> Outcome {

@@ -2,20 +2,29 @@
 
 use std::io::{self, Write};
 
-use gatehouse_admin::{DefaultEffect, DefaultView, ReloadView};
+use gatehouse_admin::{DefaultEffect, DefaultView};
+use serde_json::Value;
 
 /// What a reload changed.
-pub(super) fn reloaded(out: &mut dyn Write, view: &ReloadView) -> io::Result<()> {
-    let ReloadView { changed, accounts, needs_restart, warnings } = view;
-    if changed.is_empty() && accounts.is_empty() {
-        writeln!(out, "read again; nothing that a running gateway takes over has changed")?;
-    } else {
-        writeln!(out, "reloaded")?;
-    }
-    changed.iter().try_for_each(|key| writeln!(out, "  changed: {key}"))?;
-    accounts.iter().try_for_each(|account| writeln!(out, "  account: {account}"))?;
-    needs_restart.iter().try_for_each(|key| writeln!(out, "  needs a restart: {key}"))?;
-    warnings.iter().try_for_each(|warning| writeln!(out, "  warning: {warning}"))
+pub(crate) fn reload_in_words(view: &Value) -> String {
+    let list = |field: &str| view[field].as_array().cloned().unwrap_or_default();
+    let nothing = list("changed").is_empty() && list("accounts").is_empty();
+    let head = match nothing {
+        true => "read again; nothing that a running gateway takes over has changed\n",
+        false => "reloaded\n",
+    };
+    let groups = [
+        ("changed", "changed"),
+        ("account", "accounts"),
+        ("needs a restart", "needs_restart"),
+        ("warning", "warnings"),
+    ];
+    groups.into_iter().fold(head.to_owned(), |mut text, (word, field)| {
+        for one in list(field).iter().filter_map(Value::as_str) {
+            let _ = std::fmt::Write::write_fmt(&mut text, format_args!("  {word}: {one}\n"));
+        }
+        text
+    })
 }
 
 /// The defaults of a family; nothing for none.
@@ -69,10 +78,8 @@ Defaults that come with it:
 
     #[test]
     fn a_reload_without_a_change_says_so() {
-        let mut out = Vec::new();
-        let view = ReloadView { needs_restart: vec!["server.listen".to_owned()], ..ReloadView::default() };
-        reloaded(&mut out, &view).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let view = serde_json::json!({"changed": [], "needs_restart": ["server.listen"]});
+        let text = reload_in_words(&view);
         assert!(
             text.starts_with("read again;") && text.ends_with("  needs a restart: server.listen\n"),
             "{text}"

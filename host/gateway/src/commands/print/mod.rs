@@ -2,13 +2,12 @@
 
 mod configuration;
 mod deployment;
-mod key;
-mod price;
-mod provider;
+mod generic;
 mod result;
 mod steps;
 mod table;
-mod task;
-mod webhook;
 
+pub(crate) use configuration::reload_in_words;
+pub(crate) use generic::{Shown, credits, details, rows_of, table, text_at};
 pub(crate) use result::{json, stages, text};
+pub(crate) use steps::steps_in_words;
