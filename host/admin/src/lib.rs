@@ -19,15 +19,14 @@ mod tests;
 mod token;
 
 pub use api::{
-    AccountErrorView, AccountHealth, AdoptedReply, AmbiguousCall, AttemptView, AuditNote, BreakerView,
-    Component, DefaultEffect, DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView,
-    DeploymentOutcomeView, DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination,
-    FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
-    Operation, OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit,
-    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
-    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
-    RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice, UnitPrice, WaitingView,
-    WebhookPolicyView, WebhookRequest, WebhookView,
+    AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
+    DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
+    DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
+    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
+    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
+    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
+    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord,
+    StageVerdict, StageView, TaskRuling, TokenPrice, UnitPrice, WaitingView, WebhookPolicyView, WebhookView,
 };
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi, perform};
 pub use config::{AdminClient, AdminTls, Config};
@@ -35,13 +34,13 @@ pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, TlsError};
 pub use gatehouse_store::{
-    AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage, StatementRow,
-    UsagePeriod,
+    AllTasksPage, AllTasksQuery, AuditQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage,
+    StatementRow, UsagePeriod,
 };
 pub use gatehouse_tasks::{
-    DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind, StepRecord,
-    StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent,
-    WebhookPolicy,
+    AuditRecord, DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind,
+    StepRecord, StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
+    WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{

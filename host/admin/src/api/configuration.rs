@@ -1,9 +1,11 @@
 //! Results about the configuration: what a reload changed, and what the defaults of a family add.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a reload of the configuration changed; values are never shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Reloaded")]
 pub struct ReloadView {
     /// Keys with another value, now in effect.
     pub changed: Vec<String>,
@@ -16,9 +18,10 @@ pub struct ReloadView {
 }
 
 /// The configuration of a gateway.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Config")]
 pub struct EffectiveView {
-    /// Every key with its value, tables as objects. A secret is its origin, never its value.
+    /// Every key with its value, tables as objects. A secret is told as `(secret) from ...` or `not set`.
     pub values: serde_json::Map<String, serde_json::Value>,
     /// Keys whose value here is not in effect before a restart.
     pub needs_restart: Vec<String>,

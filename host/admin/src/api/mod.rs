@@ -27,11 +27,11 @@ pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 pub use result::{
-    AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
-    StageVerdict, StageView,
+    Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed, StageVerdict,
+    StageView,
 };
-pub use task::{AdoptedReply, AmbiguousCall, RulingWord, TaskRuling, TaskSummary};
+pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use webhook::{
     AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, ResendRange, ResentRange,
-    WebhookPolicyView, WebhookRequest, WebhookView,
+    WebhookPolicyView, WebhookView,
 };

@@ -1,5 +1,7 @@
 //! One request of `/admin/v1` and its answer, whichever way it is sent. Pure.
 
+use std::fmt;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
@@ -22,8 +24,8 @@ pub struct ApiRequest {
     body: Bytes,
 }
 
-/// An answer that is no refusal.
-#[derive(Clone, Debug, PartialEq)]
+/// An answer that is no refusal. Its `Debug` form hides the body: a new secret may be in it.
+#[derive(Clone, PartialEq)]
 pub struct ApiAnswer {
     /// 200, 201, ...
     pub status: u16,
@@ -45,6 +47,12 @@ pub struct ApiRefusal {
     pub message: String,
     /// The whole answer.
     pub body: Value,
+}
+
+impl fmt::Debug for ApiAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiAnswer").field("status", &self.status).finish_non_exhaustive()
+    }
 }
 
 impl ApiRequest {

@@ -27,7 +27,7 @@ use crate::api::error::OperationError;
 use crate::api::operation::Operation;
 use crate::api::result::OperationResult;
 use crate::config::Config;
-use crate::http::access::caller::{Authenticator, Caller, LoginLinks as _, Role};
+use crate::http::access::caller::{Authenticator, Caller, Role};
 use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
 use crate::http::reply::whole;
@@ -259,11 +259,6 @@ impl Handler {
     async fn run(&self, operation: Operation, address: IpAddr) -> Result<OperationResult, OperationError> {
         let caller = Caller { who: COMMAND_LINE.to_owned(), role: Role::Operator, address };
         let actor = Actor::of(&caller);
-        if let Operation::ConsoleLink { role } = operation {
-            let link = self.pages.new_link(role).map(OperationResult::ConsoleLink);
-            actor.during(self.service.note_login_link(role, link.as_ref().err())).await;
-            return link;
-        }
         let permit = Arc::clone(&self.operations).acquire_owned().await;
         let service = Arc::clone(&self.service);
         tracing::info!(?operation, "admin operation");

@@ -3,16 +3,16 @@
 use std::sync::atomic::Ordering;
 
 use gatehouse_harness::{Connection, Response, send};
-use gatehouse_model::{CustomerId, Digest};
+use gatehouse_model::Digest;
 
 use super::support::{GRACE, Listener, start};
-use super::token;
+use super::{show, token};
 use crate::{
-    AdminClient, AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform,
+    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, Operation, RemoteApi, perform,
 };
 
-fn show(customer: &str) -> Operation {
-    Operation::CustomerShow { customer: CustomerId::from(customer) }
+async fn ask(endpoint: &AdminEndpoint, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
+    RemoteApi::new(endpoint.clone(), AdminClient::default()).send(request).await
 }
 
 /// Sends a request without a token.
@@ -46,7 +46,7 @@ async fn an_operation_needs_the_token() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let right = endpoint.token.reveal().to_owned();
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
-    let body = r#"{"operation":"account-show","account":"known"}"#;
+    let body = r#"{"operation":"plugin-list"}"#;
     for (authorization, expected) in [
         (format!("Bearer {right}"), 200),
         (format!("bearer {right}"), 200),
@@ -66,14 +66,12 @@ async fn an_operation_needs_the_token() {
 #[tokio::test]
 async fn the_client_gets_the_result_or_the_refusal() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
-    let shown = perform(&endpoint, &AdminClient::default(), &show("known")).await.unwrap();
+    let shown = ask(&endpoint, show("known")).await.unwrap();
+    assert_eq!((shown.status, &shown.body["id"]), (200, &"known".into()));
+    assert!(shown.etag.is_some() && !format!("{shown:?}").contains("known"), "{shown:?}");
+    let missing = ask(&endpoint, show("nobody")).await;
     assert!(
-        matches!(&shown, OperationResult::Customer(customer) if customer.id == CustomerId::from("known")),
-        "{shown:?}"
-    );
-    let missing = perform(&endpoint, &AdminClient::default(), &show("nobody")).await;
-    assert!(
-        matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
+        matches!(&missing, Err(ClientError::Api(refused)) if refused.message == "no customer nobody"),
         "{missing:?}"
     );
     server.stop(GRACE).await;
@@ -82,22 +80,16 @@ async fn the_client_gets_the_result_or_the_refusal() {
 #[tokio::test]
 async fn a_reload_answers_with_its_changes_or_its_errors() {
     let Listener { server, endpoint, folder, .. } = start().await;
-    let changed = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await.unwrap();
-    assert!(
-        matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
-        "{changed:?}"
-    );
+    let reload = ApiRequest::post(&["config", "reload"]);
+    let changed = ask(&endpoint, reload.clone()).await.unwrap();
+    assert_eq!(changed.body["changed"], serde_json::json!(["prices.a"]));
     std::fs::write(folder.path().join("wrong"), "").unwrap();
-    let wrong = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await;
+    let wrong = ask(&endpoint, reload).await;
     assert!(
-        matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),
+        matches!(&wrong, Err(ClientError::Api(refused)) if refused.status == 422
+            && refused.reason == "invalid_configuration" && refused.message.contains(":1:1: ")),
         "{wrong:?}"
     );
-    let body = r#"{"operation":"reload"}"#;
-    let authorization = format!("Bearer {}", endpoint.token.reveal());
-    let headers = [("authorization", authorization.as_str())];
-    let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
-    assert_eq!(answer.status, 422);
     server.stop(GRACE).await;
 }
 
@@ -122,13 +114,10 @@ async fn a_large_component_arrives_whole() {
 async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
-    assert!(matches!(
-        perform(&wrong, &AdminClient::default(), &Operation::Doctor).await,
-        Err(ClientError::Foreign { .. })
-    ));
+    assert!(matches!(ask(&wrong, ApiRequest::get(&["doctor"])).await, Err(ClientError::Foreign { .. })));
     server.stop(GRACE).await;
     assert!(matches!(
-        perform(&endpoint, &AdminClient::default(), &Operation::Doctor).await,
+        ask(&endpoint, ApiRequest::get(&["doctor"])).await,
         Err(ClientError::Unreachable { .. })
     ));
 }

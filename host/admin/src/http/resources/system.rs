@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
@@ -19,14 +19,14 @@ use crate::http::values::Moment;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/config", "getConfig", "Shows the configuration, never a secret.", config)
-            .returns::<ConfigView>(),
+            .returns::<EffectiveView>(),
         Route::post(
             "/config/reload",
             "reloadConfig",
             "Reads the configuration again, or changes nothing.",
             reload,
         )
-        .returns::<Reloaded>(),
+        .returns::<ReloadView>(),
         Route::get(
             "/doctor",
             "runDoctor",
@@ -43,29 +43,6 @@ pub(super) fn routes() -> Vec<Route> {
         .body::<NewLoginLink>()
         .creates::<LoginLink>(),
     ]
-}
-
-/// The configuration.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Config")]
-struct ConfigView {
-    /// Every key with its value, tables as objects. A secret is told as `(secret) from ...` or `not set`.
-    values: Map<String, Value>,
-    /// Keys whose value here is not in effect before a restart.
-    needs_restart: Vec<String>,
-}
-
-/// What a reload changed; values are never shown.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Reloaded {
-    /// Keys with another value, now in effect.
-    changed: Vec<String>,
-    /// Accounts of providers that are new, gone, or have another secret.
-    accounts: Vec<String>,
-    /// Keys with another value that need a restart.
-    needs_restart: Vec<String>,
-    /// What active plugins lack from now on.
-    warnings: Vec<String>,
 }
 
 /// The doctor's report.
@@ -113,20 +90,18 @@ async fn login_link(call: Call) -> Outcome {
 }
 
 async fn config(call: Call) -> Outcome {
-    let EffectiveView { values, needs_restart } = call.service.effective_configuration().await?;
-    Ok(Reply::json(&ConfigView { values, needs_restart }))
+    Ok(Reply::json(&call.service.effective_configuration().await?))
 }
 
 async fn reload(call: Call) -> Outcome {
-    let ReloadView { changed, accounts, needs_restart, warnings } =
-        call.service.reload_configuration().await?;
-    let changes = changed.iter().chain(&accounts).map(|field| FieldChange {
+    let view = call.service.reload_configuration().await?;
+    let changes = view.changed.iter().chain(&view.accounts).map(|field| FieldChange {
         field: field.clone(),
         before: None,
         after: Some(Value::from("changed").to_string()),
     });
     call.describe("config", changes.collect());
-    Ok(Reply::json(&Reloaded { changed, accounts, needs_restart, warnings }))
+    Ok(Reply::json(&view))
 }
 
 async fn doctor(call: Call) -> Outcome {

@@ -25,10 +25,12 @@ use crate::service::money::PriceCause;
 const OFFLINE_STREAMS: usize = 8;
 
 impl AdminService {
-    pub(in crate::service) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let plugins = plugins.list().into_iter().map(listed).collect();
-        Ok(OperationResult::Plugins { plugins })
+    /// Every version in the plugin store.
+    ///
+    /// # Errors
+    /// A plugin store that cannot be opened.
+    pub async fn plugins(&self) -> Result<Vec<PluginView>, OperationError> {
+        Ok(self.plugin_service().await?.list().into_iter().map(listed).collect())
     }
 
     pub(in crate::service) async fn check_plugin(

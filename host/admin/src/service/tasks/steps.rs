@@ -4,20 +4,9 @@ use gatehouse_model::TaskId;
 use gatehouse_tasks::StepRow;
 
 use crate::api::error::OperationError;
-use crate::api::result::OperationResult;
 use crate::service::admin_service::{AdminService, store_failed};
 
 impl AdminService {
-    /// The operation of a command: the log, and the line of the read in the audit record, because it shows a client's words.
-    pub(in crate::service) async fn read_steps(
-        &self,
-        task: TaskId,
-    ) -> Result<OperationResult, OperationError> {
-        let rows = self.steps(task).await?;
-        self.note_steps_read(task).await?;
-        Ok(OperationResult::Steps { rows })
-    }
-
     /// Writes the line of a read of the log into the audit record, because it shows a client's words.
     ///
     /// # Errors

@@ -229,14 +229,10 @@ impl From<StageView> for Stage {
 
 /// All versions, by family and digest. They are in memory, and as many as an operator installed.
 async fn versions(call: &Call) -> Result<Vec<PluginVersion>, ApiError> {
-    match call.service.perform(Operation::PluginList).await? {
-        OperationResult::Plugins { plugins } => {
-            let mut versions: Vec<_> = plugins.into_iter().map(PluginVersion::from).collect();
-            versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
-            Ok(versions)
-        }
-        other => Err(unexpected(&other)),
-    }
+    let plugins = call.service.plugins().await?.into_iter();
+    let mut versions: Vec<_> = plugins.map(PluginVersion::from).collect();
+    versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
+    Ok(versions)
 }
 
 async fn list(call: Call) -> Outcome {
