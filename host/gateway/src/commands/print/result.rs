@@ -47,7 +47,6 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
         OperationResult::Plugins { plugins: all } => plugins(out, all),
         OperationResult::Deployments { deployments } => deployment::list(out, deployments),
         OperationResult::Deployment { report } => deployment::report(out, report),
-        _ => Err(io::Error::other("no result about plugins")),
     }
 }
 
