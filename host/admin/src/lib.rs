@@ -26,7 +26,8 @@ pub use api::{
     OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
     PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
     ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord,
-    StageVerdict, StageView, TaskRuling, TokenPrice, UnitPrice, WaitingView, WebhookPolicyView, WebhookView,
+    StageVerdict, StageView, Switched, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
+    WebhookPolicyView, WebhookView,
 };
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi, perform};
 pub use config::{AdminClient, AdminTls, Config};

@@ -38,7 +38,8 @@ pub struct FamilyDefaultsFile {
 }
 
 /// One value of a family's defaults, or one that they no longer bring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FamilyDefault")]
 pub struct DefaultView {
     /// The key.
     pub key: String,
@@ -50,8 +51,9 @@ pub struct DefaultView {
 }
 
 /// What becomes of one value of a family's defaults.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "effect", rename_all = "kebab-case")]
+#[schemars(rename = "DefaultEffect")]
 pub enum DefaultEffect {
     /// The gateway had none.
     Added,

@@ -28,7 +28,7 @@ pub use provider::{
 };
 pub use result::{
     Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed, StageVerdict,
-    StageView,
+    StageView, Switched, UninstalledView,
 };
 pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use webhook::{

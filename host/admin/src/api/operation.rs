@@ -1,4 +1,4 @@
-//! Operations of an operator about plugins, as the command line sends them. Everything else goes through `/admin/v1`.
+//! The two operations that the command line sends beside `/admin/v1`: they carry a component together with its defaults.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,21 +12,6 @@ use crate::api::configuration::FamilyDefaultsFile;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Operation {
-    /// Lists the reports of deployments, newest first.
-    DeploymentList {
-        /// Only of this family.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        family: Option<String>,
-        /// At most this many.
-        limit: u32,
-    },
-    /// Shows one report of a deployment.
-    DeploymentShow {
-        /// Its number.
-        number: u64,
-    },
-    /// Lists plugin versions.
-    PluginList,
     /// Deploys a component: every stage, the switch of its family included.
     PluginInstall {
         /// Its bytes.
@@ -42,39 +27,6 @@ pub enum Operation {
         /// Prices, providers and models that come with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         defaults: Option<FamilyDefaultsFile>,
-    },
-    /// Switches a family to a version in the plugin store.
-    PluginActivate {
-        /// Its digest, or an unambiguous prefix of it.
-        version: String,
-        /// Whether it may leave out a model, alias or surface that its predecessor serves.
-        #[serde(default)]
-        allow_removal: bool,
-    },
-    /// Switches a family back to its previous version.
-    PluginRollback {
-        /// The family.
-        family: String,
-    },
-    /// Keeps new requests away from a family; its tasks go on.
-    PluginDisable {
-        /// The family.
-        family: String,
-    },
-    /// Has a family serve again that was switched off.
-    PluginEnable {
-        /// The family.
-        family: String,
-    },
-    /// Takes away a family, with every version of it and the defaults that came with it.
-    PluginUninstall {
-        /// The family.
-        family: String,
-    },
-    /// Deletes a version that neither serves nor has tasks to finish.
-    PluginRemove {
-        /// Its digest, or an unambiguous prefix of it.
-        version: String,
     },
     /// Takes a component through every stage of deployment but the switch.
     PluginCheck {
@@ -98,23 +50,7 @@ impl Operation {
     pub fn defaults(&self) -> Option<&FamilyDefaultsFile> {
         match self {
             Self::PluginInstall { defaults, .. } | Self::PluginCheck { defaults, .. } => defaults.as_ref(),
-            _ => None,
         }
-    }
-
-    /// Whether it may write. An operation that only reads never creates a store.
-    #[must_use]
-    pub fn writes(&self) -> bool {
-        matches!(
-            self,
-            Self::PluginInstall { .. }
-                | Self::PluginActivate { .. }
-                | Self::PluginRollback { .. }
-                | Self::PluginDisable { .. }
-                | Self::PluginEnable { .. }
-                | Self::PluginUninstall { .. }
-                | Self::PluginRemove { .. }
-        )
     }
 }
 

@@ -8,10 +8,10 @@ use std::fmt;
 
 use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, UnixMs};
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::DefaultView;
-use super::deployment::DeploymentView;
 use crate::http::access::caller::Role;
 
 /// The result of an operation that was performed.
@@ -28,55 +28,34 @@ pub enum OperationResult {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         defaults: Vec<DefaultView>,
     },
-    /// Reports of deployments, newest first.
-    Deployments {
-        /// The reports.
-        deployments: Vec<DeploymentView>,
-    },
-    /// The report of a deployment.
-    Deployment {
-        /// The report.
-        report: Box<DeploymentView>,
-    },
-    /// A version was deleted.
-    PluginRemoved {
-        /// Its digest.
-        digest: Digest,
-    },
-    /// A family is switched off.
-    FamilyDisabled {
-        /// The family.
-        family: String,
-        /// The version that would serve it.
-        digest: Digest,
-    },
-    /// A family was taken away.
-    FamilyUninstalled {
-        /// The family.
-        family: String,
-        /// The versions that were deleted.
-        versions: Vec<Digest>,
-        /// What became of the defaults that it brought.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
     /// A family is served by this version from now on.
-    PluginSwitched {
-        /// The version.
-        plugin: PluginView,
-        /// The version that served before; `None` for the first one, or the same.
-        replaced: Option<Digest>,
-        /// Every stage in order.
-        stages: Vec<StageView>,
-        /// What became of the defaults that it brought.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
-    /// Plugin versions by family.
-    Plugins {
-        /// The versions.
-        plugins: Vec<PluginView>,
-    },
+    PluginSwitched(Switched),
+}
+
+/// A family is served by a version from now on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Switched {
+    /// The version.
+    pub plugin: PluginView,
+    /// The version that served before; `None` for the first one, or the same.
+    pub replaced: Option<Digest>,
+    /// Every stage in order.
+    pub stages: Vec<StageView>,
+    /// What became of the defaults that it brought.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<DefaultView>,
+}
+
+/// A family that was taken away.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Uninstalled")]
+pub struct UninstalledView {
+    /// The family.
+    pub family: String,
+    /// The digests of the versions that were deleted.
+    pub versions: Vec<String>,
+    /// What became of the defaults that it brought.
+    pub defaults: Vec<DefaultView>,
 }
 
 /// A login link of the console. Works once.

@@ -10,10 +10,10 @@ use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
-use crate::api::operation::Operation;
+use crate::api::operation::{Component, Operation};
 use crate::api::result::OperationResult;
 use crate::service::actor::Actor;
-use crate::service::audited::{line_of, line_of_change, shortened, status_of};
+use crate::service::audited::{line_of_change, shortened, status_of};
 use crate::service::configuration::Configuration;
 use crate::service::money::PriceCause;
 use crate::service::public_api::PublicApi;
@@ -50,17 +50,24 @@ pub enum Backend {
 }
 
 impl AdminService {
-    /// Performs one operation about plugins.
+    /// Checks or installs a component.
     ///
     /// # Errors
     /// Why nothing was changed.
     pub fn perform(&self, operation: Operation) -> Boxed<'_, Result<OperationResult, OperationError>> {
-        match line_of(&operation) {
-            Some(about) => self.recorded(about, self.dispatch(operation)),
-            None => Box::pin(async move {
-                self.flush().await?;
-                self.dispatch(operation).await
-            }),
+        let object = |component: &Component| format!("plugins/{}", component.digest());
+        match operation {
+            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
+                let about = ("checkPlugin", object(&component));
+                self.recorded(about, self.check_plugin(component, signature, allow_removal, defaults))
+            }
+            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
+                let about = ("deployPlugin", object(&component));
+                self.recorded(
+                    about,
+                    self.install_plugin(component, sha256, signature, allow_removal, defaults),
+                )
+            }
         }
     }
 
@@ -101,31 +108,6 @@ impl AdminService {
     /// Serves requests by `public` from now on; the first one given stays.
     pub fn connect(&self, public: Arc<dyn PublicApi>) {
         drop(self.public.set(public));
-    }
-
-    async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        match operation {
-            Operation::DeploymentList { family, limit } => self.list_deployments(family, limit).await,
-            Operation::DeploymentShow { number } => {
-                let report = Box::new(self.deployment(number)?);
-                Ok(OperationResult::Deployment { report })
-            }
-            Operation::PluginList => Ok(OperationResult::Plugins { plugins: self.plugins().await? }),
-            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
-                self.check_plugin(component, signature, allow_removal, defaults).await
-            }
-            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
-                self.install_plugin(component, sha256, signature, allow_removal, defaults).await
-            }
-            Operation::PluginActivate { version, allow_removal } => {
-                self.activate_plugin(&version, allow_removal).await
-            }
-            Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
-            Operation::PluginDisable { family } => self.disable_family(family).await,
-            Operation::PluginEnable { family } => self.enable_family(family).await,
-            Operation::PluginUninstall { family } => self.uninstall_family(family).await,
-            Operation::PluginRemove { version } => self.remove_plugin(&version).await,
-        }
     }
 
     /// The configuration, secrets by their origin alone.

@@ -1,38 +1,16 @@
-//! What an operation, or a change of the store, is called in the audit record, and what it is about. The names are those of
+//! What a change of the store is called in the audit record, and what it is about. The names are those of
 //! the admin API's operations, so that one filter finds a change whichever way it came. Pure.
 
 use gatehouse_tasks::{Command, FieldChange, WebhookChange};
 use serde_json::Value;
 
 use crate::api::error::OperationError;
-use crate::api::operation::Operation;
 use crate::http::error::ApiError;
 use crate::http::request::merge_patch::created;
-
-/// The name of an operation that leaves a line, and what it is about as far as its text says; none for one that only reads.
-pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
-    use Operation as O;
-    let about = match operation {
-        O::PluginInstall { component, .. } => ("deployPlugin", plugin(&component.digest().to_string())),
-        O::PluginCheck { component, .. } => ("checkPlugin", plugin(&component.digest().to_string())),
-        O::PluginActivate { version, .. } => ("activatePlugin", plugin(version)),
-        O::PluginRemove { version } => ("removePlugin", plugin(version)),
-        O::PluginRollback { family } => ("rollBackFamily", format!("families/{family}")),
-        O::PluginDisable { family } => ("disableFamily", format!("families/{family}")),
-        O::PluginEnable { family } => ("enableFamily", format!("families/{family}")),
-        O::PluginUninstall { family } => ("uninstallFamily", format!("families/{family}")),
-        O::PluginList | O::DeploymentList { .. } | O::DeploymentShow { .. } => return None,
-    };
-    Some(about)
-}
 
 /// The path of a provider's account.
 pub(crate) fn account_object(provider: &str, account: &str) -> String {
     format!("providers/{provider}/accounts/{account}")
-}
-
-fn plugin(version: &str) -> String {
-    format!("plugins/{version}")
 }
 
 /// What somebody wrote may be long.

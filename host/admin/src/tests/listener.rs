@@ -3,12 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use gatehouse_harness::{Connection, Response, send};
-use gatehouse_model::Digest;
+use gatehouse_model::{Digest, UnixMs};
+use serde_json::json;
 
 use super::support::{GRACE, Listener, start};
 use super::{show, token};
 use crate::{
-    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, Operation, RemoteApi, perform,
+    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile, Operation,
+    PluginState, RemoteApi, Revealed, perform,
 };
 
 async fn ask(endpoint: &AdminEndpoint, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
@@ -46,10 +48,10 @@ async fn an_operation_needs_the_token() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let right = endpoint.token.reveal().to_owned();
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
-    let body = r#"{"operation":"plugin-list"}"#;
+    let body = r#"{"operation":"plugin-check","component":"AA=="}"#;
     for (authorization, expected) in [
-        (format!("Bearer {right}"), 200),
-        (format!("bearer {right}"), 200),
+        (format!("Bearer {right}"), 409),
+        (format!("bearer {right}"), 409),
         (format!("Basic {right}"), 401),
         (format!("Bearer {wrong}"), 401),
         (format!("Bearer {}", &right[1..]), 401),
@@ -129,4 +131,27 @@ async fn stop_does_not_wait_for_an_idle_connection() {
     idle.request("GET", "/livez", &[], b"").await;
     assert_eq!(idle.read().await.expect("an answer").status, 200);
     server.stop(GRACE).await;
+}
+
+#[test]
+fn every_operation_reads_back() {
+    let all = [Operation::PluginCheck {
+        component: Component(vec![0, 255]),
+        signature: Some("s".to_owned()),
+        allow_removal: true,
+        defaults: Some(FamilyDefaultsFile { name: "f.toml".to_owned(), text: "[prices]".to_owned() }),
+    }];
+    for operation in all {
+        let text = serde_json::to_string(&operation).unwrap();
+        assert_eq!(serde_json::from_str::<Operation>(&text).unwrap(), operation, "{text}");
+    }
+    let unknown = r#"{"operation":"plugin-check","component":"AA==","softly":true}"#;
+    assert!(serde_json::from_str::<Operation>(unknown).is_err());
+    let state = PluginState::RolledBack { at: UnixMs(1), reason: "r".to_owned() };
+    assert_eq!(serde_json::to_value(state).unwrap(), json!({"state": "withdrawn", "at": 1, "reason": "r"}));
+}
+
+#[test]
+fn a_revealed_secret_does_not_print() {
+    assert_eq!(format!("{:?}", Revealed("sk-secret".to_owned())), "(secret)");
 }

@@ -1,14 +1,12 @@
 //! The admin API over real sockets and on a real store: one file each for the JSON, the listener, the endpoint
 //! file and the operations.
 
-mod api;
 mod client;
 mod endpoint_file;
 mod http;
 mod keys;
 mod limits;
 mod listener;
-mod operations;
 mod service;
 mod support;
 mod tls;

@@ -109,10 +109,10 @@ pub(super) enum Need {
 pub(super) struct Api<'l> {
     location: &'l Location,
     data: DataConfig,
-    opened: OnceCell<Opened>,
+    reached: OnceCell<Reached>,
 }
 
-enum Opened {
+enum Reached {
     Running(RemoteApi),
     /// The store is this process's own; the folder is locked as long.
     Alone {
@@ -128,7 +128,7 @@ impl<'l> Api<'l> {
     /// # Errors
     /// See [`ExecuteError`].
     pub(super) fn new(location: &'l Location) -> Result<Self, ExecuteError> {
-        Ok(Self { location, data: data_of(location)?, opened: OnceCell::new() })
+        Ok(Self { location, data: data_of(location)?, reached: OnceCell::new() })
     }
 
     /// Refuses where no gateway runs.
@@ -157,12 +157,12 @@ impl<'l> Api<'l> {
         let key = RequestId::new(SystemClock.now(), &SystemSeed).to_string();
         let request =
             if *request.method() == Method::POST { request.header(IDEMPOTENCY_KEY, &key) } else { request };
-        match self.opened.get_or_try_init(|| async { self.open(need) }).await? {
-            Opened::Running(api) => api.send(request).await.map_err(|error| match error {
+        match self.reached.get_or_try_init(|| async { self.open(need) }).await? {
+            Reached::Running(api) => api.send(request).await.map_err(|error| match error {
                 ClientError::Api(refused) => ExecuteError::Refused(refused),
                 other => ExecuteError::Unreachable(other.to_string()),
             }),
-            Opened::Alone { api, .. } => Ok(api.send(request).await?),
+            Reached::Alone { api, .. } => Ok(api.send(request).await?),
         }
     }
 
@@ -177,6 +177,9 @@ impl<'l> Api<'l> {
         cursor: Option<String>,
     ) -> Result<Value, ExecuteError> {
         let (mut rows, mut next) = (Vec::new(), cursor);
+        if most == 0 {
+            return Ok(json!({"data": rows, "next": next}));
+        }
         loop {
             let limit = most.saturating_sub(rows.len()).min(PAGE);
             let page = request.clone().query("limit", limit).query_if("cursor", next);
@@ -193,12 +196,12 @@ impl<'l> Api<'l> {
 
     /// Ends the use of a store of its own.
     pub(super) fn close(self) {
-        if let Some(Opened::Alone { store, .. }) = self.opened.into_inner() {
+        if let Some(Reached::Alone { store, .. }) = self.reached.into_inner() {
             store.close();
         }
     }
 
-    fn open(&self, need: Need) -> Result<Opened, ExecuteError> {
+    fn open(&self, need: Need) -> Result<Reached, ExecuteError> {
         let (location, root) = (self.location, self.data.folder.as_path());
         let file = DataFolder::store(root);
         DataFolder::check_store(root)?;
@@ -221,7 +224,7 @@ impl<'l> Api<'l> {
                     settle(root).and_then(|()| service(location, root, &folder, store.clone(), None));
                 match service {
                     Ok(service) => {
-                        Ok(Opened::Alone { api: LocalApi::new(service, OFFLINE), store, _folder: folder })
+                        Ok(Reached::Alone { api: LocalApi::new(service, OFFLINE), store, _folder: folder })
                     }
                     Err(error) => {
                         store.close();
@@ -229,7 +232,7 @@ impl<'l> Api<'l> {
                     }
                 }
             }
-            Err(OpenError::Locked { .. }) => remote(location, root).map(Opened::Running),
+            Err(OpenError::Locked { .. }) => remote(location, root).map(Reached::Running),
             Err(other) => Err(other.into()),
         }
     }

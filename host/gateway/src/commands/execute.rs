@@ -1,4 +1,4 @@
-//! Performs one operation about plugins: on the store itself where no gateway has it open, otherwise through the running
+//! Checks or installs a plugin: on the store itself where no gateway has it open, otherwise through the running
 //! gateway.
 
 use std::path::Path;
@@ -7,10 +7,8 @@ use gatehouse_admin::{Actor, ClientError, Operation, OperationError, OperationRe
 use gatehouse_store::{OpenError, Store};
 
 use super::api::{ExecuteError, OFFLINE, data_of, endpoint, service, settle};
-use crate::config::{Location, load};
+use crate::config::Location;
 use crate::data_folder::DataFolder;
-use crate::environment;
-use crate::plugins::built_in::PLUGINS;
 use crate::terminal::print_error;
 
 /// Performs `operation`. A running gateway does it under its own configuration; without one, the configuration is
@@ -26,16 +24,9 @@ pub(crate) async fn execute(
     let root = data.folder.clone();
     let file = DataFolder::store(&root);
     DataFolder::check_store(&root)?;
-    if !file.exists() && !operation.writes() {
-        return match operation {
-            // A component can be checked without a gateway.
-            Operation::PluginCheck { .. } => in_temporary_folder(location, &root, operation).await,
-            _ => {
-                // An error in the configuration may be why it is looked for in the wrong folder.
-                load(location, PLUGINS, environment::overrides())?;
-                Err(ExecuteError::NoStore(file.display().to_string()))
-            }
-        };
+    // A component can be checked without a gateway.
+    if !file.exists() && matches!(operation, Operation::PluginCheck { .. }) {
+        return in_temporary_folder(location, &root, operation).await;
     }
     let folder = DataFolder::open(&root, &print_error)?;
     match Store::open(&file, &data.store) {

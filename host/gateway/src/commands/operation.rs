@@ -1,4 +1,4 @@
-//! The operation that a command about plugins means.
+//! The operation that the check or the installation of a plugin means.
 
 use std::path::Path;
 
@@ -16,7 +16,6 @@ const NO_OPERATION: &str = "this command has no operation";
 /// A file that cannot be read, in words.
 pub(super) fn operation(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
     Ok(match command {
-        PluginCommand::List(output) => (Operation::PluginList, output),
         PluginCommand::Check { component, defaults, output } => {
             let defaults = defaults.as_deref().map(read_defaults).transpose()?;
             let (component, signature, allow_removal) = read(component)?;
@@ -27,19 +26,18 @@ pub(super) fn operation(command: PluginCommand) -> Result<(Operation, OutputArgs
             let (component, signature, allow_removal) = read(component)?;
             (Operation::PluginInstall { component, sha256, signature, allow_removal, defaults }, output)
         }
-        PluginCommand::Activate { version, allow_removal, output } => {
-            (Operation::PluginActivate { version, allow_removal }, output)
-        }
-        PluginCommand::History { family, limit, output } => {
-            (Operation::DeploymentList { family, limit }, output)
-        }
-        PluginCommand::Report { number, output } => (Operation::DeploymentShow { number }, output),
-        PluginCommand::Rollback { family, output } => (Operation::PluginRollback { family }, output),
-        PluginCommand::Disable { family, output } => (Operation::PluginDisable { family }, output),
-        PluginCommand::Enable { family, output } => (Operation::PluginEnable { family }, output),
-        PluginCommand::Uninstall { family, output } => (Operation::PluginUninstall { family }, output),
-        PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
-        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
+        PluginCommand::List(_)
+        | PluginCommand::Activate { .. }
+        | PluginCommand::History { .. }
+        | PluginCommand::Report { .. }
+        | PluginCommand::Rollback { .. }
+        | PluginCommand::Disable { .. }
+        | PluginCommand::Enable { .. }
+        | PluginCommand::Uninstall { .. }
+        | PluginCommand::Remove { .. }
+        | PluginCommand::Keygen { .. }
+        | PluginCommand::Sign { .. }
+        | PluginCommand::Author(_) => {
             return Err(NO_OPERATION.to_owned());
         }
     })

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::api::{Api, ExecuteError, Need};
 use super::args::values::{OutputArgs, Performed};
-use super::args::{customer, key, price, provider, task, webhook};
+use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::cli::{Command, ConsoleCommand};
 use super::print::{Shown, credits, reload_in_words, text_at};
 use crate::exit::Exit;
@@ -30,8 +30,8 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         Command::Steps { task, output } => task::steps(task, output, api).await,
         Command::Providers(output) => provider::list(output, api).await,
         Command::Provider(command) => provider::run(command, api).await,
-        Command::Plugin(_)
-        | Command::Serve(_)
+        Command::Plugin(command) => plugin::run(command, api).await,
+        Command::Serve(_)
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
         | Command::CompileComponent(_) => {

@@ -19,7 +19,7 @@ use super::confirm;
 use super::execute;
 use super::operation::{operation, read_defaults};
 use super::perform::perform_by_api;
-use super::print::{self, Shown};
+use super::print::{self, Shown, refused_stages};
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -46,7 +46,9 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
-        Some(Command::Plugin(command)) => operate(command, &location),
+        Some(Command::Plugin(command @ (PluginCommand::Check { .. } | PluginCommand::Install { .. }))) => {
+            operate(command, &location)
+        }
         Some(other) => ask(other, &location),
     };
     exit.into()
@@ -180,6 +182,11 @@ fn ask(command: Command, location: &Location) -> Exit {
     match performed {
         Ok((shown, output)) => print_shown(&shown, output),
         Err(error) => {
+            if let ExecuteError::Refused(refusal) = &error
+                && let Some(stages) = refused_stages(&refusal.body)
+            {
+                print_text(&stages);
+            }
             print_error(&error.to_string());
             Exit::from(&error)
         }

@@ -15,7 +15,7 @@ use super::live_states::StoredStates;
 use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
 use crate::api::operation::Component;
-use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
+use crate::api::result::{OperationResult, PluginState, PluginView, StageView, Switched};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
 use crate::service::deployed::Deployed;
@@ -100,7 +100,8 @@ impl AdminService {
         };
         let (outcome, effects) = on_blocking_thread(offered).await??;
         self.keep_price_books().await;
-        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
+        let deployed = Deployed::new(DeploymentKind::Install, Some(digest), "", outcome);
+        self.finish(deployed, effects).await.map(OperationResult::PluginSwitched)
     }
 
     /// Keeps the report and answers with it.
@@ -108,49 +109,64 @@ impl AdminService {
         &self,
         deployed: Deployed,
         defaults: Vec<DefaultView>,
-    ) -> Result<OperationResult, OperationError> {
+    ) -> Result<Switched, OperationError> {
         self.keep_deployment(&deployed).await;
         switched(deployed.outcome, defaults)
     }
 
-    pub(in crate::service) async fn activate_plugin(
+    /// Switches a family to a version in the plugin store: by its digest, or an unambiguous prefix of it.
+    ///
+    /// # Errors
+    /// No such version, or why it was refused.
+    pub async fn activate_plugin(
         &self,
         version: &str,
         allow_removal: bool,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let digest = find_version(&plugins, version)?;
-        let removal = removal(allow_removal);
-        let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
-        self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
+    ) -> Result<Switched, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let digest = find_version(&plugins, version)?;
+            let removal = removal(allow_removal);
+            let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
+            self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
+        };
+        self.recorded(("activatePlugin", format!("plugins/{version}")), work).await
     }
 
-    pub(in crate::service) async fn roll_back_plugin(
-        &self,
-        family: String,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let name = family.clone();
-        let outcome = on_blocking_thread(move || plugins.roll_back(&family)).await?;
-        self.finish(Deployed::new(DeploymentKind::RollBack, None, &name, outcome), Vec::new()).await
+    /// Switches a family back to its previous version.
+    ///
+    /// # Errors
+    /// No version before, or why it was refused.
+    pub async fn roll_back_plugin(&self, family: &str) -> Result<Switched, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let name = family.to_owned();
+            let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
+            self.finish(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new()).await
+        };
+        self.recorded(("rollBackFamily", format!("families/{family}")), work).await
     }
 
-    /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
-    pub(in crate::service) async fn remove_plugin(
-        &self,
-        version: &str,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let digest = find_version(&plugins, version)?;
-        let store = self.store.clone();
-        on_blocking_thread(move || {
-            if needed_by_task(&store, &[digest])?.is_some() {
-                return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
-            }
-            plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
-        })
-        .await??;
-        Ok(OperationResult::PluginRemoved { digest })
+    /// Deletes a version that neither serves nor has tasks to finish. The store is checked too: without a running gateway no
+    /// version is pinned by the tasks that need it.
+    ///
+    /// # Errors
+    /// No such version, or one that is needed.
+    pub async fn remove_plugin(&self, version: &str) -> Result<Digest, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let digest = find_version(&plugins, version)?;
+            let store = self.store.clone();
+            on_blocking_thread(move || {
+                if needed_by_task(&store, &[digest])?.is_some() {
+                    return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
+                }
+                plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
+            })
+            .await??;
+            Ok(digest)
+        };
+        self.recorded(("removePlugin", format!("plugins/{version}")), work).await
     }
 
     pub(super) async fn plugin_service(&self) -> Result<PluginService, OperationError> {
@@ -228,11 +244,11 @@ fn check_with_defaults(
 fn switched(
     report: Result<DeployReport, DeployError>,
     defaults: Vec<DefaultView>,
-) -> Result<OperationResult, OperationError> {
+) -> Result<Switched, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(OperationResult::PluginSwitched { plugin, replaced, stages, defaults })
+    Ok(Switched { plugin, replaced, stages, defaults })
 }
 
 fn refused(refused: DeployError) -> OperationError {

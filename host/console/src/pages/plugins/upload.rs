@@ -3,7 +3,7 @@
 
 use gatehouse_admin::{
     Component, DefaultEffect, DefaultView, FamilyDefaultsFile, Operation, OperationError, OperationResult,
-    ResponseBody, StageVerdict, StageView,
+    ResponseBody, StageVerdict, StageView, Switched,
 };
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -59,7 +59,7 @@ pub(crate) async fn take(
         _ => Operation::PluginCheck { component, signature, allow_removal, defaults },
     };
     let (status, report) = match pages.service.perform(operation).await {
-        Ok(OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults }) => {
+        Ok(OperationResult::PluginSwitched(Switched { plugin, replaced, stages: all, defaults })) => {
             let report = html! {
                 h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
                 @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
@@ -77,7 +77,6 @@ pub(crate) async fn take(
             };
             (StatusCode::OK, report)
         }
-        Ok(_) => return Err(PageError::unexpected()),
         Err(OperationError::PluginRefused { reason, stages: all }) => {
             let report = html! {
                 h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }

@@ -1,12 +1,20 @@
-//! Options of `plugin`.
+//! Options of `plugin`, and the requests that its commands mean, but for those that carry a component.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use gatehouse_admin::ApiRequest;
 use gatehouse_model::Digest;
+use serde_json::json;
 
 use super::author::AuthorCommand;
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::{Api, ExecuteError};
+use crate::commands::print::{
+    Shown, plugins_in_words, report_in_words, rows_of, switched_in_words, text_at, uninstalled_in_words,
+};
+
+const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
 
 /// A component to deploy or to check.
 #[derive(Debug, Args)]
@@ -140,4 +148,61 @@ pub(crate) enum PluginCommand {
     /// For authors.
     #[command(flatten)]
     Author(AuthorCommand),
+}
+
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> Performed {
+    let family = |name: &str, verb: &str| ApiRequest::post(&["families", name, verb]);
+    let switched = async |request| {
+        let done = api.send(request).await?.body;
+        let text = switched_in_words(&done);
+        Ok::<_, ExecuteError>(Shown::told(done, text))
+    };
+    Ok(match command {
+        PluginCommand::List(output) => {
+            let found = api.list(ApiRequest::get(&["plugins"]), usize::MAX, None).await?;
+            let text = plugins_in_words(rows_of(&found));
+            (Shown::told(found, text), output)
+        }
+        PluginCommand::History { family, limit, output } => {
+            let list = ApiRequest::get(&["deployments"]).query_if("family", family);
+            (Shown::list(api.list(list, limit as usize, None).await?, REPORT), output)
+        }
+        PluginCommand::Report { number, output } => {
+            let report = api.send(ApiRequest::get(&["deployments", &number.to_string()])).await?.body;
+            let text = report_in_words(&report, REPORT);
+            (Shown::told(report, text), output)
+        }
+        PluginCommand::Activate { version, allow_removal, output } => {
+            let activate = ApiRequest::post(&["plugins", &version, "activate"]);
+            (switched(activate.flag("allow_removal", allow_removal)).await?, output)
+        }
+        PluginCommand::Rollback { family: name, output } => {
+            (switched(family(&name, "rollback")).await?, output)
+        }
+        PluginCommand::Enable { family: name, output } => (switched(family(&name, "enable")).await?, output),
+        PluginCommand::Disable { family: name, output } => {
+            let off = api.send(family(&name, "disable")).await?.body;
+            let version = text_at(&off, "digest").get(..12).unwrap_or_default();
+            let text =
+                format!("{name} serves no new request; version {version} finishes the tasks it admitted\n");
+            (Shown::told(off, text), output)
+        }
+        PluginCommand::Uninstall { family: name, output } => {
+            let gone = api.send(ApiRequest::delete(&["families", &name])).await?.body;
+            let text = uninstalled_in_words(&gone);
+            (Shown::told(gone, text), output)
+        }
+        PluginCommand::Remove { version, output } => {
+            api.send(ApiRequest::delete(&["plugins", &version])).await?;
+            (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
+        }
+        PluginCommand::Check { .. }
+        | PluginCommand::Install { .. }
+        | PluginCommand::Keygen { .. }
+        | PluginCommand::Sign { .. }
+        | PluginCommand::Author(_) => {
+            return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
+        }
+    })
 }

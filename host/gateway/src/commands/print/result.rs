@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use gatehouse_admin::{OperationResult, PluginState, PluginView, StageVerdict, StageView};
+use gatehouse_admin::{OperationResult, PluginState, PluginView, StageVerdict, StageView, Switched};
 use gatehouse_runtime::escape_control_in_json;
 
+use super::configuration;
 use super::table::{rfc3339, table};
-use super::{configuration, deployment};
 use crate::terminal::PlainText;
 
 /// Writes an result as one JSON document.
@@ -25,17 +25,7 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
             configuration::defaults(out, defaults)?;
             writeln!(out, "\nIt passed every stage.")
         }
-        OperationResult::PluginRemoved { digest } => writeln!(out, "removed {digest}"),
-        OperationResult::FamilyDisabled { family, digest } => {
-            let version = digest.short();
-            writeln!(out, "{family} serves no new request; version {version} finishes the tasks it admitted")
-        }
-        OperationResult::FamilyUninstalled { family, versions, defaults } => {
-            configuration::defaults(out, defaults)?;
-            writeln!(out, "uninstalled {family}")?;
-            versions.iter().try_for_each(|digest| writeln!(out, "removed {digest}"))
-        }
-        OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults } => {
+        OperationResult::PluginSwitched(Switched { plugin, replaced, stages: all, defaults }) => {
             stages(out, all)?;
             plugins(out, std::slice::from_ref(plugin))?;
             configuration::defaults(out, defaults)?;
@@ -44,9 +34,6 @@ pub(crate) fn text(out: &mut dyn Write, result: &OperationResult) -> io::Result<
                 None => writeln!(out, "\nIt serves."),
             }
         }
-        OperationResult::Plugins { plugins: all } => plugins(out, all),
-        OperationResult::Deployments { deployments } => deployment::list(out, deployments),
-        OperationResult::Deployment { report } => deployment::report(out, report),
     }
 }
 
@@ -96,35 +83,4 @@ pub(crate) fn stages(out: &mut dyn Write, stages: &[StageView]) -> io::Result<()
     };
     table(out, &["STAGE", "VERDICT", "MS", "NOTE"], stages.iter().map(row))?;
     writeln!(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use gatehouse_model::UnixMs;
-
-    use super::*;
-
-    fn shown(result: &OperationResult) -> String {
-        let mut out = Vec::new();
-        text(&mut out, result).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_plugin_is_listed_with_all_names_of_its_models() {
-        let plugin = PluginView {
-            family: "f".to_owned(),
-            version: "1.0.0".to_owned(),
-            digest: gatehouse_model::Digest::of(b"x"),
-            models: vec!["a".to_owned(), "b".to_owned()],
-            aliases: [("a".to_owned(), vec!["a-1".to_owned(), "a-2".to_owned()])].into(),
-            state: PluginState::Active { since: UnixMs(0) },
-        };
-        let digest = plugin.digest.to_string()[..12].to_owned();
-        let expected = format!(
-            "FAMILY  VERSION  DIGEST        MODELS           STATE\n\
-             f       1.0.0    {digest}  a (a-1, a-2), b  serves since 1970-01-01T00:00:00Z\n"
-        );
-        assert_eq!(shown(&OperationResult::Plugins { plugins: vec![plugin] }), expected);
-    }
 }

@@ -4,16 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::Digest;
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::operation::{Component, Operation};
-use crate::api::result::{OperationResult, PluginState, PluginView, StageVerdict, StageView};
+use crate::api::result::{
+    OperationResult, PluginState, PluginView, StageVerdict, StageView, Switched, UninstalledView,
+};
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
@@ -101,7 +102,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Takes away a family, with every version of it and the defaults that came with it.",
             uninstall,
         )
-        .returns::<Uninstalled>(),
+        .returns::<UninstalledView>(),
     ]
 }
 
@@ -172,17 +173,6 @@ struct DisabledFamily {
     family: String,
     /// The digest of the version that would serve it.
     digest: String,
-}
-
-/// A family that was taken away.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Uninstalled {
-    /// The family.
-    family: String,
-    /// The digests of the versions that were deleted.
-    versions: Vec<String>,
-    /// The keys of the defaults that went with it.
-    defaults: Vec<String>,
 }
 
 impl From<PluginView> for PluginVersion {
@@ -289,7 +279,7 @@ async fn deploy(call: Call) -> Outcome {
         allow_removal: call.query.flag("allow_removal"),
         defaults: None,
     };
-    deployment(call, operation).await
+    offer(call, operation).await
 }
 
 async fn check(call: Call) -> Outcome {
@@ -299,85 +289,62 @@ async fn check(call: Call) -> Outcome {
         allow_removal: call.query.flag("allow_removal"),
         defaults: None,
     };
-    deployment(call, operation).await
+    offer(call, operation).await
+}
+
+async fn offer(call: Call, operation: Operation) -> Outcome {
+    match call.service.perform(operation).await? {
+        OperationResult::PluginChecked { plugin, stages, .. } => {
+            call.describe(format!("plugins/{}", plugin.digest), Vec::new());
+            let stages = stages.into_iter().map(Stage::from).collect();
+            Ok(Reply::json(&Deployment { plugin: plugin.into(), replaced: None, stages }))
+        }
+        OperationResult::PluginSwitched(done) => Ok(switched(&call, done)),
+    }
 }
 
 async fn activate(call: Call) -> Outcome {
-    let operation = Operation::PluginActivate {
-        version: call.path("digest").to_owned(),
-        allow_removal: call.query.flag("allow_removal"),
-    };
-    deployment(call, operation).await
+    let done = call.service.activate_plugin(call.path("digest"), call.query.flag("allow_removal")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn roll_back(call: Call) -> Outcome {
-    let operation = Operation::PluginRollback { family: call.path("family").to_owned() };
-    deployment(call, operation).await
+    let done = call.service.roll_back_plugin(call.path("family")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn enable(call: Call) -> Outcome {
-    let operation = Operation::PluginEnable { family: call.path("family").to_owned() };
-    deployment(call, operation).await
+    let done = call.service.enable_family(call.path("family")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn disable(call: Call) -> Outcome {
     let family = call.path("family").to_owned();
-    match call.service.perform(Operation::PluginDisable { family }).await? {
-        OperationResult::FamilyDisabled { family, digest } => {
-            call.describe(format!("families/{family}"), Vec::new());
-            Ok(Reply::json(&DisabledFamily { family, digest: digest.to_string() }))
-        }
-        other => Err(unexpected(&other)),
-    }
+    let digest = call.service.disable_family(&family).await?.to_string();
+    Ok(Reply::json(&DisabledFamily { family, digest }))
 }
 
 async fn uninstall(call: Call) -> Outcome {
-    let family = call.path("family").to_owned();
-    match call.service.perform(Operation::PluginUninstall { family }).await? {
-        OperationResult::FamilyUninstalled { family, versions, defaults } => {
-            call.describe(format!("families/{family}"), Vec::new());
-            let versions = versions.iter().map(Digest::to_string).collect();
-            let defaults = defaults.into_iter().map(|one| one.key).collect();
-            Ok(Reply::json(&Uninstalled { family, versions, defaults }))
-        }
-        other => Err(unexpected(&other)),
-    }
+    Ok(Reply::json(&call.service.uninstall_family(call.path("family")).await?))
 }
 
 async fn remove(call: Call) -> Outcome {
-    let version = call.path("digest").to_owned();
-    match call.service.perform(Operation::PluginRemove { version }).await? {
-        OperationResult::PluginRemoved { digest } => {
-            call.describe(format!("plugins/{digest}"), Vec::new());
-            Ok(Reply::empty())
-        }
-        other => Err(unexpected(&other)),
-    }
+    let digest = call.service.remove_plugin(call.path("digest")).await?;
+    call.describe(format!("plugins/{digest}"), Vec::new());
+    Ok(Reply::empty())
 }
 
-/// Performs a deployment and reports it. What it switched goes into the audit record.
-async fn deployment(call: Call, operation: Operation) -> Outcome {
-    let (plugin, replaced, stages, switched) = match call.service.perform(operation).await? {
-        OperationResult::PluginChecked { plugin, stages, .. } => (plugin, None, stages, false),
-        OperationResult::PluginSwitched { plugin, replaced, stages, .. } => (plugin, replaced, stages, true),
-        other => return Err(unexpected(&other)),
-    };
+/// Reports a switch, which goes into the audit record.
+fn switched(call: &Call, done: Switched) -> Reply {
+    let Switched { plugin, replaced, stages, defaults: _ } = done;
     let text = |digest: &str| Value::from(digest).to_string();
     let replaced = replaced.map(|digest| digest.to_string());
-    let changes = if switched {
-        vec![FieldChange {
-            field: format!("families.{}", plugin.family),
-            before: replaced.as_deref().map(text),
-            after: Some(text(&plugin.digest.to_string())),
-        }]
-    } else {
-        Vec::new()
+    let change = FieldChange {
+        field: format!("families.{}", plugin.family),
+        before: replaced.as_deref().map(text),
+        after: Some(text(&plugin.digest.to_string())),
     };
-    call.describe(format!("plugins/{}", plugin.digest), changes);
+    call.describe(format!("plugins/{}", plugin.digest), vec![change]);
     let stages = stages.into_iter().map(Stage::from).collect();
-    Ok(Reply::json(&Deployment { plugin: plugin.into(), replaced, stages }))
-}
-
-fn unexpected(result: &OperationResult) -> ApiError {
-    ApiError::new(Kind::Internal, format!("expected a result about plugins, got {result:?}"))
+    Reply::json(&Deployment { plugin: plugin.into(), replaced, stages })
 }
