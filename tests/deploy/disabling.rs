@@ -88,7 +88,7 @@ fn the_file_switches_a_family_off_and_a_reload_brings_it() {
             (never.status, told(&never)),
             "nothing tells them apart"
         );
-        assert_eq!(state_of(&gateway, "context-image").await, "disabled-by-configuration");
+        assert_eq!(state_of(&gateway, "context-image").await, "disabled");
         assert_eq!(is_offered(&caller, "ctx-pro").await, [false, false]);
     });
 }
