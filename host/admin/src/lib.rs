@@ -1,7 +1,7 @@
-//! The admin API: operations of an operator, the service that performs them, the admin listener, and the client
-//! that reaches a running gateway.
+//! The admin API: its resources, the service behind them, the admin listener, and the client that reaches a running gateway
+//! or answers by itself where none runs.
 //!
-//! Owns the JSON of operations, results and resources, their checks, the tokens, logins and sessions, the health and
+//! Owns the JSON of resources, their checks, the tokens, logins and sessions, the health and
 //! metrics pages of the admin listener, and the file that tells commands on the same machine its address. The console's
 //! pages are `console`'s; this only serves them. The rules of money and keys stay in
 //! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
@@ -22,14 +22,14 @@ pub use api::{
     AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
     DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
     DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
-    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, Operation,
-    OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
+    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, OperationError,
+    PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
     PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
     ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord,
-    StageVerdict, StageView, Switched, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
+    StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
     WebhookPolicyView, WebhookView,
 };
-pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi, perform};
+pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};

@@ -155,3 +155,20 @@ fn an_edit_holds_from_the_next_request_on_and_names_its_revision() {
         assert!(!gateway.process.try_command(&unknown).await.status.success());
     });
 }
+
+/// Without it a second edit under another name would be refused, or leave two limits of which one counts.
+#[test]
+fn an_edit_by_another_name_of_a_model_changes_its_one_limit() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let key = gateway.process.make_key("acme", &["--unlimited"]).await;
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-ext=rpm:5"]).await;
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-gw=concurrency:2"]).await;
+        let limits = shown(&gateway, &key).await["model_limits"].clone();
+        let all: Vec<&Value> = limits.as_object().expect("limits").values().collect();
+        assert_eq!(all.len(), 1, "{limits}");
+        assert_eq!((&all[0]["requests_per_minute"], &all[0]["concurrency"]), (&json!(5), &json!(2)));
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-ext=none"]).await;
+        assert_eq!(shown(&gateway, &key).await["model_limits"], json!({}));
+    });
+}

@@ -28,7 +28,7 @@ pub struct EffectiveView {
 }
 
 /// The defaults of a family, as its author wrote them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FamilyDefaultsFile {
     /// The file's name, for messages.

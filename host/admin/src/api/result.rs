@@ -1,5 +1,4 @@
-//! Results of operations about plugins, as they travel and as `--json` prints them; and what pages show of keys, logins and
-//! the ledger.
+//! What pages and folders show of plugins, keys, logins and the ledger.
 //!
 //! Names that programs already read (`withdrawn`) stay in the JSON where the type has a newer word.
 
@@ -14,35 +13,16 @@ use serde::{Deserialize, Serialize};
 use super::configuration::DefaultView;
 use crate::http::access::caller::Role;
 
-/// The result of an operation that was performed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum OperationResult {
-    /// A component passed every stage of deployment but the switch, which was not wanted.
-    PluginChecked {
-        /// The version.
-        plugin: PluginView,
-        /// Every stage in order.
-        stages: Vec<StageView>,
-        /// What would become of the defaults that it brings.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
-    /// A family is served by this version from now on.
-    PluginSwitched(Switched),
-}
-
-/// A family is served by a version from now on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Switched {
+/// What a check or a deployment came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PluginOutcome {
     /// The version.
     pub plugin: PluginView,
-    /// The version that served before; `None` for the first one, or the same.
+    /// The version that served before; `None` for the first one, the same, and after a check.
     pub replaced: Option<Digest>,
     /// Every stage in order.
     pub stages: Vec<StageView>,
-    /// What became of the defaults that it brought.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What became of the defaults that it brought, or would become.
     pub defaults: Vec<DefaultView>,
 }
 

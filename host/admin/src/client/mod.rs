@@ -7,6 +7,6 @@ mod request;
 mod tls;
 
 pub use local::LocalApi;
-pub use remote::{ClientError, RemoteApi, perform};
+pub use remote::{ClientError, RemoteApi};
 pub use request::{ApiAnswer, ApiRefusal, ApiRequest};
 pub use tls::ClientTls;

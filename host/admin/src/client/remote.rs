@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::Boxed;
 use gatehouse_net::TlsError;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{AUTHORIZATION, HOST, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -18,9 +18,6 @@ use tokio::net::TcpStream;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
 use super::tls::{ClientTls, reason_of};
-use crate::api::error::OperationError;
-use crate::api::operation::Operation;
-use crate::api::result::OperationResult;
 use crate::config::AdminClient;
 use crate::endpoint_file::AdminEndpoint;
 use crate::http::COMMAND_LINE;
@@ -63,9 +60,6 @@ pub enum ClientError {
         /// Its response.
         reason: String,
     },
-    /// The gateway refused the operation.
-    #[error(transparent)]
-    Refused(#[from] OperationError),
     /// The gateway refused the request.
     #[error(transparent)]
     Api(#[from] ApiRefusal),
@@ -96,26 +90,6 @@ impl RemoteApi {
         let answer = read_answer(status, &headers, &body).map_err(|why| foreign(&self.endpoint, why))?;
         answer.map_err(ClientError::from)
     }
-}
-
-/// Has a running gateway perform `operation`. `client` counts only where the gateway's listener speaks TLS.
-///
-/// # Errors
-/// See [`ClientError`].
-pub fn perform<'a>(
-    endpoint: &'a AdminEndpoint,
-    client: &'a AdminClient,
-    operation: &'a Operation,
-) -> Boxed<'a, Result<OperationResult, ClientError>> {
-    Box::pin(async move {
-        let body = serde_json::to_vec(operation).expect("operations have string keys only");
-        let request = Request::post("/admin/operations")
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|error| unreachable(endpoint, error))?;
-        let (status, _, body) = answer_to(endpoint, client, request).await?;
-        read_response(endpoint, status, &body)
-    })
 }
 
 type Answer = (StatusCode, HeaderMap, Bytes);
@@ -194,21 +168,6 @@ fn present(endpoint: &AdminEndpoint, head: &mut Parts) -> Result<(), http::heade
     head.headers.insert(AUTHORIZATION, HeaderValue::from_str(&bearer)?);
     head.headers.insert(USER_AGENT, HeaderValue::from_static(COMMAND_LINE));
     Ok(())
-}
-
-fn read_response(
-    endpoint: &AdminEndpoint,
-    status: StatusCode,
-    body: &[u8],
-) -> Result<OperationResult, ClientError> {
-    match status {
-        StatusCode::OK => serde_json::from_slice(body).map_err(|error| foreign(endpoint, error)),
-        StatusCode::UNAUTHORIZED => Err(foreign(endpoint, "it does not accept the token in admin.json")),
-        status => match serde_json::from_slice::<OperationError>(body) {
-            Ok(error) => Err(error.into()),
-            Err(_) => Err(foreign(endpoint, status)),
-        },
-    }
 }
 
 fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {

@@ -1,4 +1,4 @@
-//! The admin API `/admin/v1`: JSON resources. `POST /admin/operations` beside it takes components with their defaults.
+//! The admin API `/admin/v1`: JSON resources.
 //!
 //! Owns its routes, who may use them, how requests are read and answered, and the audit of every request that is not
 //! safe. The rules of money, keys and plugins stay below: a resource calls the service or sends a command. Each resource

@@ -32,6 +32,7 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = Response<AdminBody>> + Send>>
 
 /// Where the API is.
 pub(crate) const BASE: &str = "/admin/v1";
+const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers the requests of the API.
@@ -251,7 +252,7 @@ impl Router {
     {
         let route = &self.routes[accepted.route];
         let most = match route.takes {
-            Takes::Bytes => MAX_UPLOAD_BYTES,
+            Takes::File(_) => MAX_UPLOAD_BYTES,
             Takes::Nothing | Takes::Json(_) | Takes::Patch(_) => MAX_JSON_BYTES,
         };
         let body = body::read(body, most, self.clock.as_ref()).await?;
@@ -303,9 +304,9 @@ fn is_safe(method: &Method) -> bool {
 fn check_content(route: &Route, head: &Parts) -> Result<(), ApiError> {
     match route.takes {
         Takes::Nothing => Ok(()),
-        Takes::Json(_) => body::check_type(head, &["application/json"]),
-        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", "application/json"]),
-        Takes::Bytes => body::check_type(head, &["application/octet-stream"]),
+        Takes::Json(_) => body::check_type(head, &[JSON]),
+        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", JSON]),
+        Takes::File(_) => body::check_type(head, &["application/octet-stream", JSON]),
     }
 }
 

@@ -10,8 +10,6 @@ use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
-use crate::api::operation::{Component, Operation};
-use crate::api::result::OperationResult;
 use crate::service::actor::Actor;
 use crate::service::audited::{line_of_change, shortened, status_of};
 use crate::service::configuration::Configuration;
@@ -50,27 +48,6 @@ pub enum Backend {
 }
 
 impl AdminService {
-    /// Checks or installs a component.
-    ///
-    /// # Errors
-    /// Why nothing was changed.
-    pub fn perform(&self, operation: Operation) -> Boxed<'_, Result<OperationResult, OperationError>> {
-        let object = |component: &Component| format!("plugins/{}", component.digest());
-        match operation {
-            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
-                let about = ("checkPlugin", object(&component));
-                self.recorded(about, self.check_plugin(component, signature, allow_removal, defaults))
-            }
-            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
-                let about = ("deployPlugin", object(&component));
-                self.recorded(
-                    about,
-                    self.install_plugin(component, sha256, signature, allow_removal, defaults),
-                )
-            }
-        }
-    }
-
     /// Does `work` for the present [`Actor`], who sees every change that was confirmed to a client. It leaves a line in the
     /// audit record under this name and about this object, also when it is refused before it came to the store.
     pub(super) fn recorded<'a, T: Send + 'a>(

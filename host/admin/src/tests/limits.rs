@@ -85,7 +85,7 @@ async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
         ("Host: 127.0.0.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n", 400),
     ] {
         for (method, path) in
-            [("GET", "/metrics"), ("GET", "/livez"), ("GET", "/none"), ("POST", "/admin/operations")]
+            [("GET", "/metrics"), ("GET", "/livez"), ("GET", "/none"), ("POST", "/admin/v1/customers")]
         {
             let mut client = Connection::open(listener.endpoint.address).await;
             let answer = client.ask(format!("{method} {path} HTTP/1.1\r\n{lines}\r\n")).await;
@@ -110,7 +110,7 @@ async fn a_refused_body_does_not_cost_the_answer() {
     let listener = start().await;
     let mut client = Connection::open(listener.endpoint.address).await;
     let body = "x".repeat(1 << 20);
-    client.request("POST", "/admin/operations", &[], body.as_bytes()).await;
+    client.request("POST", "/admin/v1/customers", &[], body.as_bytes()).await;
     let answer = client.read().await.expect("an answer");
     assert_eq!((answer.status, answer.header("connection")), (401, "close"));
 }

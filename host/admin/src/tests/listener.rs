@@ -1,4 +1,4 @@
-//! The admin listener over real sockets: pages, token, an operation and its result, and the stop.
+//! The admin listener over real sockets: pages, token, a request and its answer, and the stop.
 
 use std::sync::atomic::Ordering;
 
@@ -9,8 +9,8 @@ use serde_json::json;
 use super::support::{GRACE, Listener, start};
 use super::{show, token};
 use crate::{
-    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile, Operation,
-    PluginState, RemoteApi, Revealed, perform,
+    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile,
+    PluginOffer, PluginState, RemoteApi, Revealed,
 };
 
 async fn ask(endpoint: &AdminEndpoint, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
@@ -31,9 +31,9 @@ async fn every_page_has_its_status() {
         ("GET", "/readyz", 503),
         ("GET", "/metrics", 200),
         ("POST", "/metrics", 405),
-        ("GET", "/admin/operations", 405),
+        ("POST", "/admin/v1/doctor", 401),
         ("GET", "/v1/models", 404),
-        ("POST", "/admin/operations", 401),
+        ("POST", "/admin/operations", 404),
     ] {
         assert_eq!(page(&endpoint, method, path).await.status, expected, "{method} {path}");
     }
@@ -48,10 +48,9 @@ async fn an_operation_needs_the_token() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let right = endpoint.token.reveal().to_owned();
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
-    let body = r#"{"operation":"plugin-check","component":"AA=="}"#;
     for (authorization, expected) in [
-        (format!("Bearer {right}"), 409),
-        (format!("bearer {right}"), 409),
+        (format!("Bearer {right}"), 200),
+        (format!("bearer {right}"), 200),
         (format!("Basic {right}"), 401),
         (format!("Bearer {wrong}"), 401),
         (format!("Bearer {}", &right[1..]), 401),
@@ -59,7 +58,7 @@ async fn an_operation_needs_the_token() {
         (right.clone(), 401),
     ] {
         let headers = [("authorization", authorization.as_str())];
-        let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
+        let answer = send(endpoint.address, "GET", "/admin/v1/customers/known", &headers, "").await;
         assert_eq!(answer.status, expected, "{authorization:?}");
     }
     server.stop(GRACE).await;
@@ -100,15 +99,14 @@ async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
     let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
-    let install = Operation::PluginInstall {
-        component: Component(bytes),
-        sha256: Some(other),
-        signature: None,
-        allow_removal: false,
-        defaults: None,
-    };
-    let refused = perform(&endpoint, &AdminClient::default(), &install).await.unwrap_err().to_string();
-    assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
+    let offer = PluginOffer { sha256: Some(other), ..PluginOffer::of(Component(bytes.clone())) };
+    for install in [
+        ApiRequest::post(&["plugins"]).json(&offer),
+        ApiRequest::post(&["plugins"]).query("sha256", other).bytes(bytes),
+    ] {
+        let refused = ask(&endpoint, install).await.unwrap_err().to_string();
+        assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
+    }
     server.stop(GRACE).await;
 }
 
@@ -134,19 +132,15 @@ async fn stop_does_not_wait_for_an_idle_connection() {
 }
 
 #[test]
-fn every_operation_reads_back() {
-    let all = [Operation::PluginCheck {
-        component: Component(vec![0, 255]),
+fn an_offer_reads_back_and_a_misspelt_field_is_refused() {
+    let offer = PluginOffer {
         signature: Some("s".to_owned()),
-        allow_removal: true,
         defaults: Some(FamilyDefaultsFile { name: "f.toml".to_owned(), text: "[prices]".to_owned() }),
-    }];
-    for operation in all {
-        let text = serde_json::to_string(&operation).unwrap();
-        assert_eq!(serde_json::from_str::<Operation>(&text).unwrap(), operation, "{text}");
-    }
-    let unknown = r#"{"operation":"plugin-check","component":"AA==","softly":true}"#;
-    assert!(serde_json::from_str::<Operation>(unknown).is_err());
+        ..PluginOffer::of(Component(vec![0, 255]))
+    };
+    let text = serde_json::to_string(&offer).unwrap();
+    assert_eq!(serde_json::from_str::<PluginOffer>(&text).unwrap(), offer, "{text}");
+    assert!(serde_json::from_str::<PluginOffer>(r#"{"component":"AA==","defualts":null}"#).is_err());
     let state = PluginState::RolledBack { at: UnixMs(1), reason: "r".to_owned() };
     assert_eq!(serde_json::to_value(state).unwrap(), json!({"state": "withdrawn", "at": 1, "reason": "r"}));
 }

@@ -2,7 +2,7 @@
 //! by the same router.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gatehouse_admin::{
     AdminEndpoint, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError, Configuration as _,
@@ -12,6 +12,7 @@ use gatehouse_model::{Clock as _, RequestId};
 use gatehouse_store::{OpenError, Store};
 use http::{HeaderName, Method};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::config::{
@@ -26,7 +27,7 @@ use crate::system::{SystemClock, SystemSeed};
 use crate::terminal::print_error;
 
 /// Who changes a store that no gateway has open, as the audit record names it.
-pub(super) const OFFLINE: &str = "command line, without a gateway";
+const OFFLINE: &str = "command line, without a gateway";
 /// A running gateway, and no file that says where.
 const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, or the file was removed; kill -HUP to its process \
                              has it write the file again";
@@ -101,6 +102,8 @@ pub(super) enum Need {
     Read,
     /// The same, and the pages of its file are checked first.
     Examine,
+    /// It writes nothing that stays; without a store it makes one that does not stay either.
+    Check,
     /// It writes.
     Write,
 }
@@ -109,6 +112,8 @@ pub(super) enum Need {
 pub(super) struct Api<'l> {
     location: &'l Location,
     data: DataConfig,
+    /// Defaults that a plugin brings; the operator's part of the configuration may be complete only with them.
+    brought: OnceLock<FamilyDefaultsFile>,
     reached: OnceCell<Reached>,
 }
 
@@ -119,6 +124,7 @@ enum Reached {
         api: LocalApi,
         store: Store,
         _folder: DataFolder,
+        _temporary: Option<TempDir>,
     },
 }
 
@@ -128,7 +134,14 @@ impl<'l> Api<'l> {
     /// # Errors
     /// See [`ExecuteError`].
     pub(super) fn new(location: &'l Location) -> Result<Self, ExecuteError> {
-        Ok(Self { location, data: data_of(location)?, reached: OnceCell::new() })
+        let data = data_of(location)?;
+        Ok(Self { location, data, brought: OnceLock::new(), reached: OnceCell::new() })
+    }
+
+    /// The plugin of the request to come brings these defaults.
+    pub(super) fn bring(&self, defaults: Option<FamilyDefaultsFile>) {
+        // A second request of a command brings the same.
+        defaults.into_iter().for_each(|defaults| drop(self.brought.set(defaults)));
     }
 
     /// Refuses where no gateway runs.
@@ -205,6 +218,9 @@ impl<'l> Api<'l> {
         let (location, root) = (self.location, self.data.folder.as_path());
         let file = DataFolder::store(root);
         DataFolder::check_store(root)?;
+        if !file.exists() && need == Need::Check {
+            return self.open_temporary();
+        }
         if !file.exists() && need != Need::Write {
             // An error in the configuration may be why it is looked for in the wrong folder.
             load(location, PLUGINS, environment::overrides())?;
@@ -220,27 +236,40 @@ impl<'l> Api<'l> {
         }
         match Store::open(&file, &self.data.store) {
             Ok(store) => {
-                let service =
-                    settle(root).and_then(|()| service(location, root, &folder, store.clone(), None));
-                match service {
-                    Ok(service) => {
-                        Ok(Reached::Alone { api: LocalApi::new(service, OFFLINE), store, _folder: folder })
-                    }
-                    Err(error) => {
-                        store.close();
-                        Err(error)
-                    }
-                }
+                let settled = settle(root);
+                self.alone(folder, store.clone(), None, settled).inspect_err(|_| store.close())
             }
             Err(OpenError::Locked { .. }) => remote(location, root).map(Reached::Running),
             Err(other) => Err(other.into()),
         }
     }
+
+    /// In a folder that goes with this process.
+    fn open_temporary(&self) -> Result<Reached, ExecuteError> {
+        let failed = |error: std::io::Error| OperationError::Failed(format!("temporary folder: {error}"));
+        let temporary = tempfile::tempdir().map_err(failed)?;
+        let folder = DataFolder::open(temporary.path(), &print_error)?;
+        let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
+        self.alone(folder, store, Some(temporary), Ok(()))
+    }
+
+    fn alone(
+        &self,
+        folder: DataFolder,
+        store: Store,
+        temporary: Option<TempDir>,
+        settled: Result<(), ExecuteError>,
+    ) -> Result<Reached, ExecuteError> {
+        settled?;
+        let service = service(self.location, &self.data.folder, &folder, store.clone(), self.brought.get())?;
+        let api = LocalApi::new(service, OFFLINE);
+        Ok(Reached::Alone { api, store, _folder: folder, _temporary: temporary })
+    }
 }
 
 /// Where the data is. A running gateway needs no configuration of a command that names its folder, and without one the
 /// errors are found later.
-pub(super) fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
+fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
     let data = load_data(location.file.as_deref(), &environment::overrides());
     match (data, &location.data) {
         (Ok(data), None) => Ok(data),
@@ -251,13 +280,13 @@ pub(super) fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
 }
 
 /// This process may change which versions are active, and so which defaults count.
-pub(super) fn settle(root: &Path) -> Result<(), ExecuteError> {
+fn settle(root: &Path) -> Result<(), ExecuteError> {
     settle_defaults(root)
         .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into())
 }
 
 /// The service on the data folder `folder`, with the configuration for `root`.
-pub(super) fn service(
+fn service(
     location: &Location,
     root: &Path,
     folder: &DataFolder,
@@ -279,19 +308,12 @@ pub(super) fn service(
         pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),
-        public: std::sync::OnceLock::new(),
+        public: OnceLock::new(),
     })
 }
 
-fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
-    endpoint(location, root).map(|(endpoint, client)| RemoteApi::new(endpoint, client))
-}
-
 /// Where the running gateway is, and what it is shown.
-pub(super) fn endpoint(
-    location: &Location,
-    root: &Path,
-) -> Result<(AdminEndpoint, gatehouse_admin::AdminClient), ExecuteError> {
+fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
     let unreachable = |text: String| ExecuteError::Unreachable(text);
     let endpoint = AdminEndpoint::read(root)
         .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
@@ -302,5 +324,5 @@ pub(super) fn endpoint(
         Err(_) if !endpoint.tls || location.client.ca.is_some() => location.client.clone(),
         Err(errors) => return Err(errors.into()),
     };
-    Ok((endpoint, client))
+    Ok(RemoteApi::new(endpoint, client))
 }

@@ -9,7 +9,7 @@ use gatehouse_tasks::DeploymentKind;
 
 use super::versions::needed_by_task;
 use crate::api::error::OperationError;
-use crate::api::result::{Switched, UninstalledView};
+use crate::api::result::{PluginOutcome, UninstalledView};
 use crate::service::admin_service::{AdminService, on_blocking_thread};
 use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
@@ -31,7 +31,7 @@ impl AdminService {
     ///
     /// # Errors
     /// No such family, or why its version was refused.
-    pub async fn enable_family(&self, family: &str) -> Result<Switched, OperationError> {
+    pub async fn enable_family(&self, family: &str) -> Result<PluginOutcome, OperationError> {
         let work = async {
             let (plugins, name) = (self.plugin_service().await?, family.to_owned());
             let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;

@@ -14,8 +14,8 @@ use gatehouse_tasks::DeploymentKind;
 use super::live_states::StoredStates;
 use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
 use crate::api::error::OperationError;
-use crate::api::operation::Component;
-use crate::api::result::{OperationResult, PluginState, PluginView, StageView, Switched};
+use crate::api::plugin_offer::PluginOffer;
+use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
 use crate::service::deployed::Deployed;
@@ -33,19 +33,23 @@ impl AdminService {
         Ok(self.plugin_service().await?.list().into_iter().map(listed).collect())
     }
 
-    pub(in crate::service) async fn check_plugin(
-        &self,
-        component: Component,
-        signature: Option<String>,
-        allow_removal: bool,
-        defaults: Option<FamilyDefaultsFile>,
-    ) -> Result<OperationResult, OperationError> {
+    /// Takes a component through every stage of deployment but the switch.
+    ///
+    /// # Errors
+    /// Why it was refused.
+    pub async fn check_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let object = format!("plugins/{}", offer.component.digest());
+        self.recorded(("checkPlugin", object), self.check(offer)).await
+    }
+
+    async fn check(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
         let plugins = self.plugin_service().await?;
         let configuration = Arc::clone(&self.configuration);
-        let removal = removal(allow_removal);
         let cause = PriceCause::present("plugin check");
         let offered = move || {
+            let PluginOffer { component, signature, allow_removal, defaults, .. } = offer;
             let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
+            let removal = removal(allow_removal);
             let Some(defaults) = defaults else {
                 return Ok((plugins.check_with(component, removal).map_err(refused)?, Vec::new()));
             };
@@ -56,18 +60,21 @@ impl AdminService {
         };
         let (report, defaults) = on_blocking_thread(offered).await??;
         let stages = stages(&report.stages);
-        Ok(OperationResult::PluginChecked { plugin: checked(report), stages, defaults })
+        Ok(PluginOutcome { plugin: checked(report), replaced: None, stages, defaults })
     }
 
-    pub(in crate::service) async fn install_plugin(
-        &self,
-        component: Component,
-        sha256: Option<Digest>,
-        signature: Option<String>,
-        allow_removal: bool,
-        defaults: Option<FamilyDefaultsFile>,
-    ) -> Result<OperationResult, OperationError> {
-        let digest = Digest::of(&component.0);
+    /// Deploys a component: every stage, the switch of its family included.
+    ///
+    /// # Errors
+    /// Why it was refused.
+    pub async fn install_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let object = format!("plugins/{}", offer.component.digest());
+        self.recorded(("deployPlugin", object), self.install(offer)).await
+    }
+
+    async fn install(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let PluginOffer { component, sha256, signature, allow_removal, defaults } = offer;
+        let digest = component.digest();
         if let Some(expected) = sha256.filter(|expected| *expected != digest) {
             let why = format!("the component's sha256 is {digest}, not {expected}; nothing was installed");
             return Err(OperationError::Refused(why));
@@ -101,7 +108,7 @@ impl AdminService {
         let (outcome, effects) = on_blocking_thread(offered).await??;
         self.keep_price_books().await;
         let deployed = Deployed::new(DeploymentKind::Install, Some(digest), "", outcome);
-        self.finish(deployed, effects).await.map(OperationResult::PluginSwitched)
+        self.finish(deployed, effects).await
     }
 
     /// Keeps the report and answers with it.
@@ -109,7 +116,7 @@ impl AdminService {
         &self,
         deployed: Deployed,
         defaults: Vec<DefaultView>,
-    ) -> Result<Switched, OperationError> {
+    ) -> Result<PluginOutcome, OperationError> {
         self.keep_deployment(&deployed).await;
         switched(deployed.outcome, defaults)
     }
@@ -122,7 +129,7 @@ impl AdminService {
         &self,
         version: &str,
         allow_removal: bool,
-    ) -> Result<Switched, OperationError> {
+    ) -> Result<PluginOutcome, OperationError> {
         let work = async {
             let plugins = self.plugin_service().await?;
             let digest = find_version(&plugins, version)?;
@@ -137,7 +144,7 @@ impl AdminService {
     ///
     /// # Errors
     /// No version before, or why it was refused.
-    pub async fn roll_back_plugin(&self, family: &str) -> Result<Switched, OperationError> {
+    pub async fn roll_back_plugin(&self, family: &str) -> Result<PluginOutcome, OperationError> {
         let work = async {
             let plugins = self.plugin_service().await?;
             let name = family.to_owned();
@@ -244,11 +251,11 @@ fn check_with_defaults(
 fn switched(
     report: Result<DeployReport, DeployError>,
     defaults: Vec<DefaultView>,
-) -> Result<Switched, OperationError> {
+) -> Result<PluginOutcome, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(Switched { plugin, replaced, stages, defaults })
+    Ok(PluginOutcome { plugin, replaced, stages, defaults })
 }
 
 fn refused(refused: DeployError) -> OperationError {

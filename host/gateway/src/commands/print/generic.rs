@@ -2,12 +2,14 @@
 //! shows, and in which order, is a list of texts: `head=path|empty`, of which only the path in the JSON must be there.
 
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 use gatehouse_model::Credits;
-use gatehouse_runtime::escape_control;
+use gatehouse_runtime::{escape_control, escape_control_in_json};
 use serde_json::Value;
 
 use crate::exit::Exit;
+use crate::terminal::PlainText;
 
 /// Amounts are told in credits for people, and in millionths in JSON.
 const MICRO: &str = "_micro";
@@ -45,6 +47,18 @@ impl Shown {
         let text = details(&json, fields);
         Self::told(json, text)
     }
+}
+
+/// Writes it to standard output. A failure has no further reader.
+pub(crate) fn print_shown(shown: &Shown, as_json: bool) -> Exit {
+    let mut out = io::stdout().lock();
+    let written = match as_json {
+        true => serde_json::to_string_pretty(&shown.json)
+            .map_err(io::Error::from)
+            .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),
+        false => PlainText(&mut out).write_all(shown.text.as_bytes()),
+    };
+    if written.and_then(|()| out.flush()).is_ok() { shown.exit } else { Exit::Broken }
 }
 
 /// The rows of a list of the API.

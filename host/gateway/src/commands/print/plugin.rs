@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use gatehouse_admin::DefaultView;
 use serde_json::{Value, json};
 
-use super::configuration::defaults;
-use super::generic::{table, text_at};
+use super::configuration::defaults_in_words;
+use super::generic::{Shown, print_shown, table, text_at};
 
 /// A row a version.
 pub(crate) fn plugins_in_words(rows: &[Value]) -> String {
@@ -53,28 +52,35 @@ fn stages(deployment: &Value) -> String {
     table(&rows, &["stage", "verdict", "ms", "note|"])
 }
 
-/// Those of a refusal, where it has some.
-pub(crate) fn refused_stages(refusal: &Value) -> Option<String> {
-    refusal["stages"].is_array().then(|| format!("{}\n", stages(refusal)))
+/// Prints the stages of a refusal, where it has some.
+pub(crate) fn print_refusal(refusal: &Value, as_json: bool) {
+    if refusal["stages"].is_array() {
+        let text = format!("{}\n", stages(refusal));
+        print_shown(&Shown::told(refusal.clone(), text), as_json);
+    }
+}
+
+/// A check, stage by stage.
+pub(crate) fn checked_in_words(done: &Value) -> String {
+    format!("{}\nIt passed every stage.\n", outcome(done))
 }
 
 /// A switch, stage by stage.
 pub(crate) fn switched_in_words(done: &Value) -> String {
-    let end = match done["replaced"].as_str() {
-        Some(before) => format!("It replaces {}.", short(before)),
-        None => "It serves.".to_owned(),
-    };
+    match done["replaced"].as_str() {
+        Some(before) => format!("{}\nIt replaces {}.\n", outcome(done), short(before)),
+        None => format!("{}\nIt serves.\n", outcome(done)),
+    }
+}
+
+fn outcome(done: &Value) -> String {
     let plugin = plugins_in_words(std::slice::from_ref(&done["plugin"]));
-    format!("{}\n{plugin}\n{end}\n", stages(done))
+    format!("{}\n{plugin}{}", stages(done), defaults_in_words(done))
 }
 
 /// What went with a family.
 pub(crate) fn uninstalled_in_words(gone: &Value) -> String {
-    let lost: Vec<DefaultView> = serde_json::from_value(gone["defaults"].clone()).unwrap_or_default();
-    let mut out = Vec::new();
-    // A vector takes every write.
-    let _ = defaults(&mut out, &lost);
-    let mut text = String::from_utf8_lossy(&out).into_owned();
+    let mut text = defaults_in_words(gone);
     let _ = writeln!(text, "uninstalled {}", text_at(gone, "family"));
     for digest in gone["versions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let _ = writeln!(text, "removed {digest}");
@@ -128,9 +134,7 @@ f       1.0.0    0123456789ab  a (a-1, a-2), b  serves since 1970-01-01T00:00:00
 STAGE  VERDICT  MS  NOTE
 fit    passed   3   why
 fit    REFUSED  3
-
 ";
-        assert_eq!(refused_stages(&refusal).as_deref(), Some(expected));
-        assert_eq!(refused_stages(&json!({"error": {}})), None);
+        assert_eq!(stages(&refusal), expected);
     }
 }

@@ -1,18 +1,19 @@
 //! `/plugins` and `/families`: versions of plugins, their deployment, and which one serves each family.
 //!
-//! A family that needs prices and providers of its own is installed by the command line, which brings its `family.toml`.
+//! A family that needs prices and providers of its own brings its `family.toml` in the JSON of its deployment.
 
 use std::collections::BTreeMap;
 
+use gatehouse_model::Digest;
 use gatehouse_tasks::FieldChange;
+use http::header::CONTENT_TYPE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::operation::{Component, Operation};
-use crate::api::result::{
-    OperationResult, PluginState, PluginView, StageVerdict, StageView, Switched, UninstalledView,
-};
+use crate::api::configuration::DefaultView;
+use crate::api::plugin_offer::{Component, PluginOffer};
+use crate::api::result::{PluginOutcome, PluginState, PluginView, StageVerdict, StageView, UninstalledView};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -42,20 +43,20 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post(
             "/plugins",
             "deployPlugin",
-            "Deploys a component: every stage, the switch included.",
+            "Deploys a component: every stage, the switch included. As JSON it brings its defaults.",
             deploy,
         )
         .query(&[SHA256, SIGNATURE, REMOVAL])
-        .bytes()
+        .file::<PluginOffer>()
         .returns::<Deployment>(),
         Route::post(
             "/plugins/check",
             "checkPlugin",
-            "Takes a component through every stage but the switch.",
+            "Takes a component through every stage but the switch. As JSON it brings its defaults.",
             check,
         )
         .query(&[SIGNATURE, REMOVAL])
-        .bytes()
+        .file::<PluginOffer>()
         .returns::<Deployment>(),
         Route::post(
             "/plugins/{digest}/activate",
@@ -136,6 +137,8 @@ struct Deployment {
     replaced: Option<String>,
     /// Every stage in order.
     stages: Vec<Stage>,
+    /// What became of the defaults that it brought, or would become.
+    defaults: Vec<DefaultView>,
 }
 
 /// One stage of a deployment.
@@ -269,38 +272,31 @@ fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String
 }
 
 async fn deploy(call: Call) -> Outcome {
-    let sha256 = call.query.one("sha256").map(|text| {
-        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
-    });
-    let operation = Operation::PluginInstall {
-        component: Component(call.body.to_vec()),
-        sha256: sha256.transpose()?,
-        signature: call.query.one("signature").map(str::to_owned),
-        allow_removal: call.query.flag("allow_removal"),
-        defaults: None,
-    };
-    offer(call, operation).await
+    let done = call.service.install_plugin(offer(&call)?).await?;
+    Ok(switched(&call, done))
 }
 
 async fn check(call: Call) -> Outcome {
-    let operation = Operation::PluginCheck {
-        component: Component(call.body.to_vec()),
-        signature: call.query.one("signature").map(str::to_owned),
-        allow_removal: call.query.flag("allow_removal"),
-        defaults: None,
-    };
-    offer(call, operation).await
+    let done = call.service.check_plugin(offer(&call)?).await?;
+    call.describe(format!("plugins/{}", done.plugin.digest), Vec::new());
+    Ok(Reply::json(&Deployment::from(done)))
 }
 
-async fn offer(call: Call, operation: Operation) -> Outcome {
-    match call.service.perform(operation).await? {
-        OperationResult::PluginChecked { plugin, stages, .. } => {
-            call.describe(format!("plugins/{}", plugin.digest), Vec::new());
-            let stages = stages.into_iter().map(Stage::from).collect();
-            Ok(Reply::json(&Deployment { plugin: plugin.into(), replaced: None, stages }))
-        }
-        OperationResult::PluginSwitched(done) => Ok(switched(&call, done)),
+/// JSON says everything itself; what belongs to bytes stands behind the question mark.
+fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
+    let kind = call.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("application/octet-stream") {
+        return call.json();
     }
+    let sha256 = call.query.one("sha256").map(|text| {
+        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
+    });
+    Ok(PluginOffer {
+        sha256: sha256.transpose()?,
+        signature: call.query.one("signature").map(str::to_owned),
+        allow_removal: call.query.flag("allow_removal"),
+        ..PluginOffer::of(Component(call.body.to_vec()))
+    })
 }
 
 async fn activate(call: Call) -> Outcome {
@@ -335,16 +331,22 @@ async fn remove(call: Call) -> Outcome {
 }
 
 /// Reports a switch, which goes into the audit record.
-fn switched(call: &Call, done: Switched) -> Reply {
-    let Switched { plugin, replaced, stages, defaults: _ } = done;
-    let text = |digest: &str| Value::from(digest).to_string();
-    let replaced = replaced.map(|digest| digest.to_string());
+fn switched(call: &Call, done: PluginOutcome) -> Reply {
+    let text = |digest: Digest| Value::from(digest.to_string()).to_string();
     let change = FieldChange {
-        field: format!("families.{}", plugin.family),
-        before: replaced.as_deref().map(text),
-        after: Some(text(&plugin.digest.to_string())),
+        field: format!("families.{}", done.plugin.family),
+        before: done.replaced.map(text),
+        after: Some(text(done.plugin.digest)),
     };
-    call.describe(format!("plugins/{}", plugin.digest), vec![change]);
-    let stages = stages.into_iter().map(Stage::from).collect();
-    Reply::json(&Deployment { plugin: plugin.into(), replaced, stages })
+    call.describe(format!("plugins/{}", done.plugin.digest), vec![change]);
+    Reply::json(&Deployment::from(done))
+}
+
+impl From<PluginOutcome> for Deployment {
+    fn from(done: PluginOutcome) -> Self {
+        let PluginOutcome { plugin, replaced, stages, defaults } = done;
+        let (replaced, stages) =
+            (replaced.map(|digest| digest.to_string()), stages.into_iter().map(Stage::from).collect());
+        Self { plugin: plugin.into(), replaced, stages, defaults }
+    }
 }
