@@ -1,4 +1,4 @@
-//! The client of the admin API: a command on the same machine has a running gateway perform an operation.
+//! The client of a running gateway: a command on the same machine sends it a request.
 //!
 //! Connects to the address in the endpoint file and to nothing else; over TLS where that file says so.
 
@@ -8,19 +8,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::Boxed;
 use gatehouse_net::TlsError;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{Request, StatusCode};
+use http::header::{AUTHORIZATION, HOST, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use crate::api::error::OperationError;
-use crate::api::operation::Operation;
-use crate::api::result::OperationResult;
-use crate::client_tls::{ClientTls, reason_of};
+use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
+use super::tls::{ClientTls, reason_of};
 use crate::config::AdminClient;
 use crate::endpoint_file::AdminEndpoint;
+use crate::http::COMMAND_LINE;
 
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -60,67 +60,87 @@ pub enum ClientError {
         /// Its response.
         reason: String,
     },
-    /// The gateway refused the operation.
+    /// The gateway refused the request.
     #[error(transparent)]
-    Refused(#[from] OperationError),
+    Api(#[from] ApiRefusal),
 }
 
-/// Has a running gateway perform `operation`. `client` counts only where the gateway's listener speaks TLS.
-///
-/// # Errors
-/// See [`ClientError`].
-pub fn perform<'a>(
+/// The admin API of a running gateway.
+pub struct RemoteApi {
+    endpoint: AdminEndpoint,
+    client: AdminClient,
+}
+
+impl RemoteApi {
+    /// At this address. `client` counts only where the gateway's listener speaks TLS.
+    #[must_use]
+    pub const fn new(endpoint: AdminEndpoint, client: AdminClient) -> Self {
+        Self { endpoint, client }
+    }
+
+    /// Sends a request, each over a connection of its own.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
+        let (status, headers, body) = answer_to(&self.endpoint, &self.client, request.into_http()).await?;
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(foreign(&self.endpoint, "it does not accept the token in admin.json"));
+        }
+        let answer = read_answer(status, &headers, &body).map_err(|why| foreign(&self.endpoint, why))?;
+        answer.map_err(ClientError::from)
+    }
+}
+
+type Answer = (StatusCode, HeaderMap, Bytes);
+
+/// Sends a request with what every one carries. It is boxed: a TLS connection is larger than what is worth moving about.
+fn answer_to<'a>(
     endpoint: &'a AdminEndpoint,
     client: &'a AdminClient,
-    operation: &'a Operation,
-) -> Boxed<'a, Result<OperationResult, ClientError>> {
+    request: Request<Full<Bytes>>,
+) -> Boxed<'a, Result<Answer, ClientError>> {
     Box::pin(async move {
         let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
-        let exchange = exchange(endpoint, tls.as_ref(), operation);
-        let (status, body) = tokio::time::timeout(RESPONSE_TIMEOUT, exchange)
+        tokio::time::timeout(RESPONSE_TIMEOUT, exchange(endpoint, tls.as_ref(), request))
             .await
-            .map_err(|_| unreachable(endpoint, "no response in time"))??;
-        read_response(endpoint, status, &body)
+            .map_err(|_| unreachable(endpoint, "no response in time"))?
     })
 }
 
 async fn exchange(
     endpoint: &AdminEndpoint,
     tls: Option<&ClientTls>,
-    operation: &Operation,
-) -> Result<(StatusCode, Bytes), ClientError> {
+    request: Request<Full<Bytes>>,
+) -> Result<Answer, ClientError> {
     let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(endpoint.address))
         .await
         .map_err(|_| unreachable(endpoint, "no connection in time"))?
         .map_err(|error| unreachable(endpoint, error))?;
     let Some(tls) = tls else {
-        return send(endpoint, stream, operation).await;
+        return send(endpoint, stream, request).await;
     };
     let refused = |reason| ClientError::Tls { address: endpoint.address, reason };
     let stream = tokio::time::timeout(CONNECT_TIMEOUT, tls.connect(endpoint.address, stream))
         .await
         .map_err(|_| unreachable(endpoint, "no TLS handshake in time"))?
         .map_err(|error| refused(reason_of(&error)))?;
-    send(endpoint, stream, operation).await
+    send(endpoint, stream, request).await
 }
 
 async fn send(
     endpoint: &AdminEndpoint,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    operation: &Operation,
-) -> Result<(StatusCode, Bytes), ClientError> {
+    request: Request<Full<Bytes>>,
+) -> Result<Answer, ClientError> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| broken(endpoint, &error))?;
     // The exchange reports what goes wrong; the task only moves bytes.
     let connection = tokio::spawn(connection);
-    let body = serde_json::to_vec(operation).expect("operations have string keys only");
-    let request = Request::post("/admin/operations")
-        .header(HOST, endpoint.address.to_string())
-        .header(AUTHORIZATION, format!("Bearer {}", endpoint.token.reveal()))
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(body)))
-        .map_err(|error| unreachable(endpoint, error))?;
+    let (mut head, body) = request.into_parts();
+    present(endpoint, &mut head).map_err(|error| unreachable(endpoint, error))?;
+    let request = Request::from_parts(head, body);
     let response = match sender.send_request(request).await {
         Ok(response) => response,
         Err(error) => {
@@ -134,28 +154,20 @@ async fn send(
             return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
         }
     };
-    let status = response.status();
-    let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
-        .collect()
-        .await
-        .map_err(|error| foreign(endpoint, error))?;
+    let (head, body) = response.into_parts();
+    let body =
+        Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|error| foreign(endpoint, error))?;
     connection.abort();
-    Ok((status, body.to_bytes()))
+    Ok((head.status, head.headers, body.to_bytes()))
 }
 
-fn read_response(
-    endpoint: &AdminEndpoint,
-    status: StatusCode,
-    body: &[u8],
-) -> Result<OperationResult, ClientError> {
-    match status {
-        StatusCode::OK => serde_json::from_slice(body).map_err(|error| foreign(endpoint, error)),
-        StatusCode::UNAUTHORIZED => Err(foreign(endpoint, "it does not accept the token in admin.json")),
-        status => match serde_json::from_slice::<OperationError>(body) {
-            Ok(error) => Err(error.into()),
-            Err(_) => Err(foreign(endpoint, status)),
-        },
-    }
+/// Who sends the request, and to whom.
+fn present(endpoint: &AdminEndpoint, head: &mut Parts) -> Result<(), http::header::InvalidHeaderValue> {
+    let bearer = format!("Bearer {}", endpoint.token.reveal());
+    head.headers.insert(HOST, HeaderValue::from_str(&endpoint.address.to_string())?);
+    head.headers.insert(AUTHORIZATION, HeaderValue::from_str(&bearer)?);
+    head.headers.insert(USER_AGENT, HeaderValue::from_static(COMMAND_LINE));
+    Ok(())
 }
 
 fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
