@@ -5,6 +5,7 @@ pub(crate) mod accepted;
 pub(crate) mod call;
 pub(crate) mod completion;
 pub(crate) mod context;
+pub(crate) mod direct;
 pub(crate) mod failure;
 pub(crate) mod json;
 pub(crate) mod manifest;

@@ -42,6 +42,7 @@ pub use contract::completion::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
+pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
 pub use contract::failure::{Blame, Charge, Failure, Refusal};
 pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
@@ -50,6 +51,7 @@ pub use contract::reply::{Outage, Reply, Unreadable};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
 pub use contract::submission::{Cause, Event, Submission};
 pub use interfaces::bulk::Bulk;
+pub use interfaces::direct::Direct;
 pub use interfaces::family::Family;
 pub use interfaces::jobs::Jobs;
 pub use interfaces::text::{Relay, Text};

@@ -147,6 +147,7 @@ fn tasks() -> Value {
                 "last_id": {"type": ["string", "null"], "description": "`after` of the next page."},
             },
         },
+        "FamilyAnswer": {"type": "object", "description": "What the family answers."},
         "FamilyTask": {"type": "object", "description": "The task as its family renders it."},
     })
 }

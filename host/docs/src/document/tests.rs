@@ -19,7 +19,8 @@ fn submit(path: &'static str, surface: &'static str) -> Operation {
         parameters: &[],
         surface: Some(surface),
         model_in_body: true,
-        view: false,
+        reads: None,
+        view: None,
         answers: vec![Answer { status: 200, help: "Accepted.", contents: ANSWERS }],
         form: ErrorForm::Generic,
         security: Security::Key,
@@ -31,7 +32,7 @@ fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) ->
         name: name.to_owned(),
         version: "1.0.0".to_owned(),
         digest: "ab".repeat(32),
-        views: false,
+        views: vec![],
         surfaces: vec![Surface {
             name: "images.generate".to_owned(),
             schema: schema.to_string(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
-use gatehouse_model::{Key, Status, TaskId};
+use gatehouse_model::{Key, ReceiptShape, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::http::body::{self, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
-use crate::http::routes::{ParentIn, ReceiptShape, Submission};
+use crate::http::routes::{ParentIn, Submission};
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -142,6 +142,7 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
             None => unknown_model(Kind::UnknownModel, &model),
         },
         SubmitError::Starting(_) => Refusal::new(Kind::Draining, message),
+        SubmitError::PathSwitchedOff(_) => Refusal::new(Kind::NotServed, message),
         SubmitError::NotServed { .. } => Refusal::new(Kind::NotServed, message).with_param("model"),
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::names::Parent;
+use crate::contract::route::{RouteInfo, RouteUse, specified_routes};
 
 /// A loaded version's manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct About {
     pub models: Vec<ModelInfo>,
     /// Surfaces served.
     pub surfaces: Vec<SurfaceInfo>,
+    /// The ways to them; a surface of the specification has its own without one.
+    #[serde(default)]
+    pub routes: Vec<RouteInfo>,
     /// Providers that must be configured.
     pub providers: Vec<String>,
     /// The least specific price keys; each must have a price.
@@ -27,6 +31,22 @@ pub struct About {
     pub reads_state: Vec<u32>,
     /// Requests with known answers.
     pub self_tests: Vec<SelfTest>,
+}
+
+impl About {
+    /// Every route of the family: those that it declares, and those that its other surfaces have by the specification.
+    #[must_use]
+    pub fn all_routes(&self) -> Vec<RouteInfo> {
+        let is_declared = |surface: &str| self.routes.iter().any(|route| route.surface == surface);
+        let specified = specified_routes().iter().filter(|route| {
+            let serves = match route.does {
+                RouteUse::View => self.offers.views,
+                _ => self.surfaces.iter().any(|own| own.name == route.surface),
+            };
+            serves && !is_declared(&route.surface)
+        });
+        self.routes.iter().chain(specified).cloned().collect()
+    }
 }
 
 /// The interfaces of the contract a component exports beside `manifest`.
@@ -40,6 +60,9 @@ pub struct Offers {
     pub views: bool,
     /// Calls of many tasks as one.
     pub bulk: bool,
+    /// Requests answered while the client waits.
+    #[serde(default)]
+    pub direct: bool,
 }
 
 /// One model.

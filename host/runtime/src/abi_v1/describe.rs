@@ -27,6 +27,7 @@ fn about(value: wit::About, offers: Offers) -> Result<About, String> {
         offers,
         models: value.models.convert(),
         surfaces: value.surfaces.convert(),
+        routes: vec![],
         providers: value.providers,
         price_keys: value.price_keys,
         state_version: value.state_version,

@@ -3,7 +3,7 @@
 
 use gatehouse_model as own;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{direct, jobs, manifest, text, views};
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
 use super::convert::{Convert, records, variants};
 
@@ -29,6 +29,8 @@ records! {
     text::Chunk => own::Chunk { [output_bytes, last] send, usage }
     text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
     text::TextFailure => own::TextFailure { [message, field] obstacle }
+    direct::Exchange => own::Exchange { [passes, state] call, charge }
+    direct::DirectResponse => own::DirectResponse { [mime, fresh_s] body, settle }
     manifest::Model => own::ModelInfo { [id, aliases, surfaces] }
     manifest::Surface => own::SurfaceInfo { [name, default_model, schema, joins] parent, names }
     // What the host passes.

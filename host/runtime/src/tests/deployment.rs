@@ -20,10 +20,9 @@ fn config(dir: &std::path::Path) -> Config {
 pub fn inventory() -> Inventory {
     let one = |name: &str| [name.to_owned()].into();
     Inventory {
-        surfaces: one("images.generate"),
         providers: one("mock"),
-        optional: [].into(),
         prices: one("unruly.image"),
+        ..Inventory::default()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use gatehouse_driver::ServedRoute;
+use gatehouse_model::{RouteInfo, specified_routes};
 use serde_json::json;
 
 use crate::tests::{TestEdge, ask, secs};
@@ -130,4 +132,35 @@ async fn health_needs_no_key() {
         let reply = ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!(reply.status, status, "{path} {ready}");
     }
+}
+
+/// Without it a request would wait for a family that is off, or be told that a path is unknown which is about to be served.
+#[tokio::test]
+async fn paths_of_families_that_do_not_serve_say_why() {
+    let edge = TestEdge::plain().await;
+    let route = |path: &str| RouteInfo { path: path.to_owned(), ..specified_routes()[0].clone() };
+    let off = |path: &str, family: &str| ServedRoute {
+        route: route(path),
+        family: family.to_owned(),
+        is_off: true,
+    };
+    *edge.backend.routes.lock().unwrap() =
+        [off("/v1/speech/create", "speech"), off("/v1/secret/create", "hidden")].into();
+    for (path, status, message) in [
+        (
+            "/v1/speech/create",
+            503,
+            "/v1/speech/create is not served at present: the operator has switched it off",
+        ),
+        ("/v1/secret/create", 404, "unknown path \"/v1/secret/create\""),
+        ("/v1/images/generations", 404, "unknown path \"/v1/images/generations\""),
+    ] {
+        let reply = ask(&edge, edge.post(path, "{}")).await;
+        assert_eq!((reply.status, reply.message().as_str()), (status, message), "{path}");
+    }
+    *edge.backend.starting.lock().unwrap() = vec!["speech".to_owned()];
+    let reply = ask(&edge, edge.post("/v1/images/generations", "{}")).await;
+    assert_eq!((reply.status, reply.json()["error"]["reason"].as_str()), (503, Some("restarting")));
+    let reply = ask(&edge, edge.post("/v1/responses/compact", "{}")).await;
+    assert_eq!(reply.status, 404, "clients do without it");
 }

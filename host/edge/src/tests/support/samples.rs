@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, StoreError, SubmitError};
+use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ServedRoute, StoreError, SubmitError};
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Status, Task, TaskFailure, TaskId, UnixMs,
+    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, RouteInfo, Status, Task, TaskFailure, TaskId,
+    UnixMs,
 };
 
 /// A task that has just been accepted.
@@ -110,4 +111,9 @@ pub(super) fn refusal(word: &str) -> SubmitError {
         }
         _ => SubmitError::Internal("the plugin returned sk-secret".to_owned()),
     }
+}
+
+/// A route as an active family serves it.
+pub(crate) fn served(route: &RouteInfo) -> ServedRoute {
+    ServedRoute { route: route.clone(), family: "context-image".to_owned(), is_off: false }
 }

@@ -155,6 +155,7 @@ fn about(family: &str) -> gatehouse_model::About {
         offers: gatehouse_model::Offers::default(),
         models: vec![],
         surfaces: vec![],
+        routes: vec![],
         providers: vec![],
         price_keys: vec![],
         state_version: 1,

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, SurfaceInfo};
 use serde::de::IgnoredAny;
 
+use crate::deploy::stages::routes::check_declared;
+
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -50,6 +52,7 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
         .map_err(|error| wrong("version", format!("{:?} is not semver: {error}", about.version)))?;
     models(about)?;
     surfaces(about)?;
+    check_declared(about).map_err(|(field, why)| wrong(field, why))?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
     names("providers", about.providers.iter())?;
     names("price-keys", about.price_keys.iter())?;

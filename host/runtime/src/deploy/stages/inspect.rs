@@ -24,7 +24,7 @@ pub enum InspectError {
         why: &'static str,
     },
     /// It does not export the manifest, or nothing beside it.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs or text")]
+    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text or direct")]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -132,10 +132,9 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     if !found.contains(&MANIFEST) {
         return lacks(MANIFEST);
     }
-    let [jobs, text, needs_jobs @ ..] = OPTIONAL;
-    if !found.contains(&jobs)
-        && (!found.contains(&text) || needs_jobs.iter().any(|name| found.contains(name)))
-    {
+    let [jobs, text, direct, needs_jobs @ ..] = OPTIONAL;
+    let serves = found.contains(&text) || found.contains(&direct);
+    if !found.contains(&jobs) && (!serves || needs_jobs.iter().any(|name| found.contains(name))) {
         return lacks(jobs);
     }
     Ok(())

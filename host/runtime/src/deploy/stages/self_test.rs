@@ -2,9 +2,10 @@
 
 use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
-    Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
-    UnixMs, Verdict,
+    Accepted, Context, DirectRequest, Event, Protocol, Refusal, RouteUse, Seed, SelfTest, Submission, TaskId,
+    TextRequest, TextRoute, UnixMs, Verdict,
 };
+use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::version::Version;
@@ -55,12 +56,39 @@ fn quote(body: &str) -> String {
 }
 
 fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let route = version.about().all_routes().into_iter().find(|route| route.surface == test.surface);
+    if let Some(RouteUse::Answer | RouteUse::Read) = route.map(|route| route.does) {
+        return direct(version, test);
+    }
     let named = |surfaces: &[String]| surfaces.contains(&test.surface);
     let is_job = version.about().models.iter().any(|model| named(&model.surfaces));
     if version.about().offers.text && !is_job {
         return [Protocol::Messages, Protocol::Chat].into_iter().try_for_each(|it| text(version, test, it));
     }
     job(version, test)
+}
+
+/// Prepares a request that is answered while its client waits. Its model is the one that the body names, or the surface's.
+fn direct(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let named = serde_json::from_str::<Value>(&test.body).unwrap_or_default();
+    let named = named["model"].as_str().map(str::to_owned);
+    let usual = || version.surface(&test.surface)?.default_model.clone();
+    let model = named.or_else(usual).unwrap_or_default();
+    let answer = twice("prepare", || {
+        let request = DirectRequest {
+            surface: test.surface.clone(),
+            model: model.clone(),
+            body: test.body.clone().into(),
+            blobs: vec![],
+        };
+        version.prepare_direct(&context(version, None), request, version.limits().load_ms.get())
+    })?;
+    let verdict = if answer.is_ok() { Verdict::Accepted } else { Verdict::Refused };
+    if verdict == test.expect {
+        return Ok(());
+    }
+    let actual = answer.as_ref().err().map_or_else(|| "Accepted".to_owned(), refused);
+    Err(format!("it promised {:?} and answered {actual}", test.expect))
 }
 
 /// Prepares the text request for both provider protocols.
