@@ -48,6 +48,7 @@ pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, 
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
+pub use contract::route::{HttpRoute, Receipt, RouteMethod, RouteUse};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
 pub use contract::submission::{Cause, Event, Submission};
 pub use interfaces::bulk::Bulk;

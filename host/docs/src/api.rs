@@ -34,6 +34,8 @@ pub struct Operation {
     pub surface: Option<&'static str>,
     /// Whether a request must name its model in the body. Otherwise the path says which.
     pub model_in_body: bool,
+    /// Whether the body may be a form as well.
+    pub takes_forms: bool,
     /// The surface whose schema describes the parameters of the query; `None` where the host does.
     pub reads: Option<&'static str>,
     /// The surface on which a family renders tasks itself, if the route is for that.

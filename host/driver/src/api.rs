@@ -138,6 +138,8 @@ pub struct ModelListing {
     pub family: String,
     /// Surfaces it serves.
     pub surfaces: Vec<String>,
+    /// What it makes, where its family says so.
+    pub modality: Option<String>,
     /// When the version serving it was activated.
     pub since: UnixMs,
 }

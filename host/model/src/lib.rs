@@ -33,8 +33,8 @@ pub use contract::failure::{Blame, Failure};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::route::{
-    MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below, path_parameter,
-    paths_overlap, specified_routes,
+    FormFields, FormValue, MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below,
+    path_parameter, paths_overlap, specified_routes,
 };
 pub use contract::task_contract::{
     Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe,

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use gatehouse_model::{About, Digest, RouteInfo, RouteUse, UnixMs, paths_overlap};
+use gatehouse_model::{About, Digest, FormFields, FormValue, RouteInfo, RouteUse, UnixMs, paths_overlap};
+use gatehouse_schema::{Kind, Reader};
 
 use crate::deploy::disabled::Disabled;
 use crate::deploy::stages::fit::FitError;
@@ -33,6 +34,8 @@ pub struct ServedRoute {
     pub family: String,
     /// Whether no active family serves it.
     pub is_off: bool,
+    /// What the texts of a form stand for; `None` where its body is JSON.
+    pub form: Option<FormFields>,
 }
 
 /// A family's serving version.
@@ -80,6 +83,8 @@ pub struct ModelRow {
     pub family: String,
     /// The surfaces it serves.
     pub surfaces: Vec<String>,
+    /// What it makes, where its family says so.
+    pub modality: Option<String>,
     /// When the version serving it was activated.
     pub since: UnixMs,
 }
@@ -145,6 +150,7 @@ impl Registry {
             model: name.model.clone(),
             family: name.family.clone(),
             surfaces: info.surfaces.clone(),
+            modality: info.modality.clone(),
             since: active.since,
         })
     }
@@ -217,7 +223,7 @@ impl Registry {
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
             let owner = self.defaults.get(&surface.name).and_then(|model| self.names.get(model));
             if let Some(owner) = owner.filter(|name| name.family != about.family) {
-                let remedy = "leave `default-model` out: requests then name the model";
+                let remedy = "leave `default_model` out: requests then name the model";
                 return clash("the default model of surface", &surface.name, &owner.family, remedy);
             }
         }
@@ -231,8 +237,7 @@ impl Registry {
             for theirs in active.version.about().all_routes() {
                 // A request that reads names no model, by which one of several families would be found.
                 let is_shared = |own: &RouteInfo| own.means(&theirs) && own.does != RouteUse::Read;
-                let clashes =
-                    |own: &&RouteInfo| paths_overlap(&own.path, &theirs.path) && !is_shared(own);
+                let clashes = |own: &&RouteInfo| paths_overlap(&own.path, &theirs.path) && !is_shared(own);
                 if let Some(own) = routes.iter().find(clashes) {
                     return Err(FitError::RouteTaken {
                         route: own.line(),
@@ -301,12 +306,15 @@ fn routes(
     disabled: &BTreeMap<String, DisabledFamily>,
 ) -> Arc<[ServedRoute]> {
     let active = families.iter().flat_map(|(family, active)| {
-        let routes = active.version.about().all_routes().into_iter();
-        routes.map(|route| ServedRoute { route, family: family.clone(), is_off: false })
+        let about = active.version.about();
+        about.all_routes().into_iter().map(|route| {
+            let form = route.form.then(|| form_fields(about, &route.surface));
+            ServedRoute { route, family: family.clone(), is_off: false, form }
+        })
     });
     let off = disabled.iter().flat_map(|(family, off)| {
         let routes = off.routes.iter().cloned();
-        routes.map(|route| ServedRoute { route, family: family.clone(), is_off: true })
+        routes.map(|route| ServedRoute { route, family: family.clone(), is_off: true, form: None })
     });
     let mut found: Vec<ServedRoute> = Vec::new();
     for served in active.chain(off) {
@@ -316,4 +324,18 @@ fn routes(
         }
     }
     found.into()
+}
+
+/// What the texts of a form stand for, by the schema of the surface.
+fn form_fields(about: &About, surface: &str) -> FormFields {
+    let schema = about.surfaces.iter().find(|own| own.name == surface).map(|own| own.schema.as_str());
+    let schema = serde_json::from_str(schema.unwrap_or_default()).unwrap_or_default();
+    let Kind::Object(fields) = Reader::new(&schema).kind(&schema) else { return FormFields::new() };
+    let value = |kind: &Kind| match kind {
+        Kind::Boolean | Kind::Number { .. } | Kind::Object(_) | Kind::Map(_) => FormValue::Json,
+        Kind::Choice(values) if values.iter().all(|one| !one.value.is_string()) => FormValue::Json,
+        Kind::List { .. } => FormValue::List,
+        Kind::Text { .. } | Kind::Choice(_) | Kind::Variants(_) | Kind::Json => FormValue::Text,
+    };
+    fields.iter().map(|field| (field.name.clone(), value(&field.kind))).collect()
 }

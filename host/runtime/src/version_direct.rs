@@ -1,7 +1,9 @@
 //! A version's calls for requests that are answered while the client waits. Checks the size of each input and the rules of
 //! each answer. Never makes a provider's call, never counts money.
 
-use gatehouse_model::{Body, Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Refusal, Reply};
+use gatehouse_model::{
+    Body, Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Refusal, Reply,
+};
 
 use crate::abi_v1::direct;
 use crate::exec::answer_rules;
@@ -81,7 +83,10 @@ impl Version {
     fn check_response(&self, response: &DirectResponse) -> Result<(), Fault> {
         check_mime("mime", &response.mime)?;
         if let Some(fresh) = response.fresh_s.filter(|fresh| *fresh > MAX_FRESH_S) {
-            return Err(Fault::bad("fresh-s", format!("expected at most {MAX_FRESH_S} seconds, got {fresh}")));
+            return Err(Fault::bad(
+                "fresh-s",
+                format!("expected at most {MAX_FRESH_S} seconds, got {fresh}"),
+            ));
         }
         response.settle.as_ref().map_or(Ok(()), |settle| answer_rules::charge(settle, self.about()))
     }

@@ -19,6 +19,7 @@ fn submit(path: &'static str, surface: &'static str) -> Operation {
         parameters: &[],
         surface: Some(surface),
         model_in_body: true,
+        takes_forms: false,
         reads: None,
         view: None,
         answers: vec![Answer { status: 200, help: "Accepted.", contents: ANSWERS }],

@@ -6,9 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{
-    Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Reply, UnixMs,
-};
+use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Reply};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
 
@@ -54,7 +52,9 @@ pub(super) struct PassingAnswer {
 pub(super) enum Unanswered {
     Failed(TextError),
     /// The client has left; whether the provider was asked before.
-    Left { was_asked: bool },
+    Left {
+        was_asked: bool,
+    },
 }
 
 /// The outcome of a try with one account.

@@ -68,7 +68,9 @@ impl DriverState {
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Answered, TextError> {
         let Resolved { version, model } = self.answering(&request)?;
-        request.report.of_model(&model);
+        if request.reader.is_none() {
+            request.report.of_model(&model);
+        }
         let cut = self.cut(request.body.json().clone()).await?;
         let cx = self.answer_context(&version, &request);
         let direct = DirectRequest {
@@ -101,11 +103,11 @@ impl DriverState {
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
         let run = DirectRun { claimant, version, cx, exchange, blobs, tables, client };
-        self.serve(run, (held, model), in_progress).await
+        self.serve_direct(run, (held, model), in_progress).await
     }
 
     /// The call, and what becomes of its answer. A hold that is dropped is given back.
-    async fn serve(
+    async fn serve_direct(
         self: Arc<Self>,
         run: DirectRun,
         (held, model): (DirectHold, String),

@@ -3,7 +3,9 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, RouteInfo, RouteUse, Task, TaskView};
+use gatehouse_model::{
+    Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, RouteInfo, RouteUse, Task, TaskView,
+};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Charge, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure, TaskId,
-    UnixMs, metric,
+    Accepted, BlobId, Boxed, Charge, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure,
+    TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};

@@ -75,6 +75,7 @@ fn operation(route: &Route) -> Option<Operation> {
         parameters: words.parameters,
         surface: has_body.then_some(route.surface),
         model_in_body: model.is_none(),
+        takes_forms: route.form.is_some(),
         reads: matches!(route.endpoint, Endpoint::Read(_)).then_some(route.surface),
         view: (route.endpoint == Endpoint::ViewTask).then_some(route.surface),
         answers: words.answers,
@@ -197,10 +198,9 @@ fn words(route: &Route) -> Option<Words> {
             plain("Gateway", "This document for people", "", CONDITION, answers)
         }
         // Never answered but with an error, and a part of the page.
-        Endpoint::CountTokens
-        | Endpoint::CancelResponse
-        | Endpoint::DocsStyle
-        | Endpoint::SwitchedOff(_) => None,
+        Endpoint::CountTokens | Endpoint::CancelResponse | Endpoint::DocsStyle | Endpoint::SwitchedOff(_) => {
+            None
+        }
     }
 }
 
@@ -241,13 +241,14 @@ fn of_family(
 }
 
 fn text(route: &Route) -> Words {
-    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) = match route.surface {
-        "messages.create" => ("Answer messages", &[], MESSAGE),
-        "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
-        "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
-        "chat.completions" => ("Answer a conversation", FORMAT, COMPLETION),
-        _ => return of_family(route, "", &[], ok(ANSWERED, OF_FAMILY)),
-    };
+    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) =
+        match route.surface {
+            "messages.create" => ("Answer messages", &[], MESSAGE),
+            "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
+            "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
+            "chat.completions" => ("Answer a conversation", FORMAT, COMPLETION),
+            _ => return of_family(route, "", &[], ok(ANSWERED, OF_FAMILY)),
+        };
     let answers = ok(ANSWERED, contents);
     Words { tag: "Text", summary: summary.to_owned(), description: "", parameters, answers }
 }

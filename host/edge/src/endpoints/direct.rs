@@ -29,8 +29,9 @@ pub(super) async fn answer(
     key: Arc<Key>,
     model: Option<&'static str>,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    body::check_type(&request.parts.headers)?;
-    let body = jobs::checked_body(context, request.body, &key, model).await?;
+    let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
+    let form = (&media_type, request.route.form.as_deref());
+    let body = jobs::checked_body_of(context, request.body, &key, model, form).await?;
     respond(context, &request, (key, body, None)).await
 }
 
@@ -102,13 +103,15 @@ fn with_type(mime: &str, body: ResponseBody) -> Response<ResponseBody> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// Without it a family would judge a parameter that its client did not mean.
     #[test]
     fn a_query_gives_each_parameter_once() {
         let found = parameters(Some("language=de&name=a%20b&empty=")).unwrap();
-        assert_eq!(Value::Object(found).to_string(), r#"{"language":"de","name":"a b","empty":""}"#);
+        assert_eq!(Value::Object(found), json!({"language": "de", "name": "a b", "empty": ""}));
         assert!(parameters(None).unwrap().is_empty());
         assert!(parameters(Some("a=1&a=2")).is_err());
     }

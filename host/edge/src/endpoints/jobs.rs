@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
-use gatehouse_model::{Key, ReceiptShape, Status, TaskId};
+use gatehouse_model::{FormFields, Key, ReceiptShape, Status, TaskId};
 use http::{HeaderMap, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::dry_run;
 use crate::errors::{Kind, Refusal};
-use crate::http::body::{self, RequestBody};
+use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
@@ -52,7 +52,7 @@ pub(super) async fn submit(
     key: Arc<Key>,
     submission: Submission,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    body::check_type(&request.parts.headers)?;
+    let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
         ParentIn::Nowhere => None,
@@ -63,7 +63,8 @@ pub(super) async fn submit(
             Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
         }
     };
-    let body = checked_body(context, request.body, &key, submission.model).await?;
+    let form = (&media_type, request.route.form.as_deref());
+    let body = checked_body_of(context, request.body, &key, submission.model, form).await?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
@@ -87,8 +88,20 @@ pub(super) async fn checked_body(
     key: &Key,
     implied: Option<&'static str>,
 ) -> Result<CheckedBody, Refusal> {
+    checked_body_of(context, body, key, implied, (&MediaType::Json, None)).await
+}
+
+/// The same of a body that may be a form.
+pub(super) async fn checked_body_of(
+    context: &EdgeContext,
+    body: &mut RequestBody,
+    key: &Key,
+    implied: Option<&'static str>,
+    (media_type, fields): (&MediaType, Option<&FormFields>),
+) -> Result<CheckedBody, Refusal> {
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
+    let bytes = body::as_json(bytes, media_type, fields).await?;
     CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
 }
 

@@ -156,10 +156,7 @@ fn route<'t, 'p>(
 }
 
 /// The row of a path, or of the first path that serves a surface.
-fn target_route<'t, 'p>(
-    table: &'t RouteTable,
-    target: &'p str,
-) -> Result<(&'t Route, &'p str), Refusal> {
+fn target_route<'t, 'p>(table: &'t RouteTable, target: &'p str) -> Result<(&'t Route, &'p str), Refusal> {
     let found = if target.starts_with('/') {
         route(table, &Method::POST, target).ok()
     } else {
@@ -189,6 +186,7 @@ mod tests {
             route: route.clone(),
             family: "context-image".to_owned(),
             is_off: false,
+            form: None,
         };
         let table = RouteTable::of(&specified_routes().iter().map(served).collect());
         for (target, expected) in [

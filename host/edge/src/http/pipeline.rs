@@ -77,8 +77,18 @@ impl Pipeline {
         let documents = Documents::default();
         let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
         let routes = Routes::default();
-        let context =
-            EdgeContext { backend, config, clock, seed, bodies, task_streams, routes, documents, shutdown, log };
+        let context = EdgeContext {
+            backend,
+            config,
+            clock,
+            seed,
+            bodies,
+            task_streams,
+            routes,
+            documents,
+            shutdown,
+            log,
+        };
         let per_customer = ConcurrencyLimit::new(context.config.limits.requests_of_customer());
         let hsts = context.config.hsts_seconds;
         let hsts =

@@ -1,7 +1,9 @@
 //! The gateway's own routes as data, and what a row of any route is. Families declare theirs in their manifests: `table` puts
 //! both together. Holds no code of an endpoint.
 
-use gatehouse_model::ReceiptShape;
+use std::sync::Arc;
+
+use gatehouse_model::{FormFields, ReceiptShape};
 use http::Method;
 
 /// One row. A path segment in braces matches any one segment that is not empty.
@@ -12,6 +14,8 @@ pub(crate) struct Route {
     /// Names the route in logs and metrics; for submissions also the surface of the plugin.
     pub(crate) surface: &'static str,
     pub(crate) endpoint: Endpoint,
+    /// What the texts of a form stand for; `None` where its body is JSON.
+    pub(crate) form: Option<Arc<FormFields>>,
     /// What the documentation says of it, where the family does.
     pub(crate) words: RouteWords,
 }
@@ -115,13 +119,8 @@ impl Endpoint {
     }
 }
 
-const fn own(
-    method: Method,
-    pattern: &'static str,
-    surface: &'static str,
-    endpoint: Endpoint,
-) -> Route {
-    Route { method, pattern, surface, endpoint, words: RouteWords { tag: None, summary: None } }
+const fn own(method: Method, pattern: &'static str, surface: &'static str, endpoint: Endpoint) -> Route {
+    Route { method, pattern, surface, endpoint, form: None, words: RouteWords { tag: None, summary: None } }
 }
 
 const fn get(pattern: &'static str, surface: &'static str, endpoint: Endpoint) -> Route {

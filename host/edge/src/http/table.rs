@@ -169,6 +169,7 @@ fn row(served: &ServedRoute) -> Route {
         pattern: interned(&route.path),
         surface: interned(&route.surface),
         endpoint,
+        form: served.form.clone().map(Arc::new),
         words: RouteWords {
             tag: route.tag.as_deref().map(interned),
             summary: route.summary.as_deref().map(interned),
@@ -200,15 +201,18 @@ fn begin_counting(rows: &[Route]) {
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{ReceiptShape, RouteInfo, specified_routes};
+    use gatehouse_model::{ReceiptShape, RouteInfo};
 
     use super::*;
+    use crate::tests::support::samples::routes;
 
     /// The routes of the specification, as active families serve them, one that is off, and one of a family's own.
     fn table() -> RouteTable {
-        let served = |route: &RouteInfo, is_off| {
-            let family = route.tag.clone().unwrap_or_default().to_lowercase();
-            ServedRoute { route: route.clone(), family, is_off }
+        let served = |route: &RouteInfo, is_off| ServedRoute {
+            route: route.clone(),
+            family: "speech".to_owned(),
+            is_off,
+            form: None,
         };
         let speech = RouteInfo {
             method: RouteMethod::Post,
@@ -217,6 +221,7 @@ mod tests {
             does: RouteUse::Submit,
             receipt: ReceiptShape::Task,
             model: Some("voice".to_owned()),
+            form: false,
             tag: None,
             summary: None,
         };
@@ -227,7 +232,7 @@ mod tests {
             model: None,
             ..speech.clone()
         };
-        let mut all: Vec<ServedRoute> = specified_routes().iter().map(|route| served(route, false)).collect();
+        let mut all = routes().to_vec();
         all.extend([served(&speech, true), served(&chat, false)]);
         RouteTable::of(&all.into())
     }
@@ -310,7 +315,7 @@ mod tests {
             Lookup::Route(row, _) => Some(row.endpoint),
             _ => None,
         };
-        assert_eq!((off(&made), off(&none)), (Some(Endpoint::SwitchedOff("")), None));
+        assert_eq!((off(&made), off(&none)), (Some(Endpoint::SwitchedOff("speech")), None));
     }
 
     #[test]

@@ -32,7 +32,11 @@ impl Config {
             inventory: Some(Inventory {
                 own_paths: gatehouse_edge::own_paths().map(own_path).collect(),
                 paths: plugins.paths.clone(),
-                paths_by_family: plugins.families.iter().map(|(name, own)| (name.clone(), own.paths.clone())).collect(),
+                paths_by_family: plugins
+                    .families
+                    .iter()
+                    .map(|(name, own)| (name.clone(), own.paths.clone()))
+                    .collect(),
                 providers: configured.map(|(name, _)| name.clone()).collect(),
                 optional: self.optional_providers.clone(),
                 prices: self.prices.keys().cloned().collect(),

@@ -3,6 +3,7 @@
 //! A path has a fixed form: `/v1/` and segments of plain characters, one of which may be a parameter in braces. So two
 //! paths can be compared: they overlap, or no request is for both.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct RouteInfo {
     /// The model that the path implies; without one the body names it.
     #[serde(default)]
     pub model: Option<String>,
+    /// Whether its body may be a form (`multipart/form-data`) as well.
+    #[serde(default)]
+    pub form: bool,
     /// The group it is documented in.
     #[serde(default)]
     pub tag: Option<String>,
@@ -63,6 +67,20 @@ pub enum RouteUse {
     /// The same without a body, a model and a price: what there is to choose from.
     Read,
 }
+
+/// What a text of a form stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormValue {
+    /// A text.
+    Text,
+    /// A number, true, false, an object.
+    Json,
+    /// A list of texts, one a part; or one part with a list.
+    List,
+}
+
+/// The fields of a form that are no texts.
+pub type FormFields = BTreeMap<String, FormValue>;
 
 /// The shape of a receipt (spec "Submission receipt", "Avatar assets").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -131,8 +149,8 @@ impl RouteInfo {
     #[must_use]
     pub fn means(&self, other: &Self) -> bool {
         self.is_at(other)
-            && (&self.surface, self.does, self.receipt, &self.model)
-                == (&other.surface, other.does, other.receipt, &other.model)
+            && (&self.surface, self.does, self.receipt, &self.model, self.form)
+                == (&other.surface, other.does, other.receipt, &other.model, other.form)
     }
 
     /// The method and the path, for messages.
@@ -154,7 +172,9 @@ pub fn check_path(path: &str) -> Result<(), String> {
     }
     let parameters = rest.split('/').filter(|segment| parameter(segment).is_some()).count();
     if !rest.split('/').all(|segment| is_word(segment) || parameter(segment).is_some_and(is_word)) {
-        return wrong("expected segments of letters, digits, `-`, `_`, `.`, one of which may stand in braces");
+        return wrong(
+            "expected segments of letters, digits, `-`, `_`, `.`, one of which may stand in braces",
+        );
     }
     if parameters > 1 {
         return wrong("expected one parameter in braces at most");
@@ -207,43 +227,15 @@ pub fn specified_routes() -> &'static [RouteInfo] {
     static ROUTES: LazyLock<Vec<RouteInfo>> = LazyLock::new(|| {
         let avatars =
             submit("/v1/clip2/private-avatar", "avatars.submit", "Avatars", "Submit assets for review");
-        let journey = JOURNEY.iter().map(|(path, verb, summary)| RouteInfo {
-            model: Some("journey".to_owned()),
-            ..submit(&format!("/v1/journey/{path}"), &format!("journey.{verb}"), "Journey", summary)
-        });
-        let read = submit("/v1/journey/{task_id}", "journey.read", "Journey", "Read a task with its buttons");
-        let shared = vec![
+        vec![
             submit("/v1/images/generations", "images.generate", "Images", "Make images"),
             submit("/v1/videos/generations", "videos.generate", "Videos", "Make videos"),
             submit("/v1/videos/{task_id}/remix", "videos.remix", "Videos", "Go on with a video"),
             RouteInfo { receipt: ReceiptShape::Asset, model: Some("clip-2.0".to_owned()), ..avatars },
-            RouteInfo { method: RouteMethod::Get, does: RouteUse::View, ..read },
-        ];
-        shared.into_iter().chain(journey).collect()
+        ]
     });
     &ROUTES
 }
-
-/// The same of one family, until its manifest has room for them.
-const JOURNEY: [(&str, &str, &str); 17] = [
-    ("generations", "imagine", "Draw four pictures of a text"),
-    ("generations/imagine", "imagine", "Draw four pictures of a text"),
-    ("generations/blend", "blend", "Blend pictures"),
-    ("generations/describe", "describe", "Describe a picture"),
-    ("generations/edits", "edits", "Edit a picture by a text"),
-    ("generations/upscale", "upscale", "Upscale of a task's picture"),
-    ("generations/variation", "variation", "Variation of a task's picture"),
-    ("generations/high-variation", "high_variation", "High variation of a task's picture"),
-    ("generations/low-variation", "low_variation", "Low variation of a task's picture"),
-    ("generations/reroll", "reroll", "Reroll of a task's picture"),
-    ("generations/zoom", "zoom", "Zoom of a task's picture"),
-    ("generations/pan", "pan", "Pan of a task's picture"),
-    ("generations/inpaint", "inpaint", "Inpaint of a task's picture"),
-    ("generations/modal", "modal", "Finish an inpaint task"),
-    ("generations/video", "video", "Make films of a picture"),
-    ("generations/remix-strong", "remix_strong", "Remix strong of a task's picture"),
-    ("generations/remix-subtle", "remix_subtle", "Remix subtle of a task's picture"),
-];
 
 fn submit(path: &str, surface: &str, tag: &str, summary: &str) -> RouteInfo {
     RouteInfo {
@@ -253,6 +245,7 @@ fn submit(path: &str, surface: &str, tag: &str, summary: &str) -> RouteInfo {
         does: RouteUse::Submit,
         receipt: ReceiptShape::Task,
         model: None,
+        form: false,
         tag: Some(tag.to_owned()),
         summary: Some(summary.to_owned()),
     }

@@ -28,9 +28,8 @@ impl PluginService {
         let standby = self.standby(version).filter(serves);
         let prepare = async |version: Arc<Version>, (cx, request): (Context, DirectRequest)| {
             let origin = self.new_work(&cx, request.body.len());
-            let call = move |version: &Version| {
-                version.prepare_direct(&cx, request, version.limits().call_ms.get())
-            };
+            let call =
+                move |version: &Version| version.prepare_direct(&cx, request, version.limits().call_ms.get());
             self.call(&version, "prepare", &origin, call).await
         };
         self.call_with_fallback(version, standby, "prepare", (cx, request), prepare).await

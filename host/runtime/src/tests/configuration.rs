@@ -19,11 +19,7 @@ fn config(dir: &Path) -> Config {
 
 fn inventory(providers: &[&str], prices: &[&str]) -> Option<Inventory> {
     let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Some(Inventory {
-        providers: all(providers),
-        prices: all(prices),
-        ..Inventory::default()
-    })
+    Some(Inventory { providers: all(providers), prices: all(prices), ..Inventory::default() })
 }
 
 #[tokio::test]

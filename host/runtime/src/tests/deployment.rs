@@ -19,11 +19,7 @@ fn config(dir: &std::path::Path) -> Config {
 /// All that the fixture needs.
 pub fn inventory() -> Inventory {
     let one = |name: &str| [name.to_owned()].into();
-    Inventory {
-        providers: one("mock"),
-        prices: one("unruly.image"),
-        ..Inventory::default()
-    }
+    Inventory { providers: one("mock"), prices: one("unruly.image"), ..Inventory::default() }
 }
 
 fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {

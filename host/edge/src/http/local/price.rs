@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    AnswerRequest, AnswerResponse, CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport, SubmitRequest, parent_kind,
+    AnswerRequest, AnswerResponse, CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport,
+    SubmitRequest, parent_kind,
 };
 use gatehouse_model::{Key, RequestId, TaskId};
 

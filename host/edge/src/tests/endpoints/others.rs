@@ -12,11 +12,14 @@ use crate::tests::{TestEdge, ask, secs};
 async fn models_are_listed_the_way_openai_clients_read_them() {
     let edge = TestEdge::plain().await;
     let (created, family) = (1_700_000_000, "context-image");
-    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image"});
+    let model = |id: &str, modality: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image", "modality": modality});
     let reply = ask(&edge, edge.get("/v1/models", "")).await;
-    assert_eq!(reply.json(), json!({"object": "list", "data": [model("ctx-pro"), model("odd:name")]}));
+    assert_eq!(
+        reply.json(),
+        json!({"object": "list", "data": [model("ctx-pro", "image"), model("odd:name", "hologram")]})
+    );
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
-        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name"));
+        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name", "hologram"));
     }
     let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
     assert_eq!((reply.status, &reply.json()["error"]["reason"]), (404, &json!("model_not_found")));
@@ -25,7 +28,11 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
 #[tokio::test]
 async fn models_are_listed_in_pages_for_anthropics_clients() {
     let edge = TestEdge::plain().await;
-    let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image"});
+    let model = |id: &str| {
+        let modality = if id == "odd:name" { "hologram" } else { "image" };
+        json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image",
+            "modality": modality})
+    };
     let page = |ids: &[&str], more: bool| {
         let data: Vec<_> = ids.iter().map(|id| model(id)).collect();
         json!({"data": data, "has_more": more, "first_id": ids.first(), "last_id": ids.last()})
@@ -143,6 +150,7 @@ async fn paths_of_families_that_do_not_serve_say_why() {
         route: route(path),
         family: family.to_owned(),
         is_off: true,
+        form: None,
     };
     *edge.backend.routes.lock().unwrap() =
         [off("/v1/speech/create", "speech"), off("/v1/secret/create", "hidden")].into();

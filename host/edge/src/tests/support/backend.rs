@@ -1,27 +1,27 @@
 //! A scripted backend: gives the results a test asks for, and records its calls.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing,
-    FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt,
-    ServedRoute, StoreError, SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter,
-    UsageRow, UsageRows, UsageSums, ViewError, ViewRequest, Waiting,
-    WholeAnswer,
+    AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
+    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
+    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
+    SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
+    ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
-    TaskId, UnixMs, specified_routes,
+    TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::samples::{dry_run, fail, refusal, served, task};
+use super::samples::{dry_run, fail, refusal, routes, task};
 
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
@@ -64,7 +64,7 @@ impl ScriptedBackend {
             broken: AtomicBool::new(false),
             version: AtomicU64::new(1),
             streams: Mutex::default(),
-            routes: Mutex::new(specified_routes().iter().map(served).collect()),
+            routes: Mutex::new(routes()),
         }
     }
 
@@ -233,7 +233,11 @@ impl ScriptedBackend {
         }
         let body = format!("{} {} {body}", request.surface, request.reader.unwrap_or("-"));
         let mime = "text/html".to_owned();
-        Ok(AnswerResponse::Whole(WholeAnswer { mime, body: body.into(), fresh_s: request.reader.map(|_| 60) }))
+        Ok(AnswerResponse::Whole(WholeAnswer {
+            mime,
+            body: body.into(),
+            fresh_s: request.reader.map(|_| 60),
+        }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
         let input =
@@ -348,6 +352,7 @@ impl ScriptedBackend {
             id: id.to_owned(),
             family: "context-image".to_owned(),
             surfaces: vec!["images.generate".to_owned()],
+            modality: (id == "odd:name").then(|| "hologram".to_owned()),
             since: UnixMs(1_700_000_000_999),
         };
         vec![listing("ctx-pro"), listing("odd:name")]

@@ -59,6 +59,9 @@ fn check_route(about: &About, route: &RouteInfo) -> Result<(), (&'static str, St
         let (expected, got) = (does.method().as_str(), route.method.as_str());
         return Err(("method", format!("expected {expected} for {:?}, got {got}", does.as_str())));
     }
+    if route.form && !matches!(does, RouteUse::Submit | RouteUse::Answer) {
+        return Err(("form", format!("only \"submit\" and \"answer\" take forms, got {:?}", does.as_str())));
+    }
     if does != RouteUse::Submit && route.receipt != ReceiptShape::Task {
         return Err(("receipt", format!("only \"submit\" gives a receipt, got {:?}", does.as_str())));
     }
@@ -68,9 +71,17 @@ fn check_route(about: &About, route: &RouteInfo) -> Result<(), (&'static str, St
     }
     let names_task = does == RouteUse::View || surface.is_some_and(|own| own.parent == ParentAt::Path);
     match (names_task, path_parameter(&route.path)) {
-        (true, None) => return Err(("path", format!("expected a task in the path, as {{task_id}}, got {:?}", route.path))),
+        (true, None) => {
+            return Err((
+                "path",
+                format!("expected a task in the path, as {{task_id}}, got {:?}", route.path),
+            ));
+        }
         (false, Some(_)) => {
-            return Err(("path", format!("surface {:?} follows up no task in its path, got {:?}", route.surface, route.path)));
+            return Err((
+                "path",
+                format!("surface {:?} follows up no task in its path, got {:?}", route.surface, route.path),
+            ));
         }
         _ => {}
     }
@@ -100,8 +111,7 @@ fn check_model(about: &About, route: &RouteInfo) -> Result<(), (&'static str, St
 pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), FitError> {
     let routes = about.all_routes();
     let is_text = |surface: &str| inventory.own_paths.iter().any(|own| own.text.as_deref() == Some(surface));
-    let has_route =
-        |surface: &str| routes.iter().any(|route| route.surface == surface) || is_text(surface);
+    let has_route = |surface: &str| routes.iter().any(|route| route.surface == surface) || is_text(surface);
     let names = about.surfaces.iter().map(|surface| surface.name.as_str());
     let unserved: Vec<String> = names.filter(|name| !has_route(name)).map(str::to_owned).collect();
     if !unserved.is_empty() {
@@ -146,11 +156,7 @@ fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(
     if is_allowed {
         return Ok(());
     }
-    Err(FitError::PathNotAllowed {
-        route: route.line(),
-        path: route.path.clone(),
-        family: family.to_owned(),
-    })
+    Err(FitError::PathNotAllowed { route: route.line(), path: route.path.clone(), family: family.to_owned() })
 }
 
 #[cfg(test)]
@@ -170,6 +176,7 @@ mod tests {
             does: RouteUse::Submit,
             receipt: ReceiptShape::Task,
             model: None,
+            form: false,
             tag: None,
             summary: None,
         }
@@ -178,11 +185,9 @@ mod tests {
     fn about(routes: Vec<RouteInfo>) -> About {
         let surface = |name: &str, parent| SurfaceInfo {
             name: name.to_owned(),
-            default_model: None,
             schema: "{}".to_owned(),
             parent,
-            joins: false,
-            names: vec![],
+            ..SurfaceInfo::default()
         };
         About {
             family: "speech".to_owned(),
@@ -190,19 +195,15 @@ mod tests {
             offers: Offers { jobs: true, ..Offers::default() },
             models: vec![ModelInfo {
                 id: "voice-1".to_owned(),
-                aliases: vec![],
                 surfaces: vec!["speech.create".to_owned(), "speech.remix".to_owned()],
+                ..ModelInfo::default()
             }],
             surfaces: vec![
                 surface("speech.create", ParentAt::Nowhere),
                 surface("speech.remix", ParentAt::Path),
             ],
             routes,
-            providers: vec![],
-            price_keys: vec![],
-            state_version: 1,
-            reads_state: vec![],
-            self_tests: vec![],
+            ..About::default()
         }
     }
 
@@ -234,10 +235,8 @@ mod tests {
     /// Without it a plugin could take a path of the gateway or of the specification, or one that its operator does not want.
     #[test]
     fn a_family_serves_its_own_paths_and_those_that_the_operator_allows() {
-        let own = |path: &str, text: Option<&str>| OwnPath {
-            path: path.to_owned(),
-            text: text.map(str::to_owned),
-        };
+        let own =
+            |path: &str, text: Option<&str>| OwnPath { path: path.to_owned(), text: text.map(str::to_owned) };
         let inventory = Inventory {
             own_paths: vec![
                 own("/v1/tasks/{task_id}", None),
@@ -261,10 +260,8 @@ mod tests {
             ("/v1/chat/completions", "is taken: it belongs to the gateway itself"),
             ("/v1/images/generations", "is taken: it belongs to the specification"),
         ] {
-            let routes = vec![
-                route(path, "speech.create"),
-                route("/v1/speech/{task_id}/remix", "speech.remix"),
-            ];
+            let routes =
+                vec![route(path, "speech.create"), route("/v1/speech/{task_id}/remix", "speech.remix")];
             let found = check_routes(&about(routes), &inventory).err().map(|error| error.to_string());
             let found = found.unwrap_or_default();
             assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{path}: {found}");
