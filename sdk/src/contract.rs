@@ -16,3 +16,4 @@ pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod step;
 pub(crate) mod submission;
+pub(crate) mod translation;

@@ -13,6 +13,8 @@ pub const BULK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bulk"));
 pub const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/text"));
 /// The world that exports `direct`.
 pub const DIRECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/direct"));
+/// The world that exports `dialect`.
+pub const DIALECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dialect"));
 
 /// The bytes as an array, which a section of its own needs.
 ///

@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::direct::DirectResponse as Response;
-
 use super::call::Call;
 use super::failure::Charge;
-use super::json;
+use super::json::{self, Extra};
 use super::media::Facts;
 use crate::bindings::exports::gatehouse::family::direct;
 use crate::bindings::gatehouse::family::types;
@@ -22,6 +20,23 @@ pub struct DirectRequest {
     pub body: Value,
     /// Facts about the files of a form and the blobs cut out of `body`, in order of appearance.
     pub blobs: Vec<Facts>,
+    /// What a later host says besides.
+    pub extra: Extra,
+}
+
+/// What the client gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// Its type, such as "audio/mpeg".
+    pub mime: String,
+    /// Its bytes.
+    pub body: Vec<u8>,
+    /// Billed instead of what was held; never more.
+    pub settle: Option<Charge>,
+    /// For how many seconds the client may keep it, up to a day.
+    pub fresh_s: Option<u32>,
+    /// What a later host may know.
+    pub extra: Extra,
 }
 
 /// What a family makes of a request.
@@ -44,13 +59,15 @@ pub struct Exchange<S> {
     pub passes: Vec<String>,
     /// For the answer.
     pub state: S,
+    /// What a later host may know.
+    pub extra: Extra,
 }
 
 impl<S> Exchange<S> {
     /// A free call, of whose answer `answer` makes the client's.
     #[must_use]
     pub fn new(call: Call, state: S) -> Self {
-        Self { call, charge: None, passes: Vec::new(), state }
+        Self { call, charge: None, passes: Vec::new(), state, extra: Extra::new() }
     }
 
     /// What is held for it.
@@ -72,8 +89,8 @@ impl<S> Plan<S> {
     /// The same plan with another state.
     pub fn map<T>(self, change: impl FnOnce(S) -> T) -> Plan<T> {
         match self {
-            Self::Call(Exchange { call, charge, passes, state }) => {
-                Plan::Call(Exchange { call, charge, passes, state: change(state) })
+            Self::Call(Exchange { call, charge, passes, state, extra }) => {
+                Plan::Call(Exchange { call, charge, passes, state: change(state), extra })
             }
             Self::Respond(response) => Plan::Respond(response),
         }
@@ -84,7 +101,7 @@ impl Response {
     /// A body of that type.
     #[must_use]
     pub fn new(mime: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
-        Self { mime: mime.into(), body: body.into(), settle: None, fresh_s: None }
+        Self { mime: mime.into(), body: body.into(), settle: None, fresh_s: None, extra: Extra::new() }
     }
 
     /// A JSON body.
@@ -117,6 +134,7 @@ impl TryFrom<direct::DirectRequest> for DirectRequest {
             model: request.model,
             body: json::of_client(&request.body)?,
             blobs: request.blobs,
+            extra: json::extra_of_host(&request.extra),
         })
     }
 }
@@ -124,10 +142,21 @@ impl TryFrom<direct::DirectRequest> for DirectRequest {
 impl From<Plan<Vec<u8>>> for direct::Plan {
     fn from(plan: Plan<Vec<u8>>) -> Self {
         match plan {
-            Plan::Call(Exchange { call, charge, passes, state }) => {
-                Self::Call(direct::Exchange { call, charge, passes, state })
-            }
-            Plan::Respond(response) => Self::Respond(response),
+            Plan::Call(Exchange { call, charge, passes, state, extra }) => Self::Call(direct::Exchange {
+                call,
+                charge: charge.map(Into::into),
+                passes,
+                state,
+                extra: json::extra(extra),
+            }),
+            Plan::Respond(response) => Self::Respond(response.into()),
         }
+    }
+}
+
+impl From<Response> for direct::DirectResponse {
+    fn from(response: Response) -> Self {
+        let Response { mime, body, settle, fresh_s, extra } = response;
+        Self { mime, body, settle: settle.map(Into::into), fresh_s, extra: json::extra(extra) }
     }
 }

@@ -33,11 +33,15 @@ pub struct About {
     /// The models; the operator configures those of text families.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// The surfaces, at least one.
+    /// The surfaces: at least one, but for a family that has dialects alone.
     pub surfaces: Vec<Surface>,
     /// The ways to the surfaces; a surface of the specification has its own without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<HttpRoute>,
+    /// The text protocols of providers that `dialect` speaks, kebab-case; `protocol` of a model in the operator's configuration
+    /// names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dialects: Vec<String>,
     /// Providers the operator must have configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<String>,
@@ -127,9 +131,9 @@ pub enum NameAt {
 /// A request with a known answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SelfTest {
-    /// The surface.
+    /// The surface, or the dialect.
     pub surface: String,
-    /// The request's body.
+    /// The request's body; of a dialect a Messages request.
     pub body: Value,
     /// The tasks it follows up.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "parent_written::all")]
@@ -190,6 +194,7 @@ impl About {
             models: Vec::new(),
             surfaces: Vec::new(),
             routes: Vec::new(),
+            dialects: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
             units: BTreeMap::new(),
@@ -239,6 +244,13 @@ impl About {
     #[must_use]
     pub fn route(mut self, route: HttpRoute) -> Self {
         self.routes.push(route);
+        self
+    }
+
+    /// Adds a text protocol that the family speaks: [`Dialect`](crate::Dialect). An operator names it as `protocol` of a model.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialects.push(name.into());
         self
     }
 

@@ -157,6 +157,8 @@ fn failed_attempt(
     let (obstacle, may_go_on) = match blame {
         _ if status == TOO_MANY_REQUESTS => (Obstacle::RateLimited, true),
         Blame::Request | Blame::Moderation => (Obstacle::Invalid, false),
+        Blame::Limit => (Obstacle::RateLimited, true),
+        Blame::Cancelled | Blame::Timeout => (Obstacle::Upstream, false),
         Blame::Upstream => (Obstacle::Upstream, true),
         Blame::Account => (Obstacle::Account, true),
     };

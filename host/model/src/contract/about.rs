@@ -12,6 +12,7 @@ use crate::contract::facts::Facts;
 use crate::contract::json::Json;
 use crate::contract::names::Parent;
 use crate::contract::route::{RouteInfo, specified_routes};
+use crate::contract::task_contract::ModelName;
 use crate::status::Status;
 
 /// A loaded version's manifest.
@@ -42,6 +43,9 @@ pub struct About {
     /// The ways to them; a surface of the specification has its own without one.
     #[serde(default)]
     pub routes: Vec<RouteInfo>,
+    /// Text protocols that its dialect half speaks.
+    #[serde(default)]
+    pub dialects: Vec<String>,
     /// Providers that must be configured.
     #[serde(default)]
     pub providers: Vec<String>,
@@ -66,6 +70,19 @@ pub struct About {
 }
 
 impl About {
+    /// The model that a request on `surface` means by the name `requested`, or by none.
+    #[must_use]
+    pub fn model_name(&self, surface: &str, requested: Option<&str>) -> Option<ModelName> {
+        let default = || self.surfaces.iter().find(|own| own.name == surface)?.default_model.as_deref();
+        let name = requested.or_else(default)?;
+        let model = self
+            .models
+            .iter()
+            .find(|model| model.id == name || model.aliases.iter().any(|alias| alias == name))?;
+        let alias = (model.id != name).then(|| name.to_owned());
+        Some(ModelName { id: model.id.clone(), alias })
+    }
+
     /// Every route of the family: those that it declares, and those that its other surfaces have by the specification.
     #[must_use]
     pub fn all_routes(&self) -> Vec<RouteInfo> {
@@ -97,6 +114,8 @@ pub struct Offers {
     pub bulk: bool,
     /// Requests answered while the client waits.
     pub direct: bool,
+    /// Text protocols of providers.
+    pub dialect: bool,
 }
 
 /// One model.
@@ -186,6 +205,15 @@ pub enum Verdict {
     Doomed,
     /// Refused.
     Refused,
+}
+
+/// Whether a name has lower-case letters, digits and single inner hyphens, a letter first, and no more than 64 of them.
+#[must_use]
+pub fn is_kebab_case(name: &str) -> bool {
+    let words = name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
 /// A parent of a self-test as the document writes it; all others come from the host.

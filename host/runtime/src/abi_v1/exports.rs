@@ -8,7 +8,9 @@ use gatehouse_model::Offers;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Engine, Store};
 
-use super::contract::bindings::exports::gatehouse::family::{bulk, direct, jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{
+    bulk, dialect, direct, jobs, manifest, text, views,
+};
 use super::contract::{MANIFEST, PACKAGE, supported_version};
 
 /// A linked component, and the functions of the contract it exports.
@@ -26,6 +28,7 @@ pub(super) struct Exports {
     pub(super) text: Option<TextExports>,
     pub(super) view: Option<ComponentExportIndex>,
     pub(super) bulk: Option<BulkExports>,
+    pub(super) dialect: Option<DialectExports>,
     pub(super) direct: Option<DirectExports>,
 }
 
@@ -50,6 +53,16 @@ pub(super) struct TextExports {
     pub(super) prepare: ComponentExportIndex,
     pub(super) answer: ComponentExportIndex,
     pub(super) relay: ComponentExportIndex,
+    pub(super) push: ComponentExportIndex,
+    pub(super) end: ComponentExportIndex,
+}
+
+/// The functions of `dialect`.
+#[derive(Clone, Copy)]
+pub(super) struct DialectExports {
+    pub(super) prepare: ComponentExportIndex,
+    pub(super) answer: ComponentExportIndex,
+    pub(super) reader: ComponentExportIndex,
     pub(super) push: ComponentExportIndex,
     pub(super) end: ComponentExportIndex,
 }
@@ -104,6 +117,16 @@ impl FamilyPre {
                 None => None,
                 Some(_) => Some(BulkExports { merge: find("bulk", "merge")?, split: find("bulk", "split")? }),
             },
+            dialect: match inside("dialect") {
+                None => None,
+                Some(_) => Some(DialectExports {
+                    prepare: find("dialect", "prepare")?,
+                    answer: find("dialect", "answer")?,
+                    reader: find("dialect", "[constructor]frame-reader")?,
+                    push: find("dialect", "[method]frame-reader.push")?,
+                    end: find("dialect", "[method]frame-reader.end")?,
+                }),
+            },
             direct: match inside("direct") {
                 None => None,
                 Some(_) => Some(DirectExports {
@@ -121,13 +144,14 @@ impl FamilyPre {
 
     /// The interfaces it exports beside `manifest`.
     pub(crate) fn offers(&self) -> Offers {
-        let Exports { describe: _, jobs, text, view, bulk, direct } = &self.exports;
+        let Exports { describe: _, jobs, text, view, bulk, dialect, direct } = &self.exports;
         Offers {
             jobs: jobs.is_some(),
             text: text.is_some(),
             views: view.is_some(),
             bulk: bulk.is_some(),
             direct: direct.is_some(),
+            dialect: dialect.is_some(),
         }
     }
 
@@ -138,7 +162,7 @@ impl FamilyPre {
     /// Compares the types of all exported functions with the contract, once for a version.
     pub(crate) fn check_types(&self, family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<()> {
         let (pre, instance) = (&self.instance, &family.instance);
-        let Offers { jobs, text, views, bulk, direct } = self.offers();
+        let Offers { jobs, text, views, bulk, dialect, direct } = self.offers();
         manifest::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         if jobs {
             jobs::GuestIndices::new(pre)?.load(&mut *store, instance)?;
@@ -151,6 +175,9 @@ impl FamilyPre {
         }
         if bulk {
             bulk::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if dialect {
+            dialect::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         }
         if direct {
             direct::GuestIndices::new(pre)?.load(&mut *store, instance)?;
@@ -190,5 +217,9 @@ impl Family {
 
     pub(super) fn text(&self) -> wasmtime::Result<TextExports> {
         self.exports.text.ok_or_else(|| missing("text"))
+    }
+
+    pub(super) fn dialect(&self) -> wasmtime::Result<DialectExports> {
+        self.exports.dialect.ok_or_else(|| missing("dialect"))
     }
 }

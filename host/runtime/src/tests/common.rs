@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{Config, PluginService, Version};
 use gatehouse_harness::{TestClock, TestSeed, puppet_claiming};
-use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission, TaskId, UnixMs};
+use gatehouse_model::{Accepted, Context, Event, ModelName, Refusal, Step, Submission, TaskId, UnixMs};
 use serde_json::{Value, json};
 
 pub const NOW: UnixMs = UnixMs(1_767_225_600_000);
@@ -133,6 +133,7 @@ pub fn step_context(version: &Version) -> Context {
 pub fn request(what: &str) -> Submission {
     Submission {
         surface: "images.generate".to_owned(),
+        model: ModelName { id: "unruly-1".to_owned(), alias: None },
         body: format!("{what:?}").into(),
         parents: vec![],
         owned: vec![],
