@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Once;
 
-use crate::bindings::exports::gatehouse::family::{bulk, dialect, jobs, manifest, text, views};
+use crate::bindings::exports::gatehouse::family::{bulk, dialect, direct, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
+use crate::contract::direct::DirectRequest;
 use crate::contract::manifest::About;
 use crate::contract::submission::Submission;
 use crate::interfaces::bulk::Bulk;
 use crate::interfaces::dialect::{Dialect, FrameReader};
+use crate::interfaces::direct::Direct;
 use crate::interfaces::family::Family;
 use crate::interfaces::jobs::Jobs;
 use crate::interfaces::text::{Relay, Text};
@@ -78,6 +80,23 @@ impl<F: Bulk> bulk::Guest for Adapter<F> {
     ) -> Vec<Option<upstream::Reply>> {
         report_panics();
         F::split(&cx.into(), &key, &items, got)
+    }
+}
+
+impl<F: Direct> direct::Guest for Adapter<F> {
+    fn prepare(cx: types::Context, request: direct::DirectRequest) -> Result<direct::Plan, types::Refusal> {
+        report_panics();
+        let request = DirectRequest::try_from(request)?;
+        Ok(run::plan::<F>(&cx.into(), request)?.into())
+    }
+
+    fn answer(
+        cx: types::Context,
+        state: Vec<u8>,
+        got: upstream::Reply,
+    ) -> Result<direct::DirectResponse, types::Failure> {
+        report_panics();
+        run::respond::<F>(&cx.into(), &state, got).map(Into::into)
     }
 }
 

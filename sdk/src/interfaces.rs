@@ -2,6 +2,7 @@
 
 pub(crate) mod bulk;
 pub(crate) mod dialect;
+pub(crate) mod direct;
 pub(crate) mod family;
 pub(crate) mod jobs;
 pub(crate) mod text;

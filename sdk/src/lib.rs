@@ -42,17 +42,20 @@ pub use contract::completion::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
+pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
 pub use contract::failure::{Blame, Charge, Failure, Problem, Refusal};
 pub use contract::json::Extra;
 pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
+pub use contract::route::{HttpRoute, Receipt, RouteMethod, RouteUse};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
 pub use contract::submission::{Cause, Event, ModelName, Submission};
 pub use contract::translation::{DialectPrepared, DialectRequest, Framing};
 pub use interfaces::bulk::Bulk;
 pub use interfaces::dialect::{Dialect, FrameReader};
+pub use interfaces::direct::Direct;
 pub use interfaces::family::Family;
 pub use interfaces::jobs::Jobs;
 pub use interfaces::text::{Relay, Text};

@@ -7,12 +7,14 @@ use serde::de::DeserializeOwned;
 use crate::contract::accepted::Accepted;
 use crate::contract::completion::{Answered, Prepared, TextFailure, TextRequest};
 use crate::contract::context::Context;
-use crate::contract::failure::Refusal;
+use crate::contract::direct::{DirectRequest, Plan, Response};
+use crate::contract::failure::{Failure, Refusal};
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
 use crate::contract::translation::{DialectPrepared, DialectRequest};
 use crate::interfaces::dialect::Dialect;
+use crate::interfaces::direct::Direct;
 use crate::interfaces::jobs::Jobs;
 use crate::interfaces::text::Text;
 
@@ -65,6 +67,25 @@ pub fn prepare<F: Text>(cx: &Context, request: TextRequest) -> Result<Prepared<V
 /// # Panics
 /// As [`advance`].
 pub fn answer<F: Text>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answered, TextFailure> {
+    F::answer(cx, decode(state), reply)
+}
+
+/// Checks a request that is answered at once.
+///
+/// # Errors
+/// The family's own refusal.
+pub fn plan<F: Direct>(cx: &Context, request: DirectRequest) -> Result<Plan<Vec<u8>>, Refusal> {
+    Ok(F::prepare(cx, request)?.map(|state| encode(&state)))
+}
+
+/// Translates the answer to it.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn respond<F: Direct>(cx: &Context, state: &[u8], reply: Reply) -> Result<Response, Failure> {
     F::answer(cx, decode(state), reply)
 }
 

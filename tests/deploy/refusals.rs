@@ -41,7 +41,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
 
         let typo = write("typo.wasm", &guest("1.0.1", &["guest"], "images.generat", "ctx-pro"));
-        let unserved = "no route of this gateway serves surface \"images.generat\"; its surfaces are ";
+        let unserved = "no route leads to surface \"images.generat\"; declare one in the manifest, such as POST /v1/guest/generations, or name a surface that has one: ";
         refused(&["plugin", "check", &typo], &[unserved, "images.generate", "videos.remix"]).await;
         refused(&["plugin", "install", &typo, "--allow-removal"], &[unserved]).await;
         let price = write("price.wasm", &guest("1.0.1", &["guest"], "images.generate", "guest"));

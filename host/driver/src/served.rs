@@ -1,10 +1,13 @@
 //! Which models this gateway can serve: those of active families, whose providers have an account here. Any
 //! other is neither listed nor accepted: its task would fail later, and its client could not tell why.
 
+use std::sync::Arc;
+
 use gatehouse_model::About;
-use gatehouse_runtime::{Registry, Unserved};
+use gatehouse_runtime::{Registry, ServedRoute, Unserved};
 
 use crate::config::tables::Tables;
+use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 
@@ -15,11 +18,12 @@ const NO_PLUGIN: &str = "no plugin serves it";
 impl DriverState {
     /// The refusal of a model that nobody has. While families start, it may be one of theirs.
     pub(crate) fn unknown_model(&self, requested: String) -> SubmitError {
+        self.starting().unwrap_or(SubmitError::UnknownModel(requested))
+    }
+
+    fn starting(&self) -> Option<SubmitError> {
         let families = self.plugins.families_not_ready();
-        if families.is_empty() {
-            return SubmitError::UnknownModel(requested);
-        }
-        SubmitError::Starting(families.join(", "))
+        (!families.is_empty()).then(|| SubmitError::Starting(families.join(", ")))
     }
 
     /// The refusal of a request that names no model, where no family has one for it.
@@ -131,6 +135,20 @@ impl DriverState {
         self.not_served(model, NO_PLUGIN)
     }
 
+    /// The refusal of a path of a family that is off; `None` where it is told as one that never was.
+    fn path_switched_off(&self, path: &str, family: &str) -> Option<SubmitError> {
+        tracing::warn!(
+            path,
+            family,
+            "a request comes to a path whose family is switched off: `gatehouse plugin list` shows it, and `gatehouse plugin \
+             enable FAMILY` switches it on"
+        );
+        match self.plugins.config().unserved {
+            Unserved::Unavailable => Some(SubmitError::PathSwitchedOff(path.to_owned())),
+            Unserved::NotFound => None,
+        }
+    }
+
     /// The refusal, as the operator wants it told.
     fn not_served(&self, model: &str, reason: &'static str) -> SubmitError {
         let model = model.to_owned();
@@ -138,6 +156,26 @@ impl DriverState {
             Unserved::Unavailable => SubmitError::NotServed { model, reason },
             Unserved::NotFound => SubmitError::UnknownModel(model),
         }
+    }
+}
+
+impl Driver {
+    /// Every route of the families. The same value as long as no family is switched.
+    #[must_use]
+    pub fn routes(&self) -> Arc<[ServedRoute]> {
+        Arc::clone(self.state.plugins.registry().routes())
+    }
+
+    /// The refusal of a path of a family that is switched off; `None` where it is to be told as one that never was.
+    #[must_use]
+    pub fn switched_off_path(&self, path: &str, family: &str) -> Option<SubmitError> {
+        self.state.path_switched_off(path, family)
+    }
+
+    /// The refusal of what a family that has not started yet may serve; `None` once all have.
+    #[must_use]
+    pub fn starting(&self) -> Option<SubmitError> {
+        self.state.starting()
     }
 }
 

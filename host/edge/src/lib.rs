@@ -32,4 +32,4 @@ pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, TlsError, reachable};
 pub use http::local::{LocalError, LocalRequests};
-pub use http::surfaces::{SurfaceRow, plugin_surfaces, surfaces};
+pub use http::surfaces::{SurfaceRow, own_paths, surfaces};

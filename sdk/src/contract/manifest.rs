@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::parent::Parent;
 use super::parent_written::{self, ParentWritten};
+use super::route::HttpRoute;
 
 /// What a family says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -34,6 +35,9 @@ pub struct About {
     pub models: Vec<Model>,
     /// The surfaces: at least one, but for a family that has dialects alone.
     pub surfaces: Vec<Surface>,
+    /// The ways to the surfaces; a surface of the specification has its own without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<HttpRoute>,
     /// The text protocols of providers that `dialect` speaks, kebab-case; `protocol` of a model in the operator's configuration
     /// names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -189,6 +193,7 @@ impl About {
             homepage: None,
             models: Vec::new(),
             surfaces: Vec::new(),
+            routes: Vec::new(),
             dialects: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
@@ -232,6 +237,13 @@ impl About {
     #[must_use]
     pub fn surface(mut self, surface: Surface) -> Self {
         self.surfaces.push(surface);
+        self
+    }
+
+    /// Adds a way to a surface.
+    #[must_use]
+    pub fn route(mut self, route: HttpRoute) -> Self {
+        self.routes.push(route);
         self
     }
 

@@ -131,9 +131,8 @@ impl Driver {
         let registry = self.state.plugins.registry();
         let served = |row: &ModelRow| self.state.serves_family_of(&registry, &row.family);
         let jobs = registry.models().into_iter().filter(served).map(|row| {
-            let listing =
-                ModelListing { id: row.id, family: row.family, surfaces: row.surfaces, since: row.since };
-            (listing, row.model)
+            let ModelRow { id, model, family, surfaces, modality, since } = row;
+            (ModelListing { id, family, surfaces, modality, since }, model)
         });
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
@@ -151,7 +150,7 @@ impl Driver {
                     return None;
                 }
                 let family = tables.models.provider(id);
-                let listing = ModelListing { id: name.to_owned(), family, surfaces, since };
+                let listing = ModelListing { id: name.to_owned(), family, surfaces, modality: None, since };
                 Some((listing, id.to_owned()))
             });
         let mut models: Vec<ModelListing> = jobs

@@ -261,12 +261,12 @@ impl DriverState {
         cx.deadline.plus(self.clock.skipped(cx.now))
     }
 
-    fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
+    pub(crate) fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
         let retry_after = match none {
             NoPermit::Until(due) => Some(pause_until(due, self.now())),
             NoPermit::Busy => None,
             NoPermit::Unknown => {
-                tracing::error!(provider, "a text model's provider has no account configured");
+                tracing::error!(provider, "a model's provider has no account configured");
                 None
             }
         };
@@ -303,7 +303,7 @@ fn failed_attempt(
 }
 
 /// The pause that a provider asks for, as clients are told it.
-fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
+pub(crate) fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
     asked.map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)))
 }
 
@@ -312,14 +312,14 @@ const fn is_rate_limit(error: &TextError) -> bool {
 }
 
 /// Logs a plugin's own fault in a text request.
-pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
+pub(crate) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
     SubmitError::Internal(format!("the plugin {version:?} failed"))
 }
 
 /// The same, of a call that was handed what the provider has answered: where that is more than any plugin could work
 /// through, the provider is to blame.
-pub(super) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
+pub(crate) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
     if fault.is_of_input() {
         tracing::warn!(?version, %fault, "the provider's answer is more than its plugin can work through");
         return TextError::upstream("the provider's answer is too large to be translated");

@@ -16,9 +16,9 @@
 //! Never frames an event and never writes an error: `edge` does.
 
 mod api;
-mod attempt;
+pub(crate) mod attempt;
 mod bill;
-mod blobs;
+pub(crate) mod blobs;
 mod dialect;
 mod dry_run;
 mod history;

@@ -8,7 +8,9 @@ use gatehouse_model::Offers;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Engine, Store};
 
-use super::contract::bindings::exports::gatehouse::family::{bulk, dialect, jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{
+    bulk, dialect, direct, jobs, manifest, text, views,
+};
 use super::contract::{MANIFEST, PACKAGE, supported_version};
 
 /// A linked component, and the functions of the contract it exports.
@@ -27,6 +29,14 @@ pub(super) struct Exports {
     pub(super) view: Option<ComponentExportIndex>,
     pub(super) bulk: Option<BulkExports>,
     pub(super) dialect: Option<DialectExports>,
+    pub(super) direct: Option<DirectExports>,
+}
+
+/// The functions of `direct`.
+#[derive(Clone, Copy)]
+pub(super) struct DirectExports {
+    pub(super) prepare: ComponentExportIndex,
+    pub(super) answer: ComponentExportIndex,
 }
 
 /// The functions of `jobs`.
@@ -117,6 +127,13 @@ impl FamilyPre {
                     end: find("dialect", "[method]frame-reader.end")?,
                 }),
             },
+            direct: match inside("direct") {
+                None => None,
+                Some(_) => Some(DirectExports {
+                    prepare: find("direct", "prepare")?,
+                    answer: find("direct", "answer")?,
+                }),
+            },
         };
         Ok(Self { instance, exports })
     }
@@ -127,12 +144,13 @@ impl FamilyPre {
 
     /// The interfaces it exports beside `manifest`.
     pub(crate) fn offers(&self) -> Offers {
-        let Exports { describe: _, jobs, text, view, bulk, dialect } = &self.exports;
+        let Exports { describe: _, jobs, text, view, bulk, dialect, direct } = &self.exports;
         Offers {
             jobs: jobs.is_some(),
             text: text.is_some(),
             views: view.is_some(),
             bulk: bulk.is_some(),
+            direct: direct.is_some(),
             dialect: dialect.is_some(),
         }
     }
@@ -144,7 +162,7 @@ impl FamilyPre {
     /// Compares the types of all exported functions with the contract, once for a version.
     pub(crate) fn check_types(&self, family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<()> {
         let (pre, instance) = (&self.instance, &family.instance);
-        let Offers { jobs, text, views, bulk, dialect } = self.offers();
+        let Offers { jobs, text, views, bulk, dialect, direct } = self.offers();
         manifest::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         if jobs {
             jobs::GuestIndices::new(pre)?.load(&mut *store, instance)?;
@@ -160,6 +178,9 @@ impl FamilyPre {
         }
         if dialect {
             dialect::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if direct {
+            direct::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         }
         Ok(())
     }
@@ -188,6 +209,10 @@ impl Family {
 
     pub(super) fn jobs(&self) -> wasmtime::Result<JobsExports> {
         self.exports.jobs.ok_or_else(|| missing("jobs"))
+    }
+
+    pub(super) fn direct(&self) -> wasmtime::Result<DirectExports> {
+        self.exports.direct.ok_or_else(|| missing("direct"))
     }
 
     pub(super) fn text(&self) -> wasmtime::Result<TextExports> {

@@ -49,6 +49,17 @@ pub(super) struct Submission<'a> {
     pub(super) extra: &'a str,
 }
 
+/// The contract's `direct-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct DirectRequest<'a> {
+    pub(super) surface: &'a str,
+    pub(super) model: &'a str,
+    pub(super) body: &'a str,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) extra: &'a str,
+}
+
 /// The contract's `text-request`, also with a borrowed body.
 #[derive(ComponentType, Lower)]
 #[component(record)]

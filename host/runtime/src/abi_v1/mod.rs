@@ -8,6 +8,7 @@ pub(crate) mod contract;
 mod convert;
 pub(crate) mod describe;
 pub(crate) mod dialect;
+pub(crate) mod direct;
 pub(crate) mod exports;
 pub(crate) mod jobs;
 mod log;

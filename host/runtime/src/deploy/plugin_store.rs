@@ -405,6 +405,7 @@ mod tests {
             models: vec!["m".to_owned()],
             aliases: BTreeMap::from([("m".to_owned(), vec!["n".to_owned()])]),
             surfaces: vec![],
+            routes: vec![],
             state_version: 2,
             reads_state: vec![1],
         };

@@ -108,7 +108,7 @@ fn progress(percent: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
+pub(crate) fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
     if charge.keys.is_empty() || charge.keys.len() > MAX_CHARGE_KEYS {
         let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", charge.keys.len());
         return Err(Fault::bad("charge", why));

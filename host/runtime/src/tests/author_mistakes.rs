@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::tests::common::{self, claiming, flawed, ready};
 use crate::tests::deployment::{Tasks, inventory, task};
 use crate::tests::stages::importing;
-use crate::{Inventory, Limits, PluginService};
+use crate::{Inventory, Limits, OwnPath, PluginService};
 use serde_json::{Value, json};
 
 const GOLDEN: &str = include_str!("author_mistakes.txt");
@@ -102,7 +102,9 @@ fn gateway() -> (tempfile::TempDir, PluginService) {
     let mut config = common::config(dir.path());
     config.canary.window_s = 0;
     config.inventory = Some(Inventory {
-        surfaces: ["chat.completions", "images.generate", "messages.create"].map(str::to_owned).into(),
+        own_paths: [("/v1/chat/completions", "chat.completions"), ("/v1/messages", "messages.create")]
+            .map(|(path, text)| OwnPath { path: path.to_owned(), text: Some(text.to_owned()) })
+            .into(),
         ..inventory()
     });
     let service = common::open_with(config);

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
 
+use crate::deploy::stages::routes::check_declared;
+
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -55,6 +57,7 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     words(about)?;
     models(about)?;
     surfaces(about)?;
+    check_declared(about).map_err(|(field, why)| wrong(field, why))?;
     dialects(about)?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
     names("providers", about.providers.iter())?;

@@ -24,7 +24,9 @@ pub enum InspectError {
         why: &'static str,
     },
     /// It does not export the manifest, or nothing beside it.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text or dialect")]
+    #[error(
+        "it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text, dialect or direct"
+    )]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -133,9 +135,9 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     if !found.contains(&MANIFEST) {
         return lacks(MANIFEST);
     }
-    let [jobs, text, dialect, needs_jobs @ ..] = OPTIONAL;
-    let has_texts = found.contains(&text) || found.contains(&dialect);
-    if !found.contains(&jobs) && (!has_texts || needs_jobs.iter().any(|name| found.contains(name))) {
+    let [jobs, text, dialect, direct, needs_jobs @ ..] = OPTIONAL;
+    let serves = [text, dialect, direct].iter().any(|name| found.contains(name));
+    if !found.contains(&jobs) && (!serves || needs_jobs.iter().any(|name| found.contains(name))) {
         return lacks(jobs);
     }
     Ok(())

@@ -28,6 +28,12 @@ pub(crate) fn check_removal(before: &About, after: &About) -> Result<(), FitErro
             removed.push(format!("the default model of surface {name:?}"));
         }
     }
+    let routes = after.all_routes();
+    let lost = before
+        .all_routes()
+        .into_iter()
+        .filter(|route| kept.contains(route.surface.as_str()) && !routes.iter().any(|own| own.is_at(route)));
+    removed.extend(lost.map(|route| format!("route {}", route.line())));
     if removed.is_empty() {
         return Ok(());
     }

@@ -2,8 +2,8 @@
 
 use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
-    Accepted, Context, DialectRequest, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId,
-    TextRequest, TextRoute, UnixMs, Verdict,
+    Accepted, Context, DialectRequest, DirectRequest, Event, Protocol, Refusal, RouteUse, Seed, SelfTest,
+    Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
 };
 use serde_json::Value;
 
@@ -59,12 +59,35 @@ fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
     if version.speaks(&test.surface) {
         return [false, true].into_iter().try_for_each(|streaming| dialect(version, test, streaming));
     }
+    let route = version.about().all_routes().into_iter().find(|route| route.surface == test.surface);
+    if let Some(RouteUse::Answer | RouteUse::Read) = route.map(|route| route.does) {
+        return direct(version, test);
+    }
     let named = |surfaces: &[String]| surfaces.contains(&test.surface);
     let is_job = version.about().models.iter().any(|model| named(&model.surfaces));
     if version.about().offers.text && !is_job {
         return [Protocol::Messages, Protocol::Chat].into_iter().try_for_each(|it| text(version, test, it));
     }
     job(version, test)
+}
+
+/// Prepares a request that is answered while its client waits. Its model is the one that the body names, or the surface's.
+fn direct(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let named = serde_json::from_str::<Value>(&test.body).unwrap_or_default();
+    let named = named["model"].as_str().map(str::to_owned);
+    let usual = || version.surface(&test.surface)?.default_model.clone();
+    let model = named.or_else(usual).unwrap_or_default();
+    let answer = twice("prepare", || {
+        let request = DirectRequest {
+            surface: test.surface.clone(),
+            model: model.clone(),
+            body: test.body.clone().into(),
+            blobs: vec![],
+        };
+        version.prepare_direct(&context(version, None), request, version.limits().load_ms.get())
+    })?;
+    promised(test, &answer)
+        .map_err(|(promise, actual)| format!("it promised {promise:?} and answered {actual}"))
 }
 
 /// Prepares the text request for both provider protocols.
