@@ -130,7 +130,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         // The prices that came with it are a version of the price book, which names the plugin.
         let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
         let books: Value = serde_json::from_str(&books).expect("versions as JSON");
-        let newest = &books["books"][0];
+        let newest = &books["data"][0];
         let cause = newest["cause"].as_str().expect("a cause");
         assert!(cause.starts_with("plugin install surf ") && cause.ends_with(" with defaults"), "{newest}");
         assert_eq!(newest["who"], "command line", "{newest}");

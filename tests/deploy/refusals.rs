@@ -62,7 +62,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let kept = list["plugins"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
+        let kept = list["data"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
         let digest = kept.expect("kept")["digest"].as_str().expect("a digest").to_owned();
         refused(&["plugin", "activate", &digest], &[removal]).await;
         gateway.command(&["plugin", "activate", &digest, "--allow-removal"]).await;

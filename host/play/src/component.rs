@@ -8,7 +8,7 @@ use gatehouse_sdk::{
     Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
     TaskView, TextFailure, TextRequest,
 };
-use gatehouse_testkit::{Declared, Machine, Played, Script};
+use gatehouse_testkit::{Declared, DialectMachine, Machine, Played, Script};
 use serde_json::Value;
 
 use crate::convert;
@@ -22,7 +22,7 @@ use crate::convert;
 /// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 /// ```
 pub struct Component {
-    runner: ComponentRunner,
+    pub(crate) runner: ComponentRunner,
 }
 
 impl Component {
@@ -131,6 +131,10 @@ impl Machine for Component {
         Ok(came.map(convert::prepared).map_err(convert::refusal))
     }
 
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
+    }
+
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
         let reply = convert::same_shape(reply);
         let came = self.runner.answer(convert::context(cx), state.to_vec(), reply).map_err(broke)?;
@@ -152,7 +156,7 @@ impl Machine for Component {
     }
 }
 
-fn broke(fault: gatehouse_runtime::Fault) -> String {
+pub(crate) fn broke(fault: gatehouse_runtime::Fault) -> String {
     fault.to_string()
 }
 

@@ -55,7 +55,7 @@ mod written;
 pub use conversation::{Conversation, Exchange, ProviderAnswer};
 pub use facts::picture;
 pub use gatehouse_sdk::{Body, Outage, Reply};
-pub use machine::{Declared, Machine, NativeText, Played};
+pub use machine::{Declared, DialectMachine, Machine, NativeDialect, NativeText, Played};
 pub use manifest::check_family;
 pub use script::Script;
 pub use written::difference;

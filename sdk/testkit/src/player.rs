@@ -1,12 +1,13 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use gatehouse_sdk::{
-    Accepted, Action, Charge, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, Text,
+    Accepted, Action, Charge, Context, Dialect, Event, Finding, Jobs, Product, Refusal, Step, Submission,
+    Text,
 };
 use serde_json::Value;
 
 use crate::lines::{Ask, Expect, Feed, Line};
-use crate::machine::{Declared, Machine, Native, NativeText};
+use crate::machine::{Declared, Machine, Native, NativeDialect, NativeText};
 use crate::script::Script;
 use crate::written::{difference, shown};
 use checks::{equal, run, settles, surface, twice};
@@ -59,6 +60,14 @@ impl Script {
     /// As [`Script::run_native`].
     pub fn run_native_text<F: Text>(&self) {
         self.run(&NativeText::<F>::NEW);
+    }
+
+    /// Runs it with the dialect half of a family as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_dialect<F: Dialect>(&self) {
+        self.run(&NativeDialect::<F>::NEW);
     }
 
     /// Runs it with any machine.
@@ -165,6 +174,7 @@ impl Player<'_> {
                 surface(&self.declared, &request.surface)?;
                 self.begin();
             }
+            Ask::Translate(_) => self.begin(),
             Ask::Render(name, _) => surface(&self.declared, name)?,
             _ => {}
         }
@@ -177,6 +187,11 @@ impl Player<'_> {
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
             Ask::Text(request) => {
                 let (state, came) = text::prepare(machine, cx, request)?;
+                self.text = state;
+                came
+            }
+            Ask::Translate(request) => {
+                let (state, came) = text::translate(machine, cx, request)?;
                 self.text = state;
                 came
             }
