@@ -9,7 +9,7 @@ pub(crate) mod params;
 mod request;
 mod vector;
 
-use gatehouse_sdk::{Body, Call, Prepared, Refusal, TextRequest};
+use gatehouse_sdk::{Body, Call, Extra, Prepared, Refusal, TextRequest};
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::{Rules, VectorEncoding};
@@ -43,10 +43,12 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             lead: String::new(),
             names: Vec::new(),
             fields: gatehouse_text_protocols::field_names::FieldNames::default(),
+            legacy: false,
             embeddings: Some(EmbeddingsAsked {
                 inputs: request.inputs,
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),
             }),
         },
+        extra: Extra::new(),
     })
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply, log};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::request::{Mode, Model, VideoRequest};
@@ -118,8 +118,19 @@ struct Record {
 
 #[derive(Default, Deserialize)]
 struct Reason {
+    #[serde(default, deserialize_with = "word")]
     code: Option<String>,
+    #[serde(default, deserialize_with = "word")]
     message: Option<String>,
+}
+
+/// A text, or a number as one. Anything else says nothing, and makes nothing beside it unreadable.
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }
 
 #[derive(Deserialize)]
@@ -150,14 +161,14 @@ impl Reason {
 
 impl Output {
     fn polled(self) -> Polled<Answer> {
-        match self.task_status.as_deref() {
+        match self.task_status.as_deref().map(str::to_ascii_uppercase).as_deref() {
             Some("PENDING" | "SUSPENDED") => Polled::Clear(Answer::Waiting),
             Some("SUCCEEDED") => match self.video_url {
                 Some(video) if is_url(&video) => Polled::Clear(Answer::Ready { video }),
                 _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
             },
-            Some("FAILED") => Polled::Failed(self.failure()),
-            Some("CANCELED") => {
+            Some("FAILED" | "ERROR" | "EXPIRED" | "TIMEOUT") => Polled::Failed(self.failure()),
+            Some("CANCELED" | "CANCELLED") => {
                 log::warn("the provider cancelled a task", &[]);
                 Polled::Failed(POLICY.failed())
             }

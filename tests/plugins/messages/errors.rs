@@ -201,14 +201,14 @@ fn reads_an_error_inside_an_answer_of_200() {
 #[test]
 fn answers_of_another_shape_are_provider_failures() {
     let table = [
-        (Protocol::Messages, json!({"type": "message", "content": "hi", "model": "x"})),
+        (Protocol::Messages, json!({"type": "message", "content": 7, "model": "x"})),
         (Protocol::Messages, json!({"type": "message", "content": []})),
         (Protocol::Messages, json!({"content": [], "model": "x"})),
         (Protocol::Messages, json!([])),
         (Protocol::Chat, json!({})),
         (Protocol::Chat, json!({"choices": []})),
         (Protocol::Chat, json!({"choices": [{"finish_reason": "stop"}]})),
-        (Protocol::Chat, json!({"choices": [{"message": {"content": 7}}]})),
+        (Protocol::Chat, json!({"choices": [{"message": 7}]})),
     ];
     for (protocol, got) in table {
         assert_eq!(

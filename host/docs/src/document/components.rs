@@ -127,7 +127,7 @@ fn tasks() -> Value {
             "properties": {
                 "type": {"enum": [
                     "invalid_request_error", "content_policy_violation", "upstream_error", "timeout_error",
-                    "cancelled", "server_error",
+                    "rate_limit_error", "cancelled", "server_error",
                 ]},
                 "code": {"const": "task_failed"},
                 "message": {"type": "string"},

@@ -62,9 +62,12 @@ impl DriverState {
             ended: task.finished,
             failure: failure.map(|failure| Failure {
                 blame: match failure.kind {
-                    FailureKind::Request | FailureKind::Cancelled => Blame::Request,
+                    FailureKind::Request => Blame::Request,
                     FailureKind::Moderation => Blame::Moderation,
-                    FailureKind::Upstream | FailureKind::Timeout | FailureKind::Internal => Blame::Upstream,
+                    FailureKind::Cancelled => Blame::Cancelled,
+                    FailureKind::Limit => Blame::Limit,
+                    FailureKind::Timeout => Blame::Timeout,
+                    FailureKind::Upstream | FailureKind::Internal => Blame::Upstream,
                 },
                 message: failure.message.clone(),
             }),

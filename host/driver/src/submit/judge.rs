@@ -1,7 +1,7 @@
 //! What a request is before anything is written: its model and version, its media cut out, and what its plugin says of it.
 
 use gatehouse_media::{ExtractError, Extracted, NewBlob};
-use gatehouse_model::{Context, Json, Key, ModelInfo, Submission, UnixMs};
+use gatehouse_model::{Context, Json, Key, ModelInfo, ModelName, Submission, UnixMs};
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
 
 use crate::api::SubmitRequest;
@@ -97,6 +97,7 @@ impl DriverState {
     ) -> Result<(Resolved, Submitted, Vec<NewBlob>), SubmitError> {
         let submission = Submission {
             surface: request.surface.to_owned(),
+            model: ModelName { id: found.model.clone(), alias: alias_of(request, &found.model) },
             body: cut.json,
             parents: refers.parents,
             owned: refers.owned,
@@ -114,6 +115,11 @@ impl DriverState {
             })),
         }
     }
+}
+
+/// The name under which a request asked for the model, where that is not its own id.
+fn alias_of(request: &SubmitRequest, id: &str) -> Option<String> {
+    request.body.model().filter(|name| *name != id).map(str::to_owned)
 }
 
 /// [`DriverState::may_use`], with the own ids of models as `own_id` knows them.

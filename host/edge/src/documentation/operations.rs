@@ -365,7 +365,7 @@ const FORMAT: &[Parameter] = &[header(
 const IDEMPOTENCY: &[Parameter] = &[header(
     "Idempotency-Key",
     r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
-    "The same key and request give the same receipt again, for a day.",
+    "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
 )];
 const SIGNATURE: &[Parameter] = &[
     query("expires", TEXT, "Until when the link is valid."),

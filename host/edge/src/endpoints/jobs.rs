@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
 use gatehouse_model::{Key, Status, TaskId};
-use http::{HeaderMap, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
@@ -15,6 +15,9 @@ use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
 use crate::http::routes::{ParentIn, ReceiptShape, Submission};
+
+/// On the receipt of a submission that an earlier one with the same `Idempotency-Key` has made.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -73,10 +76,14 @@ pub(super) async fn submit(
         return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
     }
     let receipt = context.backend.submit(job).await.map_err(refusal)?;
-    match submission.receipt {
-        ReceiptShape::Task => Ok(task_receipt(receipt)),
-        ReceiptShape::Asset => asset_receipt(context, &key, receipt),
+    let mut response = match submission.receipt {
+        ReceiptShape::Task => task_receipt(receipt),
+        ReceiptShape::Asset => asset_receipt(context, &key, receipt)?,
+    };
+    if receipt.repeated {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
+    Ok(response)
 }
 
 /// Reads a body whole and checks that it is one JSON object; the route may imply its `model`. A long one is parsed in its

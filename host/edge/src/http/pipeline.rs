@@ -240,6 +240,13 @@ impl Pipeline {
         if !reusable {
             peer.observed.flags.linger();
         }
+        let cors = &self.context.config.cors;
+        if let Some(allowed) =
+            headers.get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).map(str::to_owned)
+        {
+            cors.answer_preflight(&parts.method, &parts.headers, &allowed, headers);
+        }
+        cors.mark(&parts.headers, headers);
         if let Some(value) = &self.hsts
             && origin.scheme == "https"
         {

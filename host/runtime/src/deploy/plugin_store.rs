@@ -95,6 +95,12 @@ impl PluginStore {
         Ok(Self { dir })
     }
 
+    /// A folder of compiled code alone, which several processes may use at once: what looks unfinished may be another's.
+    pub(crate) fn of_code(dir: &Path) -> io::Result<Self> {
+        make_private(dir)?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
     /// The component of that digest; an error when the file is damaged.
     pub(crate) fn component(&self, digest: &Digest) -> io::Result<Option<Vec<u8>>> {
         let path = self.component_path(digest);

@@ -151,11 +151,10 @@ pub(crate) struct Ready {
 #[derive(Deserialize)]
 struct Record {
     status: String,
-    #[serde(default)]
-    content: Content,
+    content: Option<Content>,
     error: Option<UpstreamError>,
     model: Option<String>,
-    seed: Option<i64>,
+    seed: Option<Value>,
     usage: Option<Value>,
 }
 
@@ -187,17 +186,18 @@ pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer
 
 impl Record {
     fn meaning(self, cx: &Context, model: Model) -> Polled<Answer> {
-        match self.status.as_str() {
+        let content = self.content.unwrap_or_default();
+        match self.status.to_ascii_lowercase().as_str() {
             "queued" => Polled::Clear(Answer::Queued),
-            "succeeded" => match self.content.video_url.filter(|url| is_url(url)) {
+            "succeeded" => match content.video_url.filter(|url| is_url(url)) {
                 Some(video) => Polled::Clear(Answer::Ready(Ready {
                     video,
-                    last_frame: self.content.last_frame_url.filter(|url| is_url(url)),
+                    last_frame: content.last_frame_url.filter(|url| is_url(url)),
                     private: json!({"model": self.model, "seed": self.seed, "usage": self.usage}),
                 })),
                 None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
             },
-            "failed" => {
+            "failed" | "error" => {
                 let error = self.error.unwrap_or_default();
                 let kind = match error.kind(200) {
                     // Nothing is asked again: the task has ended.
@@ -208,7 +208,9 @@ impl Record {
                 Polled::Failed(error.failure(kind, MAKE, &names(cx, model)))
             }
             "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
-            "cancelled" => Polled::Failed(Failure::upstream("the video was cancelled at the upstream")),
+            "cancelled" | "canceled" => {
+                Polled::Failed(Failure::upstream("the video was cancelled at the upstream"))
+            }
             // "running", and whatever newer words mean: the host's deadline ends what never ends.
             _ => Polled::Clear(Answer::Running),
         }

@@ -45,7 +45,7 @@ impl Message<'_> {
 
 impl Block<'_> {
     pub(crate) fn is_blank(&self) -> bool {
-        matches!(self, Block::Text(text) if text.is_blank())
+        matches!(self, Block::Text(text) if text.is_blank()) || matches!(self, Block::Unsigned)
     }
 }
 
@@ -56,6 +56,8 @@ pub(crate) enum Block<'a> {
     Image(Source<'a>),
     Document(Source<'a>),
     Thinking(JsonString<'a>),
+    /// Thinking of a chat provider, which no Messages provider takes.
+    Unsigned,
     Redacted,
     /// The name of a tool that a search has found.
     ToolReference(JsonString<'a>),
@@ -249,7 +251,10 @@ fn block<'a>(
         "document" => source(at, given, None, findings).map(Block::Document),
         "thinking" if role.is_some() => {
             check_role(at, role, Role::Assistant, "thinking")?;
-            string(at, given, "signature")?;
+            let signature = string(at, given, "signature")?;
+            if signature.is_empty() && !findings.is_chat {
+                return Ok(Block::Unsigned);
+            }
             let thinking = string(at, given, "thinking")?;
             findings.count(thinking);
             Ok(Block::Thinking(thinking))

@@ -302,6 +302,7 @@ impl Gateway {
             .arg(self.folder.path().join("data"))
             .args(arguments)
             .current_dir(self.folder.path())
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
             .stdin(Stdio::null())
             .kill_on_drop(true);
         command

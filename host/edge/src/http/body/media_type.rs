@@ -3,15 +3,12 @@
 use http::{HeaderMap, header};
 
 use crate::errors::{Kind, Refusal};
+use crate::http::body::encoding::Encoding;
 use crate::http::query::quoted;
 
-/// Refuses a head that does not announce plain JSON.
+/// Refuses a head that does not announce JSON, plain or compressed in a way that is known.
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let encoding = headers.get(header::CONTENT_ENCODING).map(|value| value.as_bytes());
-    if encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case(b"identity")) {
-        let message = "Content-Encoding: compressed request bodies are not accepted";
-        return Err(Refusal::new(Kind::WrongMediaType, message));
-    }
+    Encoding::of(headers)?;
     let announced = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
     let essence = announced.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/json") {
@@ -27,12 +24,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_json_is_accepted() {
+    fn only_json_is_accepted() {
         for (kind, encoding, fits) in [
             (Some("application/json"), None, true),
             (Some("Application/JSON ; charset=utf-8"), None, true),
             (Some("application/json"), Some("identity"), true),
-            (Some("application/json"), Some("gzip"), false),
+            (Some("application/json"), Some("gzip"), true),
+            (Some("application/json"), Some("br"), false),
             (Some("text/json"), None, false),
             (Some("application/jsonl"), None, false),
             (Some("multipart/form-data; boundary=x"), None, false),

@@ -2,6 +2,7 @@
 //! one. Never parses the bytes: that is `CheckedBody` of the driver.
 
 mod budget;
+mod encoding;
 mod media_type;
 mod pace;
 mod read;

@@ -98,6 +98,7 @@ impl ScriptedBackend {
     }
     pub(crate) async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        let repeated = request.idempotency.as_deref() == Some("again");
         self.submitted.lock().unwrap().push(request);
         match body["refuse"].as_str() {
             Some("hang") => std::future::pending().await,
@@ -106,7 +107,7 @@ impl ScriptedBackend {
             Some(word) => Err(refusal(word)),
             None => {
                 let task = self.put(0x0198_0000, |task| task.progress = 10);
-                Ok(Receipt { task, repeated: false })
+                Ok(Receipt { task, repeated })
             }
         }
     }

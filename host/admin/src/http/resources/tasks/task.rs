@@ -298,6 +298,7 @@ fn kind(kind: FailureKind) -> &'static str {
         FailureKind::Upstream => "upstream",
         FailureKind::Timeout => "timeout",
         FailureKind::Cancelled => "cancelled",
+        FailureKind::Limit => "limit",
         FailureKind::Internal => "internal",
     }
 }

@@ -1,10 +1,10 @@
 //! The optional interfaces beside `jobs`, run natively and as the built component, which must agree.
 
 use gatehouse_sdk::{Bulk, Call, Context, Reply, TaskView, Views};
+use gatehouse_testkit::Machine;
 use serde_json::Value;
 
-use super::{Component, agreed};
-use crate::machine::Machine;
+use crate::component::{Component, agreed};
 
 impl Component {
     /// Renders a task.

@@ -1,9 +1,5 @@
 //! A family as the built component, under the host's engine, limits and checks.
 
-mod convert;
-mod optional;
-mod text;
-
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -12,24 +8,21 @@ use gatehouse_sdk::{
     Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
     TaskView, TextFailure, TextRequest,
 };
+use gatehouse_testkit::{Declared, DialectMachine, Machine, Played, Script};
 use serde_json::Value;
 
-use crate::machine::{Machine, Played};
-use crate::rules;
-use crate::script::Script;
-
-pub use text::TextPlay;
+use crate::convert;
 
 /// A component ready to run scripts. Loading it also runs its self-tests.
 ///
 /// ```no_run
 /// use std::sync::LazyLock;
-/// use gatehouse_testkit::Component;
+/// use gatehouse_play::Component;
 ///
 /// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
 /// ```
 pub struct Component {
-    runner: ComponentRunner,
+    pub(crate) runner: ComponentRunner,
 }
 
 impl Component {
@@ -78,31 +71,29 @@ impl Component {
     }
 }
 
+impl Component {
+    /// Plays a script with the component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run`].
+    pub fn run(&self, script: &Script) {
+        script.run(self);
+    }
+}
+
 impl From<ComponentRunner> for Component {
     fn from(runner: ComponentRunner) -> Self {
         Self { runner }
     }
 }
 
-impl Script {
-    /// Runs it with the built component, under the host's limits.
-    ///
-    /// # Panics
-    /// As [`Script::run_native`].
-    pub fn run_component(&self, component: &Component) {
-        self.run(component);
-    }
-
-    /// The same for callers that go on after a failure.
-    ///
-    /// # Errors
-    /// The line's number and place, what was expected and what came.
-    pub fn play_component(&self, component: &Component) -> Result<(), String> {
-        self.play(component)
-    }
-}
-
 impl Machine for Component {
+    fn declared(&self) -> Declared {
+        let about = self.runner.about();
+        let surfaces = about.surfaces.iter().map(|surface| surface.name.clone());
+        Declared { surfaces: surfaces.collect(), reads_state: about.reads_state.clone() }
+    }
+
     fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let verdict =
             self.runner.submit(convert::context(cx), convert::submission(request)).map_err(broke)?;
@@ -115,7 +106,6 @@ impl Machine for Component {
     }
 
     fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
-        rules::reads_state(&self.runner.about().reads_state, from)?;
         self.runner.migrate(from, state.to_vec()).map_err(broke)
     }
 
@@ -132,13 +122,17 @@ impl Machine for Component {
     fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
         let reply = convert::same_shape(reply);
         let came = self.runner.split(convert::context(cx), key.to_owned(), items.to_vec(), reply);
-        came.map(|came| convert::same_shape(&came)).map_err(broke)
+        came.map(|came| came.into_iter().map(|reply| reply.map(convert::reply)).collect()).map_err(broke)
     }
 
     fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
         let came =
             self.runner.prepare(convert::context(cx), convert::text_request(request)).map_err(broke)?;
         Ok(came.map(convert::prepared).map_err(convert::refusal))
+    }
+
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
     }
 
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
@@ -155,16 +149,19 @@ impl Machine for Component {
     ) -> Played<Vec<Result<Chunk, TextFailure>>> {
         let batches = convert::same_shape(&batches);
         let came = self.runner.relay(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
-        Ok(came.into_iter().map(|answer| convert::same_shape(&answer)).collect())
+        let answer = |answer: Result<_, _>| {
+            answer.map(convert::chunk).map_err(|failure| convert::same_shape(&failure))
+        };
+        Ok(came.into_iter().map(answer).collect())
     }
 }
 
-fn broke(fault: gatehouse_runtime::Fault) -> String {
+pub(crate) fn broke(fault: gatehouse_runtime::Fault) -> String {
     fault.to_string()
 }
 
 /// The answer of a component that must not break, and equal the native family's.
-fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
+pub(crate) fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
     let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
     assert_eq!(&came, native, "component and native family differ");
     came

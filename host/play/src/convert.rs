@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Call, Claim, Clip, Context, Edit, Ending, Event, Outcome, Owned, Parent,
-    Payload, Prepared, Product, Protocol, Raw, Refusal, Status, Step, Submission, TaskView, TextRequest,
-    UnixMs, View,
+    Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
+    Edit, Ending, Event, Extra, Framing, Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw,
+    Refusal, Reply, Status, Step, Submission, TaskView, TextRequest, UnixMs, Usage, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -73,6 +73,7 @@ pub(crate) fn submission(request: &Submission) -> host::Submission {
     };
     host::Submission {
         surface: request.surface.clone(),
+        model: host::ModelName { id: request.model.id.clone(), alias: request.model.alias.clone() },
         body: write(&request.body),
         parents: request.parents.iter().map(parent).collect(),
         owned: request.owned.iter().map(owned).collect(),
@@ -86,6 +87,7 @@ pub(crate) fn event(event: &Event) -> host::Event {
         Event::Start(brief) => host::Event::Start(brief.clone().into()),
         Event::Joined(brief) => host::Event::Joined(brief.clone().into()),
         Event::Lost((source, reason)) => host::Event::Lost { source: source.clone(), reason: reason.clone() },
+        Event::Other(_) => panic!("the host sends no other events yet"),
         other => same_shape(other),
     }
 }
@@ -104,14 +106,20 @@ pub(crate) fn task_view(view: &TaskView) -> host::TaskView {
 pub(crate) fn accepted(accepted: host::Accepted) -> Accepted<Vec<u8>> {
     Accepted {
         model: accepted.model,
-        charge: same_shape(&accepted.charge),
+        charge: charge(accepted.charge),
         stage: same_shape(&accepted.stage),
         progress: accepted.progress,
         expected: accepted.expected_ms.map(|ms| Duration::from_millis(ms.into())),
         state: accepted.doomed.is_none().then_some(accepted.state),
         brief: accepted.brief.into(),
         doomed: same_shape(&accepted.doomed),
+        extra: Extra::new(),
     }
+}
+
+fn charge(charge: host::Charge) -> Charge {
+    let host::Charge { keys, quantity } = charge;
+    Charge::keys(keys).times(quantity)
 }
 
 pub(crate) fn refusal(refusal: host::Refusal) -> Refusal {
@@ -132,7 +140,8 @@ pub(crate) fn step(step: host::Step) -> Step<Vec<u8>> {
             private: read(&outcome.private),
             products: products(outcome.products),
             claims: claims(outcome.claims),
-            settle: same_shape(&outcome.settle),
+            settle: outcome.settle.map(charge),
+            extra: Extra::new(),
         }),
         host::Action::Fail(ending) => Action::Fail(Ending {
             failure: same_shape(&ending.failure),
@@ -140,14 +149,17 @@ pub(crate) fn step(step: host::Step) -> Step<Vec<u8>> {
             private: ending.private.as_deref().map(read),
             products: products(ending.products),
             claims: claims(ending.claims),
+            extra: Extra::new(),
         }),
     };
     let view = step.view.map(|view| View {
         public: read(&view.public),
         private: read(&view.private),
         products: products(view.products),
+        extra: Extra::new(),
     });
-    Step { state: step.state, stage: same_shape(&step.stage), progress: step.progress, view, next }
+    let stage = same_shape(&step.stage);
+    Step { state: step.state, stage, progress: step.progress, view, next, extra: Extra::new() }
 }
 
 fn claims(claims: Vec<host::Claim>) -> Vec<Claim> {
@@ -167,6 +179,7 @@ fn products(products: Vec<host::Product>) -> Vec<Product> {
             host::Edit::Tile(tile) => Edit::Tile(same_shape(&tile)),
             host::Edit::Clip(clip) => Edit::Clip(Clip { from: clip.from_ms, to: clip.to_ms }),
         }),
+        extra: Extra::new(),
     };
     products.into_iter().map(product).collect()
 }
@@ -190,6 +203,7 @@ pub(crate) fn call(call: host::Call) -> Call {
         reading: same_shape(&call.reading),
         credentials: call.credentials,
         shared: same_shape(&call.shared),
+        extra: String::new(),
     }
 }
 
@@ -221,13 +235,65 @@ pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
         pictures: prepared.pictures,
         max_output_tokens: prepared.max_output_tokens,
         state: prepared.state,
+        extra: Extra::new(),
     }
+}
+
+pub(crate) fn dialect_request(request: &DialectRequest) -> host::DialectRequest {
+    host::DialectRequest {
+        body: request.body.as_str().into(),
+        streaming: request.streaming,
+        blobs: same_shape(&request.blobs),
+        route: host::TextRoute {
+            model: request.model.clone(),
+            upstream: request.upstream.clone(),
+            provider: request.provider.clone(),
+            protocol: host::Protocol::Dialect(request.dialect.as_str().into()),
+            rules: request.rules.to_string().into(),
+        },
+    }
+}
+
+pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec<u8>> {
+    let framing = match prepared.framing {
+        host::Framing::Sse => Framing::Sse,
+        host::Framing::Lines => Framing::Lines,
+        host::Framing::JsonArray => Framing::JsonArray,
+        host::Framing::Whole => Framing::Whole,
+    };
+    DialectPrepared::new(call(prepared.call), framing, prepared.state)
 }
 
 pub(crate) fn answered(answered: host::Answered) -> Answered {
     Answered {
         body: answered.body.into(),
-        usage: same_shape(&answered.usage),
+        usage: answered.usage.map(usage),
         output_bytes: answered.output_bytes,
+        extra: Extra::new(),
+    }
+}
+
+pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
+    Chunk {
+        send: same_shape(&chunk.send),
+        usage: chunk.usage.map(usage),
+        output_bytes: chunk.output_bytes,
+        last: chunk.last,
+        extra: Extra::new(),
+    }
+}
+
+fn usage(usage: host::Usage) -> Usage {
+    let host::Usage { input, output, cached, cache_write, cache_write_hour } = usage;
+    Usage { input, output, cached, cache_write, cache_write_hour }
+}
+
+pub(crate) fn reply(reply: host::Reply) -> Reply {
+    Reply {
+        status: reply.status,
+        headers: same_shape(&reply.headers),
+        body: same_shape(&reply.body),
+        affinity: reply.affinity,
+        extra: String::new(),
     }
 }

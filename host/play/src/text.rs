@@ -4,9 +4,9 @@ use gatehouse_runtime::MAX_OUTPUT_TOKENS;
 use gatehouse_sdk::{
     Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, Text, TextFailure, TextRequest,
 };
+use gatehouse_testkit::{Machine as _, NativeText};
 
-use super::{Component, agreed};
-use crate::machine::{Machine as _, NativeText};
+use crate::component::{Component, agreed};
 
 /// Runs a text family as the component and natively, and checks that both return the same.
 pub struct TextPlay<'a> {
