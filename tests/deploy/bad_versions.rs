@@ -123,7 +123,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
             assert_eq!(installed.status.success(), caught.is_empty(), "step {step}: {text}");
             if !caught.is_empty() {
                 let refusal: Value = serde_json::from_str(&text).expect("a refusal as JSON");
-                let stages = refusal["message"]["stages"].as_array().expect("stages");
+                let stages = refusal["stages"].as_array().expect("stages");
                 let last = stages.last().expect("at least one");
                 assert_eq!((&last["stage"], &last["verdict"]), (&json!(caught), &json!("refused")), "{text}");
             }
