@@ -122,12 +122,12 @@ impl DriverState {
             Ok((Passing::Pieces(pieces), first)) => {
                 Attempt::Answered(ProviderAnswer::Passing(PassingAnswer { pieces, first, permit }))
             }
-            Ok((Passing::Reply(reply), _)) => self.translate(run, &permit, reply).await,
+            Ok((Passing::Reply(reply), _)) => self.read_answer(run, &permit, reply).await,
             Err(outage) => outage_attempt(outage),
         }
     }
 
-    async fn translate(&self, run: &DirectRun, permit: &AccountPermit, reply: Reply) -> Attempt {
+    async fn read_answer(&self, run: &DirectRun, permit: &AccountPermit, reply: Reply) -> Attempt {
         let status = reply.status;
         let pause = asked_pause(retry_after(&reply, self.now()));
         let (cx, state) = (run.cx.clone(), run.exchange.state.clone());

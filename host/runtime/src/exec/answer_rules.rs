@@ -300,8 +300,8 @@ pub(crate) fn text_call(asked: &Call, provider: String) -> Result<(), Fault> {
     plain_call(asked)
 }
 
-/// A text call is answered while its client waits, through any account of its route.
-fn plain_call(call: &Call) -> Result<(), Fault> {
+/// A call that is answered while its client waits goes through any account of its provider.
+pub(crate) fn plain_call(call: &Call) -> Result<(), Fault> {
     let special = [
         (call.affinity.is_some(), "an affinity"),
         (call.shared.is_some(), "a shared call"),
