@@ -214,7 +214,10 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         events: &mut Vec<Sse>,
     ) -> Result<(), Outage> {
         match frame {
-            None => self.over = true,
+            None => {
+                self.over = true;
+                self.decoder.finish(events);
+            }
             Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { return Ok(()) };
