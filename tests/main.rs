@@ -14,5 +14,6 @@ mod http;
 mod journey;
 mod lifecycle;
 mod public;
+mod routes;
 mod text;
 mod video;

@@ -19,7 +19,7 @@ use sentences::EnglishRules;
 /// Reads the parameters out of a request's body. `null` in an optional field counts as absent.
 ///
 /// # Errors
-/// The first [`InvalidParam`], in the order of the fields.
+/// [`InvalidParam`]: the first in the order of the fields, with those that follow.
 ///
 /// ```
 /// use gatehouse_sdk::params;
@@ -44,6 +44,10 @@ use sentences::EnglishRules;
 /// assert_eq!(
 ///     refused(json!({"prompt": "a kite", "safety_tolerance": 7})).unwrap(),
 ///     "`safety_tolerance`: expected at most 6, got 7"
+/// );
+/// assert_eq!(
+///     refused(json!({"prompt": "", "safety_tolerance": 7})).unwrap(),
+///     "`prompt`: expected at least 1 character, got 0; `safety_tolerance`: expected at most 6, got 7"
 /// );
 /// assert_eq!(refused(json!({})).unwrap(), "`prompt`: expected a value, got nothing");
 /// assert_eq!(refused(json!({"prompt": "a kite", "safety_tolerance": 6.0})), None);
@@ -70,10 +74,12 @@ where
     })?;
     match garde::i18n::with_i18n(EnglishRules, || params.validate()) {
         Ok(()) => Ok(params),
-        Err(report) => Err(report.iter().next().map_or_else(
-            || InvalidParam::at(None, "expected other parameters".to_owned()),
-            |(path, rule)| sentences::of_rule(body, &path.to_string(), rule.message()),
-        )),
+        Err(report) => {
+            let all =
+                report.iter().map(|(path, rule)| sentences::of_rule(body, &path.to_string(), rule.message()));
+            Err(InvalidParam::of(all)
+                .unwrap_or_else(|| InvalidParam::at(None, "expected other parameters".to_owned())))
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
 mod openapi;
+mod page;
 mod providers;
 mod recipes;
 mod rows;

@@ -15,8 +15,8 @@ fn surf(self_test: &str, mark: u8) -> Vec<u8> {
         "family": "surf",
         "models": [{"id": "surf-1", "aliases": ["surf-latest"], "surfaces": ["images.generate"]}],
         "providers": ["kling"],
-        "price-keys": ["surf-1"],
-        "self-tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
+        "price_keys": ["surf-1"],
+        "self_tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
     }));
     wasm.extend([0, 3, 1, b'b', mark]);
     wasm
@@ -130,7 +130,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         // The prices that came with it are a version of the price book, which names the plugin.
         let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
         let books: Value = serde_json::from_str(&books).expect("versions as JSON");
-        let newest = &books["books"][0];
+        let newest = &books["data"][0];
         let cause = newest["cause"].as_str().expect("a cause");
         assert!(cause.starts_with("plugin install surf ") && cause.ends_with(" with defaults"), "{newest}");
         assert_eq!(newest["who"], "command line", "{newest}");

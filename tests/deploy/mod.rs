@@ -67,9 +67,9 @@ async fn versions(gateway: &Gateway) -> Vec<(String, String)> {
     let list: Value =
         serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let plugins = list["plugins"].as_array().expect("a list");
+    let plugins = list["data"].as_array().expect("a list");
     let images = plugins.iter().filter(|one| one["family"] == "context-image");
-    images.map(|one| (text(&one["digest"]), text(&one["state"]["state"]))).collect()
+    images.map(|one| (text(&one["digest"]), text(&one["state"]))).collect()
 }
 
 #[test]

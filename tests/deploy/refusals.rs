@@ -13,8 +13,8 @@ fn guest(version: &str, aliases: &[&str], surface: &str, price: &str) -> Vec<u8>
         "models": [{"id": "guest-1", "aliases": aliases, "surfaces": [surface]}],
         "surfaces": [{"name": surface, "schema": {"type": "object"}}],
         "providers": ["bfl"],
-        "price-keys": [price],
-        "self-tests": [],
+        "price_keys": [price],
+        "self_tests": [],
     }))
 }
 
@@ -41,7 +41,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
 
         let typo = write("typo.wasm", &guest("1.0.1", &["guest"], "images.generat", "ctx-pro"));
-        let unserved = "no route of this gateway serves surface \"images.generat\"; its surfaces are ";
+        let unserved = "no route leads to surface \"images.generat\"; declare one in the manifest, such as POST /v1/guest/generations, or name a surface that has one: ";
         refused(&["plugin", "check", &typo], &[unserved, "images.generate", "videos.remix"]).await;
         refused(&["plugin", "install", &typo, "--allow-removal"], &[unserved]).await;
         let price = write("price.wasm", &guest("1.0.1", &["guest"], "images.generate", "guest"));
@@ -62,7 +62,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let kept = list["plugins"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
+        let kept = list["data"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
         let digest = kept.expect("kept")["digest"].as_str().expect("a digest").to_owned();
         refused(&["plugin", "activate", &digest], &[removal]).await;
         gateway.command(&["plugin", "activate", &digest, "--allow-removal"]).await;

@@ -114,6 +114,8 @@ pub enum FailureKind {
     Cancelled,
     /// The gateway or the plugin failed.
     Internal,
+    /// The customer has reached a limit of the provider.
+    Limit,
 }
 
 /// A provider and the account there.
@@ -237,6 +239,9 @@ impl From<Failure> for TaskFailure {
         let kind = match failure.blame {
             Blame::Request => FailureKind::Request,
             Blame::Moderation => FailureKind::Moderation,
+            Blame::Cancelled => FailureKind::Cancelled,
+            Blame::Limit => FailureKind::Limit,
+            Blame::Timeout => FailureKind::Timeout,
             Blame::Upstream | Blame::Account => FailureKind::Upstream,
         };
         Self { kind, message: failure.message }

@@ -52,6 +52,7 @@ pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
 pub use post::{Answer, Post, check_post_url};
 pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};
+pub use response::pass::{Passing, Pieces};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};
 pub use upstream::{AccountChange, PreparedProviders, Upstream};

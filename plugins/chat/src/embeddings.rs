@@ -9,7 +9,7 @@ pub(crate) mod params;
 mod request;
 mod vector;
 
-use gatehouse_sdk::{Body, Call, Prepared, Refusal, TextRequest};
+use gatehouse_sdk::{Body, Call, Extra, Prepared, Refusal, TextRequest};
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::{Rules, VectorEncoding};
@@ -49,5 +49,6 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),
             }),
         },
+        extra: Extra::new(),
     })
 }

@@ -11,7 +11,7 @@ mod to_messages;
 
 use std::iter;
 
-use gatehouse_sdk::{Call, Prepared, Protocol, Refusal, TextRequest};
+use gatehouse_sdk::{Call, Extra, Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::check::Checked;
 use gatehouse_text_protocols::field_names::{FieldNames, Origins, Translation};
 use gatehouse_text_protocols::limits::{
@@ -94,6 +94,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             legacy: request.body.get("functions").is_some(),
             embeddings: None,
         },
+        extra: Extra::new(),
     })
 }
 

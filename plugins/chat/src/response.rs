@@ -3,7 +3,7 @@
 pub(crate) mod from_messages;
 pub(crate) mod output_bytes;
 
-use gatehouse_sdk::{Answered, Body, Context, Reply, TextFailure};
+use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
@@ -124,7 +124,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if reported.is_some() && whole.get("usage").is_none() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written) })
+    Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written), extra: Extra::new() })
 }
 
 /// A call that does not say what is called.

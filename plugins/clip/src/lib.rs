@@ -11,7 +11,8 @@ mod upstream_error;
 mod video;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission, Surface,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -57,13 +58,17 @@ impl Family for Clip {
         let both = json!({"group": {"name": "faces"}, "group_id": "group-1", "assets": [avatar]});
         let mut about = About::new("clip", env!("CARGO_PKG_VERSION"));
         for model in video::params::Model::ALL {
-            about = about.model(Model::new(model.id()).serves(VIDEOS).serves(AVATARS)).price_key(model.id());
+            about = about
+                .model(Model::new(model.id()).makes("video").serves(VIDEOS).serves(AVATARS))
+                .price_key(model.id());
         }
         about
             .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
-            .model(Model::new(AVATAR_KEY).serves(AVATARS))
+            .route(HttpRoute::submit("/v1/videos/generations", VIDEOS))
+            .model(Model::new(AVATAR_KEY).makes("video").serves(AVATARS))
             .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
+            .route(HttpRoute::submit("/v1/clip2/private-avatar", AVATARS).model("clip-2.0").asset())
             .provider(video::provider::NAME)
             .provider(avatar::provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)

@@ -15,7 +15,8 @@ mod state;
 mod submit;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission, Surface,
+    Verdict,
 };
 use serde_json::json;
 
@@ -40,9 +41,10 @@ impl Family for ContextImage {
         let doomed = json!({"model": "ctx-pro", "prompt": "a red kite", "safety_tolerance": 7});
         let refused = json!({"model": "ctx-pro"});
         About::new("context-image", env!("CARGO_PKG_VERSION"))
-            .model(Model::new("ctx-pro").serves(SURFACE))
-            .model(Model::new("ctx-max").serves(SURFACE))
+            .model(Model::new("ctx-pro").makes("image").serves(SURFACE))
+            .model(Model::new("ctx-max").makes("image").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
+            .route(HttpRoute::submit("/v1/images/generations", SURFACE))
             .provider(provider::NAME)
             .price_key("ctx-pro")
             .price_key("ctx-max")

@@ -13,7 +13,8 @@ mod request;
 mod state;
 
 use gatehouse_sdk::{
-    About, Accepted, Charge, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Charge, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission,
+    Surface, Verdict,
 };
 use serde_json::json;
 
@@ -38,8 +39,9 @@ impl Family for Imagine {
         });
         let quoted = json!({"model": MODEL, "prompt": "a red kite", "n": "2"});
         About::new("imagine", env!("CARGO_PKG_VERSION"))
-            .model(Model::new(MODEL).alias(ALIAS).serves(SURFACE))
+            .model(Model::new(MODEL).makes("image").alias(ALIAS).serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE).default_model(MODEL))
+            .route(HttpRoute::submit("/v1/images/generations", SURFACE))
             .provider(provider::NAME)
             .price_key(MODEL)
             .self_test(SURFACE, good, Verdict::Accepted)

@@ -8,7 +8,7 @@ mod pairs;
 mod pass_through;
 mod to_chat;
 
-use gatehouse_sdk::{Prepared, Protocol, Refusal, TextRequest};
+use gatehouse_sdk::{Extra, Prepared, Protocol, Refusal, TextRequest};
 use gatehouse_text_protocols::limits::CALL_TIMEOUT;
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::rules::Rules;
@@ -56,5 +56,6 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             fields,
             input_estimate: request.findings.tokens(),
         },
+        extra: Extra::new(),
     })
 }

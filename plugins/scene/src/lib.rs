@@ -16,8 +16,8 @@ mod submit;
 mod words;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Facts, Family, Jobs, MediaKind, Model as ModelInfo, Parent, Refusal,
-    Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Facts, Family, HttpRoute, Jobs, MediaKind, Model as ModelInfo, Parent,
+    Refusal, Step, Submission, Surface, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -54,12 +54,14 @@ impl Family for Scene {
         let mut about = About::new(FAMILY, env!("CARGO_PKG_VERSION"));
         for model in Model::ALL {
             let [id, aliases @ ..] = model.names();
-            let info = ModelInfo::new(id).serves(VIDEOS).serves(REMIX);
+            let info = ModelInfo::new(id).makes("video").serves(VIDEOS).serves(REMIX);
             about = about.model(aliases.into_iter().fold(info, ModelInfo::alias)).price_key(id);
         }
         about
             .surface(Surface::new::<VideoParams>(VIDEOS))
             .surface(Surface::new::<RemixParams>(REMIX).parent_in_path())
+            .route(HttpRoute::submit("/v1/videos/generations", VIDEOS))
+            .route(HttpRoute::submit("/v1/videos/{task_id}/remix", REMIX))
             .provider(provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)
             .self_test(VIDEOS, frames, Verdict::Accepted)

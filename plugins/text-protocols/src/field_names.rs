@@ -6,7 +6,7 @@
 mod prose;
 mod rows;
 
-use gatehouse_sdk::Refusal;
+use gatehouse_sdk::{Problem, Refusal};
 use serde::{Deserialize, Serialize};
 
 use rows::Row;
@@ -230,6 +230,13 @@ impl FieldNames {
                 field: field.map(|field| self.own(&field)),
                 message: self.in_text(&message),
             },
+            Refusal::Several(problems) => {
+                let own = |problem: Problem| Problem {
+                    field: problem.field.map(|field| self.own(&field)),
+                    message: self.in_text(&problem.message),
+                };
+                Refusal::Several(problems.into_iter().map(own).collect())
+            }
             other => other,
         }
     }

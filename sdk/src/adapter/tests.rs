@@ -9,7 +9,7 @@ use text::{Guest as _, GuestRelay as _};
 use super::*;
 use crate::bindings::gatehouse::family::parents;
 use crate::{
-    About, Accepted, Answered, Call, Charge, Chunk, Context, Ending, Event, Failure, Model, Obstacle,
+    About, Accepted, Answered, Call, Charge, Chunk, Context, Ending, Event, Extra, Failure, Model, Obstacle,
     Outcome, Prepared, Product, Refusal, Reply, Route, Sse, Step, Submission, Surface, TextFailure,
     TextRequest, Usage, Verdict, View,
 };
@@ -38,7 +38,7 @@ impl Text for Parrot {
         let body: Value = serde_json::from_str(&request.body).unwrap();
         let word = body["word"].as_str().ok_or_else(|| Refusal::invalid("word", "expected a string"))?;
         let beta = request.header("anthropic-beta").unwrap_or("none").to_owned();
-        let Route { model, upstream, provider, protocol, rules } = request.route;
+        let Route { model, upstream, provider, protocol, rules, .. } = request.route;
         Ok(Prepared {
             call: Call::post(provider, "/say").written(request.body.clone()).header("x-a", "b").token(),
             streaming: true,
@@ -46,6 +46,7 @@ impl Text for Parrot {
             pictures: u32::try_from(request.blobs.len()).unwrap(),
             max_output_tokens: 9,
             state: vec![word.to_owned(), model, upstream, format!("{protocol:?}"), rules.to_string(), beta],
+            extra: Extra::new(),
         })
     }
 
@@ -54,7 +55,7 @@ impl Text for Parrot {
             200 => {
                 let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4, cache_write_hour: 1 };
                 let body = json!({"said": state, "reply": reply.text()}).to_string();
-                Ok(Answered { body, usage: Some(usage), output_bytes: 6 })
+                Ok(Answered { body, usage: Some(usage), output_bytes: 6, extra: Extra::new() })
             }
             _ => Err(TextFailure::new(Obstacle::RateLimited, "rude")),
         }
@@ -76,7 +77,7 @@ impl Relay for Echo {
 
     fn end(&mut self) -> Result<Chunk, TextFailure> {
         let all = Sse { event: None, data: self.0.join(" ") };
-        Ok(Chunk { send: vec![all], usage: Some(Usage::default()), output_bytes: 0, last: true })
+        Ok(Chunk { send: vec![all], usage: Some(Usage::default()), last: true, ..Chunk::default() })
     }
 }
 
@@ -89,6 +90,7 @@ fn cx(settings: &str) -> types::Context {
         deadline: 9_000,
         customer: "c7".into(),
         settings: settings.into(),
+        extra: String::new(),
     }
 }
 
@@ -96,14 +98,13 @@ type Exports = Adapter<Parrot>;
 
 #[test]
 fn exports_the_whole_manifest() {
-    let about = Exports::describe();
-    assert_eq!((about.family.as_str(), about.version.as_str()), ("parrot", "1.0.0"));
-    assert_eq!(about.models[0].aliases, ["polly"]);
-    assert_eq!(about.surfaces[0].default_model.as_deref(), Some("parrot-1"));
-    let schema: Value = serde_json::from_str(&about.surfaces[0].schema).unwrap();
-    assert_eq!(schema["type"], "array");
-    assert_eq!((about.state_version, about.reads_state), (1, vec![]));
-    assert!(matches!(about.self_tests[0].expect, Verdict::Refused));
+    let about: Value = serde_json::from_str(&Exports::describe()).unwrap();
+    assert_eq!((&about["family"], &about["version"]), (&json!("parrot"), &json!("1.0.0")));
+    assert_eq!(about["models"][0]["aliases"], json!(["polly"]));
+    assert_eq!(about["surfaces"][0]["default_model"], "parrot-1");
+    assert_eq!(about["surfaces"][0]["schema"]["type"], "array");
+    assert_eq!(about["state_version"], 1);
+    assert_eq!(about["self_tests"][0]["expect"], "refused");
 }
 
 fn text_request(body: &str) -> text::TextRequest {
@@ -118,7 +119,9 @@ fn text_request(body: &str) -> text::TextRequest {
             provider: "cage".into(),
             protocol: "chat".into(),
             rules: "{\"a\":1}".into(),
+            extra: String::new(),
         },
+        extra: String::new(),
     }
 }
 
@@ -139,7 +142,8 @@ fn converts_a_text_request() {
 #[test]
 fn converts_refusals() {
     let open = |settings: &str, body: &str| Exports::prepare(cx(settings), text_request(body)).unwrap_err();
-    let types::Refusal::Invalid((field, message)) = open("", "{}") else { panic!("expected a bad field") };
+    let types::Refusal::Invalid(problems) = open("", "{}") else { panic!("expected a bad field") };
+    let types::Problem { field, message } = problems.into_iter().next().unwrap();
     assert_eq!((field.as_deref(), message.as_str()), (Some("word"), "`word`: expected a string"));
     assert!(matches!(open("{\"mute\": true}", "{}"), types::Refusal::Forbidden(why) if why == "mute"));
 }
@@ -151,12 +155,14 @@ fn converts_answers() {
         headers: vec![],
         body: upstream::Bytes::Inline(b"squawk".to_vec()),
         affinity: "a".into(),
+        extra: String::new(),
     };
     let answered = Exports::answer(cx(""), b"[\"a\"]".to_vec(), reply(200)).unwrap();
     let body: Value = serde_json::from_str(&answered.body).unwrap();
     assert_eq!(body, json!({"said": ["a"], "reply": "squawk"}));
     let usage = answered.usage.unwrap();
-    assert_eq!((usage.input, usage.output, usage.cached, usage.cache_write), (1, 2, 3, 4));
+    let counters = [("input", 1), ("output", 2), ("cached", 3), ("cache-write", 3), ("cache-write-1h", 1)];
+    assert_eq!(usage, counters.map(|(name, count)| (name.to_owned(), count)));
     assert_eq!(answered.output_bytes, 6);
     let rejection = Exports::answer(cx(""), b"[]".to_vec(), reply(400)).unwrap_err();
     assert!(matches!(rejection.obstacle, Obstacle::RateLimited) && rejection.message == "rude");
@@ -206,9 +212,9 @@ impl Jobs for Heir {
                 Step::fail(state, Ending { public: Some(json!([])), ..Failure::request("no").into() })
             }
             Event::Timer => Step::wait(state, cx.now).view(View {
-                public: json!("media:0"),
-                private: json!(1),
                 products: vec![Product::new("https://e.com/c").clip(5, Some(9))],
+                extra: Extra::from_iter([("later".to_owned(), json!(1))]),
+                ..View::new(json!("media:0"), json!(1))
             }),
             _ => Step::done(state, outcome).progress(250),
         }
@@ -231,6 +237,7 @@ fn converts_parents_facts_and_outcomes() {
     };
     let request = jobs::Submission {
         surface: "videos.remix".into(),
+        model: jobs::ModelName { id: "heir".into(), alias: None },
         body: "{}".into(),
         parents: vec![parents::Parent {
             task_id: "task_1".into(),
@@ -245,6 +252,7 @@ fn converts_parents_facts_and_outcomes() {
         }],
         owned: vec![parents::Owned { name: "asset://1".into(), private: "7".into(), affinity: None }],
         blobs: vec![facts],
+        extra: String::new(),
     };
     let accepted = Adapter::<Heir>::submit(cx(""), request).unwrap();
     let kept: Value = serde_json::from_slice(&accepted.state).unwrap();
@@ -263,8 +271,10 @@ fn converts_parents_facts_and_outcomes() {
         (outcome.claims[0].name.as_str(), outcome.claims[0].private.as_str()),
         ("asset://2", "{\"a\":1}")
     );
-    assert!(matches!(outcome.products[1].edit, Some(jobs::Edit::Tile(jobs::Tile { column: 1, row: 0, .. }))));
-    assert_eq!(outcome.settle.map(|charge| charge.quantity), Some(2));
+    let tile = r#"{"tile":{"column":1,"row":0,"columns":2,"rows":2}}"#;
+    assert_eq!(outcome.products[1].edit.as_deref(), Some(tile));
+    assert_eq!(outcome.settle.map(|charge| charge[0].quantity), Some(2));
+    assert_eq!(outcome.extra, "");
     assert_eq!(outcome.products[0].mime.as_deref(), Some("image/png"));
 }
 
@@ -273,7 +283,8 @@ fn converts_views_and_bad_ends() {
     let advance = |event| Adapter::<Heir>::advance(cx(""), b"0".to_vec(), event);
     let view = advance(Event::Timer).view.unwrap();
     assert_eq!((view.public.as_str(), view.private.as_str()), ("\"media:0\"", "1"));
-    assert!(matches!(view.products[0].edit, Some(jobs::Edit::Clip(jobs::Clip { from: 5, to: Some(9) }))));
+    assert_eq!(view.products[0].edit.as_deref(), Some(r#"{"clip":{"from":5,"to":9}}"#));
+    assert_eq!(view.extra, r#"{"later":1}"#);
     let jobs::Action::Fail(ending) = advance(Event::Joined(vec![])).next else {
         panic!("expected a bad end")
     };

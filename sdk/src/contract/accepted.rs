@@ -5,7 +5,7 @@ use std::time::Duration;
 pub use crate::bindings::gatehouse::family::parents::Stage;
 
 use super::failure::{Charge, Failure};
-use super::json::short_millis;
+use super::json::{self, Extra, short_millis};
 use crate::bindings::exports::gatehouse::family::jobs;
 
 /// An accepted submission. `S` is the family's state.
@@ -40,6 +40,8 @@ pub struct Accepted<S> {
     pub brief: Vec<u8>,
     /// Accept now, fail at once: some families report bad parameters only through the task.
     pub doomed: Option<Failure>,
+    /// What a later host is told besides.
+    pub extra: Extra,
 }
 
 impl<S> Accepted<S> {
@@ -61,6 +63,7 @@ impl<S> Accepted<S> {
             state: None,
             brief: Vec::new(),
             doomed: None,
+            extra: Extra::new(),
         }
     }
 
@@ -82,6 +85,7 @@ impl<S> Accepted<S> {
             state: self.state.map(state),
             brief: self.brief,
             doomed: self.doomed,
+            extra: self.extra,
         }
     }
 
@@ -112,13 +116,14 @@ impl From<Accepted<Vec<u8>>> for jobs::Accepted {
     fn from(accepted: Accepted<Vec<u8>>) -> Self {
         Self {
             model: accepted.model,
-            charge: accepted.charge,
+            charge: accepted.charge.into(),
             stage: accepted.stage,
             progress: accepted.progress,
             expected_ms: accepted.expected.map(short_millis),
             state: accepted.state.unwrap_or_default(),
             brief: accepted.brief,
             doomed: accepted.doomed,
+            extra: json::extra(accepted.extra),
         }
     }
 }

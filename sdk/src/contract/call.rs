@@ -65,6 +65,7 @@ impl Call {
             reading: Reading::Whole,
             credentials: true,
             shared: None,
+            extra: String::new(),
         }
     }
 

@@ -1,13 +1,12 @@
 //! Text requests, prepared calls, answers and streams.
 
+use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::text::{
-    Answered, Chunk, Obstacle, Sse, TextFailure, Usage,
-};
+pub use crate::bindings::gatehouse::family::upstream::{Obstacle, Sse, TextFailure};
 
 use super::call::Call;
-use super::json;
+use super::json::{self, Extra};
 use super::media::Facts;
 use crate::bindings::exports::gatehouse::family::text;
 
@@ -33,6 +32,8 @@ pub struct Route {
     pub protocol: Protocol,
     /// The model's `rules`; an empty object when there are none.
     pub rules: Value,
+    /// What a later host says besides.
+    pub extra: Extra,
 }
 
 /// A text request.
@@ -48,6 +49,8 @@ pub struct TextRequest {
     pub blobs: Vec<Facts>,
     /// The provider.
     pub route: Route,
+    /// What a later host says besides.
+    pub extra: Extra,
 }
 
 impl TextRequest {
@@ -73,13 +76,98 @@ pub struct Prepared<S> {
     pub max_output_tokens: u32,
     /// For the answer.
     pub state: S,
+    /// What a later host is told besides.
+    pub extra: Extra,
+}
+
+/// Tokens as the provider counted them; no token is in two of these, but for those of `cache_write_hour`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Usage {
+    /// Read, neither from a cache nor into one.
+    pub input: u64,
+    /// Written, thinking included.
+    pub output: u64,
+    /// Read from a cache.
+    pub cached: u64,
+    /// Read and put into a cache.
+    pub cache_write: u64,
+    /// Of `cache_write`: what the cache keeps for an hour instead of minutes, which costs more.
+    pub cache_write_hour: u64,
+}
+
+impl From<Usage> for text::Usage {
+    fn from(usage: Usage) -> Self {
+        let counters = [
+            ("input", usage.input),
+            ("output", usage.output),
+            ("cached", usage.cached),
+            ("cache-write", usage.cache_write.saturating_sub(usage.cache_write_hour)),
+            ("cache-write-1h", usage.cache_write_hour),
+        ];
+        counters
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect()
+    }
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// The client's body, unwrapped.
+    pub body: String,
+    /// None when the provider reported none: the host then estimates.
+    pub usage: Option<Usage>,
+    /// Bytes of text the model wrote.
+    pub output_bytes: u32,
+    /// What a later host is told besides.
+    pub extra: Extra,
+}
+
+impl From<Answered> for text::Answered {
+    fn from(answered: Answered) -> Self {
+        Self {
+            body: answered.body,
+            usage: answered.usage.map(Into::into),
+            output_bytes: answered.output_bytes,
+            extra: json::extra(answered.extra),
+        }
+    }
+}
+
+/// What a stream goes on with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chunk {
+    /// Events for the client.
+    pub send: Vec<Sse>,
+    /// All tokens so far, as soon and as often as they are known; the latest counts.
+    pub usage: Option<Usage>,
+    /// Bytes of text the model wrote in these events.
+    pub output_bytes: u32,
+    /// The client has its terminal event; nothing follows.
+    pub last: bool,
+    /// What a later host is told besides.
+    pub extra: Extra,
+}
+
+impl From<Chunk> for text::Chunk {
+    fn from(chunk: Chunk) -> Self {
+        Self {
+            send: chunk.send,
+            usage: chunk.usage.map(Into::into),
+            output_bytes: chunk.output_bytes,
+            last: chunk.last,
+            extra: json::extra(chunk.extra),
+        }
+    }
 }
 
 impl TextFailure {
     /// A failure.
     #[must_use]
     pub fn new(obstacle: Obstacle, message: impl Into<String>) -> Self {
-        Self { obstacle, message: message.into(), field: None }
+        Self { obstacle, message: message.into(), field: None, retry_after_ms: None }
     }
 
     /// A failure of the provider.
@@ -90,23 +178,9 @@ impl TextFailure {
 }
 
 #[expect(clippy::derivable_impls, reason = "the type is generated")]
-impl Default for Usage {
-    fn default() -> Self {
-        Self { input: 0, output: 0, cached: 0, cache_write: 0, cache_write_hour: 0 }
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the type is generated")]
 impl Default for Sse {
     fn default() -> Self {
         Self { event: None, data: String::new() }
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "the type is generated")]
-impl Default for Chunk {
-    fn default() -> Self {
-        Self { send: Vec::new(), usage: None, output_bytes: 0, last: false }
     }
 }
 
@@ -123,7 +197,9 @@ impl From<text::TextRequest> for TextRequest {
                 provider: request.route.provider,
                 protocol: if request.route.protocol == "chat" { Protocol::Chat } else { Protocol::Messages },
                 rules: json::of_host(&request.route.rules),
+                extra: json::extra_of_host(&request.route.extra),
             },
+            extra: json::extra_of_host(&request.extra),
         }
     }
 }
@@ -137,6 +213,7 @@ impl From<Prepared<Vec<u8>>> for text::Prepared {
             pictures: prepared.pictures,
             max_output_tokens: prepared.max_output_tokens,
             state: prepared.state,
+            extra: json::extra(prepared.extra),
         }
     }
 }

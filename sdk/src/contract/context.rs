@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::json::{self, millis};
+use super::json::{self, Extra, millis};
 use crate::bindings::gatehouse::family::types;
 
 /// Milliseconds since the Unix epoch, UTC.
@@ -62,6 +62,8 @@ pub struct Context {
     pub customer: String,
     /// The operator's table for this plugin; an empty object when there is none. Never holds a secret.
     pub settings: Value,
+    /// What a later host says besides.
+    pub extra: Extra,
 }
 
 impl Context {
@@ -77,6 +79,7 @@ impl Context {
             deadline: now.plus(Duration::from_secs(30 * 60)),
             customer: String::new(),
             settings: Value::Object(serde_json::Map::new()),
+            extra: Extra::new(),
         }
     }
 }
@@ -91,6 +94,7 @@ impl From<types::Context> for Context {
             deadline: UnixMs(cx.deadline),
             customer: cx.customer,
             settings: json::of_host(&cx.settings),
+            extra: json::extra_of_host(&cx.extra),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Refusals of requests, failures of tasks, and charges.
 
-pub use crate::bindings::gatehouse::family::types::{Blame, Charge, Failure};
+pub use crate::bindings::gatehouse::family::types::{Blame, Failure, Problem};
 
 use crate::bindings::gatehouse::family::types;
 
@@ -27,6 +27,8 @@ pub enum Refusal {
         /// The whole sentence for the client: the field, what was expected, what came.
         message: String,
     },
+    /// Several bad fields, at most 16. Clients read all messages, and the field of the first.
+    Several(Vec<Problem>),
     /// Something the request names does not exist.
     NotFound(String),
     /// Something the request names may not be used.
@@ -46,7 +48,8 @@ impl Refusal {
 impl From<Refusal> for types::Refusal {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Invalid { field, message } => Self::Invalid((field, message)),
+            Refusal::Invalid { field, message } => Self::Invalid(vec![Problem { field, message }]),
+            Refusal::Several(problems) => Self::Invalid(problems),
             Refusal::NotFound(message) => Self::NotFound(message),
             Refusal::Forbidden(message) => Self::Forbidden(message),
         }
@@ -91,6 +94,24 @@ impl Failure {
         Self { blame: Blame::Moderation, message: message.into() }
     }
 
+    /// Somebody stopped the work at the provider.
+    #[must_use]
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Cancelled, message: message.into() }
+    }
+
+    /// The customer has reached a limit of the provider.
+    #[must_use]
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Limit, message: message.into() }
+    }
+
+    /// The work took too long.
+    #[must_use]
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self { blame: Blame::Timeout, message: message.into() }
+    }
+
     /// The provider failed.
     #[must_use]
     pub fn upstream(message: impl Into<String>) -> Self {
@@ -105,20 +126,31 @@ impl Failure {
     }
 }
 
-/// Builders. Price keys, most specific first: the host takes the first one that has a price. The last one is in the
-/// manifest; each earlier one begins with it, followed by `-` or `@`.
+/// What to bill: price keys, most specific first, and how many units of the first one that has a price. The last key is in the
+/// manifest; each earlier one begins with it, followed by `-` or `@`. It crosses the border as a charge of one line, which is
+/// what hosts of this version take.
 ///
 /// ```
 /// use gatehouse_sdk::Charge;
 ///
-/// let charge = Charge::keys(["motion-2.6@1080p-audio", "motion-2.6@1080p", "motion-2.6"]).times(5);
-/// assert_eq!(charge.quantity, 5);
+/// let charge = Charge::keys(["motion-2.6@1080p-audio", "motion-2.6@1080p", "motion-2.6"]).times(5).of("second");
+/// assert_eq!((charge.quantity, charge.unit.as_str()), (5, "second"));
 /// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Charge {
+    /// The price keys.
+    pub keys: Vec<String>,
+    /// How many units.
+    pub quantity: u32,
+    /// What one unit is; empty where there is nothing to say.
+    pub unit: String,
+}
+
 impl Charge {
     /// One unit of the first of `keys` that has a price.
     #[must_use]
     pub fn keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
-        Self { keys: keys.into_iter().map(Into::into).collect(), quantity: 1 }
+        Self { keys: keys.into_iter().map(Into::into).collect(), quantity: 1, unit: String::new() }
     }
 
     /// The same price, `quantity` times.
@@ -126,5 +158,19 @@ impl Charge {
     pub fn times(mut self, quantity: u32) -> Self {
         self.quantity = quantity;
         self
+    }
+
+    /// Says what one unit is: "picture", "second", "character".
+    #[must_use]
+    pub fn of(mut self, unit: impl Into<String>) -> Self {
+        self.unit = unit.into();
+        self
+    }
+}
+
+impl From<Charge> for types::Charge {
+    fn from(charge: Charge) -> Self {
+        let Charge { keys, quantity, unit } = charge;
+        vec![types::Line { keys, quantity: quantity.into(), unit }]
     }
 }

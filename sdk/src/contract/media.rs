@@ -1,6 +1,10 @@
 //! Media as a family reads them: sources, facts about them, and results to be copied. Never bytes.
 
-pub use crate::bindings::exports::gatehouse::family::jobs::{Clip, Edit, Finding, Probe, Product, Tile};
+use serde::{Deserialize, Serialize};
+
+use super::json::{self, Extra};
+use crate::bindings::exports::gatehouse::family::jobs;
+pub use crate::bindings::exports::gatehouse::family::jobs::{Finding, Probe};
 pub use crate::bindings::gatehouse::family::types::{Facts, MediaKind};
 
 /// Builders.
@@ -65,7 +69,40 @@ impl Probe {
     }
 }
 
-/// Builders.
+/// What the host makes of a source before it keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Edit {
+    /// A part of a grid picture.
+    Tile(Tile),
+    /// A span of a video.
+    Clip(Clip),
+}
+
+/// A part of a grid picture, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tile {
+    /// From the left.
+    pub column: u8,
+    /// From the top.
+    pub row: u8,
+    /// How many columns the grid has.
+    pub columns: u8,
+    /// How many rows the grid has.
+    pub rows: u8,
+}
+
+/// A span of an mp4 video, ms: from the last sync sample not after `from` to `to`, or to the end. Not re-encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Clip {
+    /// Where it begins.
+    pub from: u64,
+    /// Where it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+}
+
+/// A result the host copies into its own store before clients see it.
 ///
 /// ```
 /// use gatehouse_sdk::{Edit, Product};
@@ -73,11 +110,35 @@ impl Probe {
 /// let upper_left = Product::new("https://cdn.example.com/grid.png").mime("image/png").tile(0, 0, 2, 2);
 /// assert!(matches!(upper_left.edit, Some(Edit::Tile(_))));
 /// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Product {
+    /// A http(s) URL inside the provider's media origins, a `data:` URI or `blob:<id>`.
+    pub source: String,
+    /// What to call it when the bytes do not say.
+    pub mime: Option<String>,
+    /// The part of it that is kept; all of it when there is none.
+    pub edit: Option<Edit>,
+    /// What a later host is told besides.
+    pub extra: Extra,
+}
+
+impl From<Product> for jobs::Product {
+    fn from(product: Product) -> Self {
+        let edit = |edit| serde_json::to_string(&edit).expect("an edit is JSON");
+        Self {
+            source: product.source,
+            mime: product.mime,
+            edit: product.edit.map(edit),
+            extra: json::extra(product.extra),
+        }
+    }
+}
+
 impl Product {
     /// All of a source.
     #[must_use]
     pub fn new(source: impl Into<String>) -> Self {
-        Self { source: source.into(), mime: None, edit: None }
+        Self { source: source.into(), mime: None, edit: None, extra: Extra::new() }
     }
 
     /// Says what to call it when the bytes do not.

@@ -36,6 +36,7 @@ impl Reply {
             headers: Vec::new(),
             body: Body::Inline(body.into()),
             affinity: "account-1".to_owned(),
+            extra: String::new(),
         }
     }
 

@@ -6,6 +6,7 @@ use super::accepted::Stage;
 use super::call::{Affinity, Call};
 use super::context::UnixMs;
 use super::failure::{Charge, Failure};
+use super::json::{self, Extra};
 use super::media::{Probe, Product};
 use super::parent::Claim;
 use crate::bindings::exports::gatehouse::family::jobs;
@@ -23,6 +24,8 @@ pub enum Action {
     Done(Outcome),
     /// A bad end.
     Fail(Ending),
+    /// An action of a later host, by its name. A host that does not know it refuses the step.
+    Other(String, Value),
 }
 
 /// A good end.
@@ -51,13 +54,22 @@ pub struct Outcome {
     pub claims: Vec<Claim>,
     /// Bill less than was held; never more. Requests that joined the task are billed as they are.
     pub settle: Option<Charge>,
+    /// What a later host is told besides.
+    pub extra: Extra,
 }
 
 impl Outcome {
     /// A result without products.
     #[must_use]
     pub fn new(public: Value) -> Self {
-        Self { public, private: Value::Null, products: Vec::new(), claims: Vec::new(), settle: None }
+        Self {
+            public,
+            private: Value::Null,
+            products: Vec::new(),
+            claims: Vec::new(),
+            settle: None,
+            extra: Extra::new(),
+        }
     }
 
     /// Adds a product to copy.
@@ -104,9 +116,17 @@ pub struct View {
     pub private: Value,
     /// What the host copies before the view is shown.
     pub products: Vec<Product>,
+    /// What a later host is told besides.
+    pub extra: Extra,
 }
 
 impl View {
+    /// A view without products.
+    #[must_use]
+    pub fn new(public: Value, private: Value) -> Self {
+        Self { public, private, products: Vec::new(), extra: Extra::new() }
+    }
+
     /// A task that waits for its client: for `what`, such as the name of the route that goes on, and why the last try did
     /// not do. Clients read both beside the `result`, not in it.
     ///
@@ -121,7 +141,7 @@ impl View {
     pub fn waiting_for(what: &str, why: Option<&str>, private: Value) -> Self {
         let mut public = Map::from_iter([("waiting_for".to_owned(), Value::from(what))]);
         public.extend(why.map(|why| ("waiting_reason".to_owned(), Value::from(why))));
-        Self { public: Value::Object(public), private, products: Vec::new() }
+        Self::new(Value::Object(public), private)
     }
 }
 
@@ -138,11 +158,20 @@ pub struct Ending {
     pub products: Vec<Product>,
     /// Names the customer owns from now on.
     pub claims: Vec<Claim>,
+    /// What a later host is told besides.
+    pub extra: Extra,
 }
 
 impl From<Failure> for Ending {
     fn from(failure: Failure) -> Self {
-        Self { failure, public: None, private: None, products: Vec::new(), claims: Vec::new() }
+        Self {
+            failure,
+            public: None,
+            private: None,
+            products: Vec::new(),
+            claims: Vec::new(),
+            extra: Extra::new(),
+        }
     }
 }
 
@@ -167,13 +196,15 @@ pub struct Step<S> {
     pub view: Option<View>,
     /// The next action.
     pub next: Action,
+    /// What a later host is told besides.
+    pub extra: Extra,
 }
 
 impl<S> Step<S> {
     /// `next`, with the task still "submitted, 0 %".
     #[must_use]
     pub fn new(state: S, next: Action) -> Self {
-        Self { state, stage: Stage::Submitted, progress: 0, view: None, next }
+        Self { state, stage: Stage::Submitted, progress: 0, view: None, next, extra: Extra::new() }
     }
 
     /// Make this call.
@@ -215,6 +246,7 @@ impl<S> Step<S> {
             progress: self.progress,
             view: self.view,
             next: self.next,
+            extra: self.extra,
         }
     }
 
@@ -245,16 +277,22 @@ impl From<Outcome> for jobs::Outcome {
         Self {
             public: outcome.public.to_string(),
             private: outcome.private.to_string(),
-            products: outcome.products,
+            products: outcome.products.into_iter().map(Into::into).collect(),
             claims: outcome.claims.into_iter().map(Into::into).collect(),
-            settle: outcome.settle,
+            settle: outcome.settle.map(Into::into),
+            extra: json::extra(outcome.extra),
         }
     }
 }
 
 impl From<View> for jobs::View {
     fn from(view: View) -> Self {
-        Self { public: view.public.to_string(), private: view.private.to_string(), products: view.products }
+        Self {
+            public: view.public.to_string(),
+            private: view.private.to_string(),
+            products: view.products.into_iter().map(Into::into).collect(),
+            extra: json::extra(view.extra),
+        }
     }
 }
 
@@ -264,8 +302,9 @@ impl From<Ending> for jobs::Ending {
             failure: ending.failure,
             public: ending.public.map(|public| public.to_string()),
             private: ending.private.map(|private| private.to_string()),
-            products: ending.products,
+            products: ending.products.into_iter().map(Into::into).collect(),
             claims: ending.claims.into_iter().map(Into::into).collect(),
+            extra: json::extra(ending.extra),
         }
     }
 }
@@ -278,6 +317,7 @@ impl From<Step<Vec<u8>>> for jobs::Step {
             Action::Wait(moment) => jobs::Action::Wait(moment.0),
             Action::Done(outcome) => jobs::Action::Done(outcome.into()),
             Action::Fail(ending) => jobs::Action::Fail(ending.into()),
+            Action::Other(name, value) => jobs::Action::Other((name, value.to_string())),
         };
         Self {
             state: step.state,
@@ -285,6 +325,7 @@ impl From<Step<Vec<u8>>> for jobs::Step {
             progress: step.progress,
             view: step.view.map(Into::into),
             next,
+            extra: json::extra(step.extra),
         }
     }
 }

@@ -4,17 +4,28 @@ use serde_json::Value;
 
 pub use crate::bindings::exports::gatehouse::family::jobs::{Cause, Event};
 
-use super::json;
+use super::json::{self, Extra};
 use super::media::Facts;
 use super::parent::{Owned, Parent};
 use crate::bindings::exports::gatehouse::family::jobs;
 use crate::bindings::gatehouse::family::types;
+
+/// A model as a request names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelName {
+    /// The model's own id.
+    pub id: String,
+    /// The other name under which the request asked for it.
+    pub alias: Option<String>,
+}
 
 /// A request for a long job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
     /// "images.generate", ...
     pub surface: String,
+    /// The model that the host found for the request.
+    pub model: ModelName,
     /// The client's body; the host replaced long media by `blob:<id>`.
     pub body: Value,
     /// The tasks it follows up, in the order in which it names them.
@@ -23,10 +34,12 @@ pub struct Submission {
     pub owned: Vec<Owned>,
     /// Facts about the blobs cut out of `body`, in order of appearance; [`Facts::blob`] is always there.
     pub blobs: Vec<Facts>,
+    /// What a later host says besides.
+    pub extra: Extra,
 }
 
 impl Submission {
-    /// A request without media and without a parent.
+    /// A request without media and without a parent, for the model that `body` names.
     ///
     /// ```
     /// use gatehouse_sdk::Submission;
@@ -35,7 +48,16 @@ impl Submission {
     /// ```
     #[must_use]
     pub fn new(surface: impl Into<String>, body: Value) -> Self {
-        Self { surface: surface.into(), body, parents: Vec::new(), owned: Vec::new(), blobs: Vec::new() }
+        let id = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Self {
+            surface: surface.into(),
+            model: ModelName { id, alias: None },
+            body,
+            parents: Vec::new(),
+            owned: Vec::new(),
+            blobs: Vec::new(),
+            extra: Extra::new(),
+        }
     }
 
     /// The first task it follows up.
@@ -57,10 +79,12 @@ impl TryFrom<jobs::Submission> for Submission {
     fn try_from(request: jobs::Submission) -> Result<Self, types::Refusal> {
         Ok(Self {
             surface: request.surface,
+            model: ModelName { id: request.model.id, alias: request.model.alias },
             body: json::of_client(&request.body)?,
             parents: request.parents.into_iter().map(Into::into).collect(),
             owned: request.owned.into_iter().map(Into::into).collect(),
             blobs: request.blobs,
+            extra: json::extra_of_host(&request.extra),
         })
     }
 }
@@ -82,6 +106,7 @@ impl Event {
             Self::Timer => "timer",
             Self::Cancel(_) => "cancel",
             Self::Lost(_) => "lost",
+            Self::Other(_) => "other",
         }
     }
 }

@@ -34,14 +34,14 @@ use crate::interfaces::family::Family;
 ///
 ///     fn prepare(_: &Context, request: TextRequest) -> Result<Prepared<()>, Refusal> {
 ///         let call = Call::post(request.route.provider, "/v1/complete").written(request.body);
-///         Ok(Prepared { call, streaming: false, input_bytes: 0, pictures: 0, max_output_tokens: 100, state: () })
+///         Ok(Prepared { call, streaming: false, input_bytes: 0, pictures: 0, max_output_tokens: 100, state: (), extra: Default::default() })
 ///     }
 ///
 ///     fn answer(_: &Context, (): (), reply: Reply) -> Result<Answered, TextFailure> {
 ///         if !reply.is_success() {
 ///             return Err(TextFailure::upstream("the provider did not answer"));
 ///         }
-///         Ok(Answered { body: reply.text().into_owned(), usage: None, output_bytes: 0 })
+///         Ok(Answered { body: reply.text().into_owned(), ..Answered::default() })
 ///     }
 ///
 ///     fn relay(_: &Context, (): ()) -> Through {

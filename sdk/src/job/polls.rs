@@ -98,7 +98,7 @@ impl Polls {
             Event::Lost((_, reason)) => self.lost(cx, policy, &reason),
             // The host goes on with the wait that is under way.
             Event::Cancel(_) => self.rest(cx),
-            other @ (Event::Start(_) | Event::Joined(_) | Event::Probed(_)) => {
+            other @ (Event::Start(_) | Event::Joined(_) | Event::Probed(_) | Event::Other(_)) => {
                 Action::Fail(policy.unexpected(&other).into())
             }
         })

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::contract::failure::{Failure, Refusal};
+use crate::contract::failure::{Failure, Problem, Refusal};
+
+/// The most problems that a refusal tells.
+const MAX_PROBLEMS: usize = 16;
 
 /// An invalid field.
 ///
@@ -24,22 +27,38 @@ pub struct InvalidParam {
     pub field: Option<String>,
     /// What was expected and what came.
     pub problem: String,
+    /// Other fields that are invalid too, in the order of the fields.
+    pub others: Vec<InvalidParam>,
 }
 
 impl InvalidParam {
     /// An invalid `field`; `problem` says what was expected and what came.
     #[must_use]
     pub fn at(field: Option<&str>, problem: String) -> Self {
-        Self { field: field.map(str::to_owned), problem }
+        Self { field: field.map(str::to_owned), problem, others: Vec::new() }
+    }
+
+    /// All of them as one: the first, with those that follow. At most 16 are told.
+    #[must_use]
+    pub fn of(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut all = all.into_iter().take(MAX_PROBLEMS);
+        let first = all.next()?;
+        Some(Self { others: all.collect(), ..first })
+    }
+
+    /// The sentence about this field alone.
+    fn sentence(&self) -> String {
+        match &self.field {
+            Some(field) => format!("`{field}`: {}", self.problem),
+            None => self.problem.clone(),
+        }
     }
 }
 
 impl fmt::Display for InvalidParam {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.field {
-            Some(field) => write!(f, "`{field}`: {}", self.problem),
-            None => f.write_str(&self.problem),
-        }
+        f.write_str(&self.sentence())?;
+        self.others.iter().try_for_each(|other| write!(f, "; {other}"))
     }
 }
 
@@ -47,7 +66,13 @@ impl std::error::Error for InvalidParam {}
 
 impl From<InvalidParam> for Refusal {
     fn from(invalid: InvalidParam) -> Self {
-        Self::Invalid { message: invalid.to_string(), field: invalid.field }
+        if invalid.others.is_empty() {
+            return Self::Invalid { message: invalid.to_string(), field: invalid.field };
+        }
+        let problem = |one: &InvalidParam| Problem { field: one.field.clone(), message: one.sentence() };
+        let mut problems = vec![problem(&invalid)];
+        problems.extend(invalid.others.iter().map(problem));
+        Self::Several(problems)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chat::{Chat, EMBEDDINGS};
 use gatehouse_sdk::{
-    Answered, Body, Call, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure,
+    Answered, Body, Call, Extra, Family as _, Obstacle, Payload, Prepared, Protocol, Refusal, TextFailure,
     TextRequest, Usage,
 };
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ fn written(rules: Value, body: &str) -> TextRequest {
         headers: vec![],
         blobs: vec![],
         route: route(Protocol::Chat, rules),
+        extra: Extra::new(),
     }
 }
 
@@ -140,7 +141,7 @@ fn a_wrong_field_is_named() {
 fn every_published_field_is_checked() {
     let surface =
         Chat::about().surfaces.into_iter().find(|surface| surface.name == EMBEDDINGS).expect("published");
-    let schema: Value = serde_json::from_str(&surface.schema).expect("JSON");
+    let schema = &surface.schema;
     let fields: BTreeSet<&str> =
         schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect();
     assert_eq!(fields, BTreeSet::from(["dimensions", "encoding_format", "input", "model", "user"]));

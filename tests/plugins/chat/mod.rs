@@ -24,11 +24,11 @@ mod whole_answers;
 use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
 
+use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
-    Answered, Call, Chunk, Context, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse, TextFailure,
-    TextRequest, UnixMs, Usage,
+    Answered, Call, Chunk, Context, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
+    TextFailure, TextRequest, UnixMs, Usage,
 };
-use gatehouse_testkit::{Component, TextPlay};
 use serde_json::{Value, json};
 
 /// The public name, and the provider's.
@@ -47,7 +47,14 @@ fn cx() -> Context {
 }
 
 fn route(protocol: Protocol, rules: Value) -> Route {
-    Route { model: MODEL.into(), upstream: UPSTREAM.into(), provider: "p".into(), protocol, rules }
+    Route {
+        model: MODEL.into(),
+        upstream: UPSTREAM.into(),
+        provider: "p".into(),
+        protocol,
+        rules,
+        extra: Extra::new(),
+    }
 }
 
 fn written(protocol: Protocol, rules: Value, body: &str) -> TextRequest {
@@ -57,6 +64,7 @@ fn written(protocol: Protocol, rules: Value, body: &str) -> TextRequest {
         headers: vec![],
         blobs: vec![],
         route: route(protocol, rules),
+        extra: Extra::new(),
     }
 }
 

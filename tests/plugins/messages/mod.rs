@@ -21,11 +21,11 @@ mod whole_messages;
 
 use std::sync::LazyLock;
 
+use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
-    Call, Chunk, Context, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route, Sse,
+    Call, Chunk, Context, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route, Sse,
     TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
 };
-use gatehouse_testkit::{Component, TextPlay};
 use messages::{Messages, SURFACE};
 use serde_json::{Value, json};
 
@@ -56,7 +56,9 @@ fn text_request(body: &str, protocol: Protocol, rules: Value) -> TextRequest {
             provider: "provider".to_owned(),
             protocol,
             rules,
+            extra: Extra::new(),
         },
+        extra: Extra::new(),
     }
 }
 
@@ -204,11 +206,11 @@ fn the_self_tests_hold() {
     let about = Messages::about();
     assert_eq!((about.family.as_str(), about.models.len(), about.providers.len()), ("messages", 0, 0));
     assert_eq!(about.surfaces[0].default_model.as_deref(), Some(MODEL));
-    let schema: Value = serde_json::from_str(&about.surfaces[0].schema).expect("JSON");
+    let schema = &about.surfaces[0].schema;
     let properties = schema["properties"].as_object().expect("a schema of an object");
     assert_eq!(properties.len(), 13);
     for test in about.self_tests {
-        let body: Value = serde_json::from_str(&test.body).expect("JSON");
+        let body = &test.body;
         for protocol in [Protocol::Messages, Protocol::Chat] {
             let verdict = match prepare(&body, protocol, json!({})) {
                 Ok(_) => Verdict::Accepted,

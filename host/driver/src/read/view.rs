@@ -3,7 +3,9 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, Task, TaskView};
+use gatehouse_model::{
+    Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, RouteInfo, RouteUse, Task, TaskView,
+};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -40,7 +42,8 @@ impl DriverState {
             else {
                 return Err(ViewError::Plugin(task.model.clone()));
             };
-            if !version.about().offers.views {
+            let renders = |route: RouteInfo| route.does == RouteUse::View && route.surface == surface;
+            if !version.about().all_routes().into_iter().any(renders) {
                 return Err(ViewError::NotFound);
             }
             let context = self.context(task, &version);
@@ -62,9 +65,12 @@ impl DriverState {
             ended: task.finished,
             failure: failure.map(|failure| Failure {
                 blame: match failure.kind {
-                    FailureKind::Request | FailureKind::Cancelled => Blame::Request,
+                    FailureKind::Request => Blame::Request,
                     FailureKind::Moderation => Blame::Moderation,
-                    FailureKind::Upstream | FailureKind::Timeout | FailureKind::Internal => Blame::Upstream,
+                    FailureKind::Cancelled => Blame::Cancelled,
+                    FailureKind::Limit => Blame::Limit,
+                    FailureKind::Timeout => Blame::Timeout,
+                    FailureKind::Upstream | FailureKind::Internal => Blame::Upstream,
                 },
                 message: failure.message.clone(),
             }),

@@ -87,6 +87,7 @@ fn failure_type(kind: FailureKind) -> &'static str {
         FailureKind::Upstream => "upstream_error",
         FailureKind::Timeout => "timeout_error",
         FailureKind::Cancelled => "cancelled",
+        FailureKind::Limit => "rate_limit_error",
         FailureKind::Internal => "server_error",
     }
 }

@@ -183,7 +183,6 @@ mod tests {
             ("gatehouse account deposit a", false),
             ("gatehouse doctor --json", true),
             ("gatehouse audit --limit 5 --cursor 812 --json", true),
-            ("gatehouse audit --cursor x", false),
             ("gatehouse audit --task 5", false),
             ("gatehouse check-config f.toml", true),
             ("gatehouse console link", true),

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An edit of one product.
+/// An edit of one product. Its serde form is that of the contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Edit {
     /// A part of a grid picture.
     Tile(Tile),
@@ -28,8 +29,10 @@ pub struct Tile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clip {
     /// Where it begins.
+    #[serde(rename = "from")]
     pub from_ms: u64,
     /// Where it ends, exclusive; `None` for the end of the film.
+    #[serde(rename = "to")]
     pub to_ms: Option<u64>,
 }
 

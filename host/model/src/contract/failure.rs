@@ -9,6 +9,12 @@ pub enum Blame {
     Request,
     /// A moderation filter stopped it.
     Moderation,
+    /// Somebody stopped the work at the provider.
+    Cancelled,
+    /// The customer has reached a limit of the provider.
+    Limit,
+    /// The work took too long.
+    Timeout,
     /// The provider's.
     Upstream,
     /// The operator's account at the provider; clients read it as the provider's.

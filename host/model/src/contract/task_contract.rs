@@ -34,11 +34,22 @@ pub struct Context {
     pub settings: std::sync::Arc<str>,
 }
 
+/// A model as a request names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelName {
+    /// The model's own id.
+    pub id: String,
+    /// The other name under which the request asked for it.
+    pub alias: Option<String>,
+}
+
 /// A request as a plugin judges it.
 #[derive(Clone, Debug)]
 pub struct Submission {
     /// "images.generate", ...
     pub surface: String,
+    /// The model that was found for it.
+    pub model: ModelName,
     /// JSON, with long media already cut out.
     pub body: Json,
     /// The tasks it follows up; their owner has been checked.

@@ -4,6 +4,7 @@ use gatehouse_guest::Guest;
 use gatehouse_model::{Call, Context, Reply};
 use wasmtime::Store;
 
+use super::answers::Read as _;
 use super::contract::bindings::gatehouse::family::upstream;
 use super::convert::Convert as _;
 use super::exports::{BulkExports, Family, missing};
@@ -19,7 +20,7 @@ pub(crate) fn merge(
 ) -> wasmtime::Result<Call> {
     let call: upstream::Call =
         family.call(store, exports(family)?.merge, (&lower::context(cx), key, items))?;
-    Ok(call.convert())
+    Ok(call.read()?)
 }
 
 /// `bulk.split`.
@@ -34,7 +35,7 @@ pub(crate) fn split(
     let reply: upstream::Reply = reply.convert();
     let replies: Vec<Option<upstream::Reply>> =
         family.call(store, exports(family)?.split, (&lower::context(cx), key, items, &reply))?;
-    Ok(replies.convert())
+    Ok(replies.read()?)
 }
 
 fn exports(family: &Family) -> wasmtime::Result<BulkExports> {

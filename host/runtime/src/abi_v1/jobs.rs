@@ -4,6 +4,7 @@ use gatehouse_guest::Guest;
 use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission};
 use wasmtime::Store;
 
+use super::answers::Read as _;
 use super::contract::bindings::exports::gatehouse::family::jobs as wit;
 use super::contract::bindings::gatehouse::family::types;
 use super::convert::Convert as _;
@@ -20,14 +21,19 @@ pub(crate) fn submit(
     let cx = lower::context(cx);
     let request = lower::Submission {
         surface: &submission.surface,
+        model: wit::ModelName { id: submission.model.id, alias: submission.model.alias },
         body: &submission.body,
         parents: submission.parents.convert(),
         owned: submission.owned.convert(),
         blobs: submission.blobs.convert(),
+        extra: lower::NOTHING,
     };
     let answer: Result<wit::Accepted, types::Refusal> =
         family.call(store, family.jobs()?.submit, (&cx, &request))?;
-    Ok(answer.convert())
+    Ok(match answer {
+        Ok(accepted) => Ok(accepted.read()?),
+        Err(refusal) => Err(refusal.read()?),
+    })
 }
 
 /// `jobs.advance`.
@@ -40,7 +46,7 @@ pub(crate) fn advance(
 ) -> wasmtime::Result<Step> {
     let (cx, event): (_, wit::Event) = (lower::context(cx), event.convert());
     let step: wit::Step = family.call(store, family.jobs()?.advance, (&cx, state, &event))?;
-    Ok(step.convert())
+    Ok(step.read()?)
 }
 
 /// `jobs.migrate`.

@@ -3,8 +3,9 @@
 use gatehouse_model as own;
 use wasmtime::component::{ComponentType, Lower};
 
-use super::contract::bindings::exports::gatehouse::family::text;
+use super::contract::bindings::exports::gatehouse::family::jobs;
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
+pub(super) use super::types::NOTHING;
 
 /// The contract's `context`, borrowed: it goes with every call.
 #[derive(ComponentType, Lower)]
@@ -19,6 +20,7 @@ pub(super) struct Context<'a> {
     deadline: u64,
     customer: &'a str,
     settings: &'a str,
+    extra: &'a str,
 }
 
 pub(super) fn context(cx: &own::Context) -> Context<'_> {
@@ -30,6 +32,7 @@ pub(super) fn context(cx: &own::Context) -> Context<'_> {
         deadline: cx.deadline.0,
         customer: &cx.customer,
         settings: &cx.settings,
+        extra: NOTHING,
     }
 }
 
@@ -38,10 +41,23 @@ pub(super) fn context(cx: &own::Context) -> Context<'_> {
 #[component(record)]
 pub(super) struct Submission<'a> {
     pub(super) surface: &'a str,
+    pub(super) model: jobs::ModelName,
     pub(super) body: &'a str,
     pub(super) parents: Vec<parents::Parent>,
     pub(super) owned: Vec<parents::Owned>,
     pub(super) blobs: Vec<types::Facts>,
+    pub(super) extra: &'a str,
+}
+
+/// The contract's `direct-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct DirectRequest<'a> {
+    pub(super) surface: &'a str,
+    pub(super) model: &'a str,
+    pub(super) body: &'a str,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) extra: &'a str,
 }
 
 /// The contract's `text-request`, also with a borrowed body.
@@ -52,5 +68,29 @@ pub(super) struct TextRequest<'a> {
     pub(super) body: &'a str,
     pub(super) headers: Vec<upstream::Header>,
     pub(super) blobs: Vec<types::Facts>,
-    pub(super) route: text::Route,
+    pub(super) route: upstream::Route,
+    pub(super) extra: &'a str,
+}
+
+/// The contract's `dialect-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct DialectRequest<'a> {
+    pub(super) body: &'a str,
+    pub(super) streaming: bool,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) route: upstream::Route,
+    pub(super) extra: &'a str,
+}
+
+pub(super) fn route(route: own::TextRoute) -> upstream::Route {
+    let own::TextRoute { model, upstream, provider, protocol, rules } = route;
+    upstream::Route {
+        model,
+        upstream,
+        provider,
+        protocol: protocol.into(),
+        rules: rules.to_string(),
+        extra: NOTHING.to_owned(),
+    }
 }

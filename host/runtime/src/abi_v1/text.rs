@@ -5,6 +5,7 @@ use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
+use super::answers::Read;
 use super::contract::bindings::exports::gatehouse::family::text as wit;
 use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
@@ -19,18 +20,20 @@ pub(crate) fn prepare(
     request: own::TextRequest,
 ) -> wasmtime::Result<Result<own::Prepared, own::Refusal>> {
     let cx = lower::context(cx);
-    let own::TextRoute { model, upstream, provider, protocol, rules } = request.route;
-    let protocol = protocol.as_str().to_owned();
     let request = lower::TextRequest {
         surface: &request.surface,
         body: &request.body,
         headers: request.headers.convert(),
         blobs: request.blobs.convert(),
-        route: wit::Route { model, upstream, provider, protocol, rules: rules.to_string() },
+        route: lower::route(request.route),
+        extra: lower::NOTHING,
     };
     let answer: Result<wit::Prepared, types::Refusal> =
         family.call(store, family.text()?.prepare, (&cx, &request))?;
-    Ok(answer.convert())
+    Ok(match answer {
+        Ok(prepared) => Ok(prepared.read()?),
+        Err(refusal) => Err(refusal.read()?),
+    })
 }
 
 /// `text.answer`.
@@ -44,7 +47,7 @@ pub(crate) fn whole(
     let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
     let answer: Result<wit::Answered, wit::TextFailure> =
         family.call(store, family.text()?.answer, (&cx, state, &reply))?;
-    Ok(answer.convert())
+    read(answer)
 }
 
 /// The constructor of `text.relay`.
@@ -67,7 +70,7 @@ pub(crate) fn push(
     let events: Vec<wit::Sse> = events.convert();
     let answer: Result<wit::Chunk, wit::TextFailure> =
         family.call(store, family.text()?.push, (relay, events.as_slice()))?;
-    Ok(answer.convert())
+    read(answer)
 }
 
 /// `text.relay.end`.
@@ -77,5 +80,12 @@ pub(crate) fn end(
     relay: ResourceAny,
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
     let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.text()?.end, (relay,))?;
-    Ok(answer.convert())
+    read(answer)
+}
+
+fn read<T: Read<U>, U>(answer: Result<T, wit::TextFailure>) -> wasmtime::Result<Result<U, own::TextFailure>> {
+    Ok(match answer {
+        Ok(answer) => Ok(answer.read()?),
+        Err(failure) => Err(failure.convert()),
+    })
 }

@@ -1,36 +1,22 @@
-//! The types of the contract as the model's types, and back. Shapes only; `exec/answer_rules` decides whether an answer is
-//! acceptable.
+//! The types of the contract with one shape as the model's types, and back. `answers` has those that may say what this host
+//! does not know; `exec/answer_rules` decides whether an answer is acceptable.
 
 use gatehouse_model as own;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{jobs, views};
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
 use super::convert::{Convert, records, variants};
 
+/// The host says nothing yet beyond the fields of a record.
+pub(super) const NOTHING: &str = "";
+
 records! {
     // What a family returns.
-    jobs::Accepted => own::Accepted { [model, progress, expected_ms, state] charge, stage, brief, doomed }
-    jobs::Step => own::Step { [state, progress] stage, view, next }
-    jobs::Outcome => own::Outcome { public, private, products, claims, settle }
-    jobs::View => own::InterimView { public, private, products }
-    jobs::Ending => own::FailedOutcome { failure, public, private, products, claims }
-    jobs::Product => own::Product { [source, mime] edit }
-    jobs::Tile => own::Tile { [column, row, columns, rows] }
     jobs::Claim => own::Claim { [name, affinity] private }
     jobs::Probe => own::Probe { [source, keep] }
-    types::Charge => own::Charge { [keys, quantity] }
-    upstream::Call => own::Call {
-        [provider, method, timeout_ms, affinity, credentials] target, headers, body, replay, reading, shared
-    }
     upstream::Part => own::Part { [name, filename, mime] data }
     upstream::Shared => own::Shared { [key, item] }
-    text::Prepared => own::Prepared { [streaming, input_bytes, pictures, max_output_tokens, state] call }
-    text::Answered => own::Answered { [output_bytes] body, usage }
-    text::Chunk => own::Chunk { [output_bytes, last] send, usage }
-    text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
-    text::TextFailure => own::TextFailure { [message, field] obstacle }
-    manifest::Model => own::ModelInfo { [id, aliases, surfaces] }
-    manifest::Surface => own::SurfaceInfo { [name, default_model, schema, joins] parent, names }
+    upstream::TextFailure => own::TextFailure { [message, field, retry_after_ms] obstacle }
     // What the host passes.
     own::Claim => parents::Owned { [name, affinity] private }
     own::Finding => jobs::Finding { [source] found }
@@ -40,10 +26,8 @@ records! {
     own::Failure => types::Failure { [message] blame }
     upstream::Header => own::Header { [name, value] }
     own::Header => upstream::Header { [name, value] }
-    upstream::Reply => own::Reply { [status, affinity] headers, body }
-    own::Reply => upstream::Reply { [status, affinity] headers, body }
-    text::Sse => own::Sse { [event, data] }
-    own::Sse => text::Sse { [event, data] }
+    upstream::Sse => own::Sse { [event, data] }
+    own::Sse => upstream::Sse { [event, data] }
     types::Facts => own::Facts {
         [mime, bytes, width, height, milliseconds, fps_milli, has_audio, has_alpha, blob] kind
     }
@@ -54,37 +38,23 @@ records! {
 
 variants! {
     // What a family returns.
-    jobs::Action => own::Action { Call(call), Probe(probes), Wait(until), Done(end), Fail(end) }
     jobs::Stage => own::Stage { Submitted, Pending, Processing }
     upstream::Target => own::Target { Path(path), Url(url) }
     upstream::Replay => own::Replay { Safe, Token, Once }
     upstream::Reading => own::Reading { Whole, Saved, Cut }
-    text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
-    manifest::ParentAt => own::ParentAt { Nowhere, Path, Field(field) }
-    manifest::NameAt => own::NameAt { Scheme(scheme), Field(field) }
-    manifest::Verdict => own::Verdict { Accepted, Doomed, Refused }
+    upstream::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
     // What the host passes.
     own::Cause => jobs::Cause { Client, Deadline }
     own::Outage => upstream::Outage { Unreachable, Timeout, Broken, TooLarge, Refused }
     // Both ways.
-    types::Blame => own::Blame { Request, Moderation, Upstream, Account }
-    own::Blame => types::Blame { Request, Moderation, Upstream, Account }
+    types::Blame => own::Blame { Request, Moderation, Cancelled, Limit, Timeout, Upstream, Account }
+    own::Blame => types::Blame { Request, Moderation, Cancelled, Limit, Timeout, Upstream, Account }
     types::MediaKind => own::MediaKind { Image, Video, Audio, Other }
     own::MediaKind => types::MediaKind { Image, Video, Audio, Other }
     parents::Status => own::Status { Submitted, Pending, Processing, Completed, Failed }
     own::Status => parents::Status { Submitted, Pending, Processing, Completed, Failed }
     upstream::Bytes => own::Body { Inline(bytes), Blob(id) }
     own::Body => upstream::Bytes { Inline(bytes), Blob(id) }
-}
-
-impl Convert<own::Refusal> for types::Refusal {
-    fn convert(self) -> own::Refusal {
-        match self {
-            Self::Invalid((field, message)) => own::Refusal::Invalid { field, message },
-            Self::NotFound(what) => own::Refusal::NotFound(what),
-            Self::Forbidden(what) => own::Refusal::Forbidden(what),
-        }
-    }
 }
 
 impl Convert<own::Payload> for upstream::Payload {
@@ -98,11 +68,14 @@ impl Convert<own::Payload> for upstream::Payload {
     }
 }
 
-impl Convert<own::Edit> for jobs::Edit {
-    fn convert(self) -> own::Edit {
-        match self {
-            Self::Tile(tile) => own::Edit::Tile(tile.convert()),
-            Self::Clip(jobs::Clip { from, to }) => own::Edit::Clip(own::Clip { from_ms: from, to_ms: to }),
+impl Convert<upstream::Reply> for own::Reply {
+    fn convert(self) -> upstream::Reply {
+        upstream::Reply {
+            status: self.status,
+            headers: self.headers.convert(),
+            body: self.body.convert(),
+            affinity: self.affinity,
+            extra: NOTHING.to_owned(),
         }
     }
 }
@@ -136,19 +109,4 @@ impl Convert<parents::Parent> for own::Parent {
             joining: self.joining.convert(),
         }
     }
-}
-
-/// A parent of a self-test; all others come from the host.
-pub(super) fn parent(value: parents::Parent) -> Result<own::Parent, String> {
-    Ok(own::Parent {
-        task: value.task_id.parse().map_err(|_| format!("task-id {:?} is not a task id", value.task_id))?,
-        family: value.family,
-        model: value.model,
-        status: value.status.convert(),
-        public: value.public.convert(),
-        private: value.private.convert(),
-        media: value.media.convert(),
-        affinity: value.affinity,
-        joining: value.joining.convert(),
-    })
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::About;
+use gatehouse_model::{About, RouteInfo};
 use serde::{Deserialize, Serialize};
 
 /// One model of a version.
@@ -30,6 +30,9 @@ pub(crate) struct ManifestEntry {
     pub(crate) aliases: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) surfaces: Vec<String>,
+    /// Absent in entries of earlier releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) routes: Vec<RouteInfo>,
     pub(crate) state_version: u32,
     #[serde(default)]
     pub(crate) reads_state: Vec<u32>,
@@ -48,6 +51,7 @@ impl From<&About> for ManifestEntry {
                 .map(|model| (model.id.clone(), model.aliases.clone()))
                 .collect(),
             surfaces: about.surfaces.iter().map(|surface| surface.name.clone()).collect(),
+            routes: about.all_routes(),
             state_version: about.state_version,
             reads_state: about.reads_state.clone(),
         }

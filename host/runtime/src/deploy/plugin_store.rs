@@ -95,6 +95,12 @@ impl PluginStore {
         Ok(Self { dir })
     }
 
+    /// A folder of compiled code alone, which several processes may use at once: what looks unfinished may be another's.
+    pub(crate) fn of_code(dir: &Path) -> io::Result<Self> {
+        make_private(dir)?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
     /// The component of that digest; an error when the file is damaged.
     pub(crate) fn component(&self, digest: &Digest) -> io::Result<Option<Vec<u8>>> {
         let path = self.component_path(digest);
@@ -399,6 +405,7 @@ mod tests {
             models: vec!["m".to_owned()],
             aliases: BTreeMap::from([("m".to_owned(), vec!["n".to_owned()])]),
             surfaces: vec![],
+            routes: vec![],
             state_version: 2,
             reads_state: vec![1],
         };

@@ -115,6 +115,9 @@ fn explain(error: &wasmtime::Error, limits: &Limits, limit_ms: u32, last_error: 
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return Fault::Deadline { limit_ms };
     }
+    if let Some(fault) = error.downcast_ref::<Fault>() {
+        return fault.clone();
+    }
     let cause = error.root_cause().to_string();
     if cause.contains(CROSSING) {
         return Fault::TooLarge { what: "data crossing the border", limit: limits.crossing() };

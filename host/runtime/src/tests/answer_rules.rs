@@ -41,6 +41,12 @@ async fn steps_that_break_a_rule_are_faults() {
         ),
         ("tile outside", "the tile must lie in the grid of 2 x 2, counted from 0, got column 2, row 0"),
         ("clip of nothing", "a clip must end after it begins, got 5 ms to 5 ms"),
+        (
+            "unknown edit",
+            "products is not acceptable: expected an edit, a tile or a clip: unknown variant `mirror`",
+        ),
+        ("unknown action", "action is not acceptable: this host does not know the action \"sing\""),
+        ("key to know", "step is not acceptable: this host does not know the key \"sealed!\" of its `extra`"),
         ("claim a name with a space", "claims is not acceptable: expected a name of 1 to 256 visible ASCII"),
         ("claim without json", "the private record of a claim is not acceptable: expected JSON"),
         ("claim of no account", "claims is not acceptable: expected an affinity that the host gave"),
@@ -64,6 +70,7 @@ async fn steps_at_the_limit_pass() {
     assert!(matches!(next("done").await, Action::Done(end) if end.products.len() == 1));
     let Action::Fail(why) = next("fail").await else { panic!("it fails") };
     assert_eq!(why.failure.message.len(), 4096, "a long reason is cut, not refused");
+    assert!(matches!(next("unknown key").await, Action::Call(_)), "a later key is ignored");
     let Action::Call(call) = next("anything").await else { panic!("it calls") };
     assert_eq!((call.provider.as_str(), call.timeout_ms), ("mock", 30_000));
     let Action::Call(call) = next("raw").await else { panic!("it calls") };

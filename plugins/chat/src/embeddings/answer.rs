@@ -1,7 +1,7 @@
 //! The answer to a request for embeddings. What the provider sent keeps its bytes, but for the model's name and vectors
 //! in another encoding than the client's.
 
-use gatehouse_sdk::{Answered, TextFailure, Usage};
+use gatehouse_sdk::{Answered, Extra, TextFailure, Usage};
 use gatehouse_text_protocols::json::{Object, Raw, Writer, quote, quoted};
 
 use super::vector;
@@ -48,7 +48,7 @@ pub(crate) fn answer(
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    Ok(Answered { body: out.done(), usage: usage(whole), output_bytes: 0 })
+    Ok(Answered { body: out.done(), usage: usage(whole), output_bytes: 0, extra: Extra::new() })
 }
 
 /// `None` when an item has no vector.

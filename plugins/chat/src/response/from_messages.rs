@@ -3,7 +3,7 @@
 //! Thinking is written as `reasoning_content`, and once more in `thinking_blocks`, signed and byte for byte. A
 //! client that sends these back lets the provider continue its thinking through a tool loop.
 
-use gatehouse_sdk::{Answered, Context, TextFailure};
+use gatehouse_sdk::{Answered, Context, Extra, TextFailure};
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quote, quoted};
@@ -64,7 +64,7 @@ pub(crate) fn answer(
     if usage.is_some() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage, output_bytes: clamp(blocks.output_bytes) })
+    Ok(Answered { body: out.done(), usage, output_bytes: clamp(blocks.output_bytes), extra: Extra::new() })
 }
 
 /// A chat completion's id, made from the provider's; the same answer always has the same id.

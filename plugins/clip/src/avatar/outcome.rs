@@ -47,7 +47,7 @@ fn private(state: &AvatarState) -> Value {
 
 /// The result so far.
 pub(crate) fn view(state: &AvatarState) -> View {
-    View { public: public(state), private: private(state), products: Vec::new() }
+    View::new(public(state), private(state))
 }
 
 /// The group, and every asset that can be used or may yet become usable.
@@ -77,11 +77,10 @@ pub(crate) fn done(state: &AvatarState) -> Outcome {
 /// A bad end; what was approved stays usable.
 pub(crate) fn failed(state: &AvatarState, failure: Failure) -> Ending {
     Ending {
-        failure,
         public: Some(public(state)),
         private: Some(private(state)),
-        products: Vec::new(),
         claims: claims(state),
+        ..Ending::from(failure)
     }
 }
 

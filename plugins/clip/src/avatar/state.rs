@@ -60,7 +60,7 @@ impl From<Failure> for Problem {
         let whose = match failure.blame {
             Blame::Moderation => Whose::Review,
             Blame::Request => Whose::Request,
-            Blame::Upstream | Blame::Account => Whose::Upstream,
+            _ => Whose::Upstream,
         };
         Self { whose, text: failure.message }
     }

@@ -31,6 +31,7 @@ pub(crate) fn split(items: &[String], reply: &Reply) -> Vec<Option<Reply>> {
             headers: reply.headers.clone(),
             body: Body::Inline(record.get().as_bytes().to_vec()),
             affinity: reply.affinity.clone(),
+            extra: String::new(),
         })
     };
     items.iter().map(own).collect()

@@ -22,6 +22,11 @@ pub(crate) fn submit(request: &Submission) -> Result<Accepted<State>, Refusal> {
         match &refusal {
             // A value of the client's note that is no argument is only a note.
             Refusal::Invalid { field: Some(field), .. } if fields.forget(field) => {}
+            Refusal::Several(problems)
+                if problems
+                    .iter()
+                    .filter_map(|problem| problem.field.as_deref())
+                    .any(|field| fields.forget(field)) => {}
             _ => return with_fewer_notes(action, &fields, request).ok_or(refusal),
         }
     }

@@ -98,7 +98,7 @@ impl Waiting {
 
 /// Shows a task that goes on: to its own route, and to follow-ups.
 pub(crate) fn shown(step: Step<State>, record: &Record) -> Step<State> {
-    step.view(View { public: Value::Null, private: record.to_value(), products: Vec::new() })
+    step.view(View::new(Value::Null, record.to_value()))
 }
 
 /// The stage of a task with that status at the provider.

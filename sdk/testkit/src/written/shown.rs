@@ -6,6 +6,8 @@ use gatehouse_sdk::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::rules::{field_of, message_of};
+
 /// The answer to a submission.
 pub(crate) fn verdict(verdict: &Result<Accepted<Vec<u8>>, Refusal>) -> Value {
     match verdict {
@@ -30,9 +32,10 @@ pub(crate) fn verdict(verdict: &Result<Accepted<Vec<u8>>, Refusal>) -> Value {
 
 pub(super) fn refused(refusal: &Refusal) -> Value {
     let (reason, field, message) = match refusal {
-        Refusal::Invalid { field, message } => ("invalid", field.as_deref(), message),
-        Refusal::NotFound(message) => ("not-found", None, message),
-        Refusal::Forbidden(message) => ("forbidden", None, message),
+        Refusal::Invalid { field, message } => ("invalid", field.as_deref(), message.clone()),
+        Refusal::Several(problems) => ("invalid", field_of(problems), message_of(problems)),
+        Refusal::NotFound(message) => ("not-found", None, message.clone()),
+        Refusal::Forbidden(message) => ("forbidden", None, message.clone()),
     };
     json!({"refused": {"reason": reason, "field": field, "message": message}})
 }
@@ -57,6 +60,7 @@ pub(crate) fn step(now: UnixMs, step: &Step<Vec<u8>>) -> Value {
             }),
         ),
         Action::Fail(end) => ("fail", ending(end)),
+        Action::Other(name, value) => ("other", json!([name, value])),
     };
     let view = step.view.as_ref().map(
         |view| json!({"public": view.public, "private": view.private, "products": products(&view.products)}),
@@ -119,6 +123,9 @@ fn failure(failure: &Failure) -> Map<String, Value> {
     let blame = match failure.blame {
         Blame::Request => "request",
         Blame::Moderation => "moderation",
+        Blame::Cancelled => "cancelled",
+        Blame::Limit => "limit",
+        Blame::Timeout => "timeout",
         Blame::Upstream => "upstream",
         Blame::Account => "account",
     };

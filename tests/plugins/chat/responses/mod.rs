@@ -6,7 +6,7 @@ mod streams;
 mod whole;
 
 use chat::{Chat, RESPONSES};
-use gatehouse_sdk::{Answered, Context, Prepared, Protocol, Refusal, Sse, TextFailure, TextRequest};
+use gatehouse_sdk::{Answered, Context, Extra, Prepared, Protocol, Refusal, Sse, TextFailure, TextRequest};
 use serde_json::{Value, json};
 
 use crate::chat::{Heard, MODEL, both, relayed, reply, route, text_of};
@@ -23,6 +23,7 @@ fn asked(protocol: Protocol, rules: Value, fields: Value) -> TextRequest {
         headers: vec![],
         blobs: vec![],
         route: route(protocol, rules),
+        extra: Extra::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_admin::{Operation, OperationResult, PluginState, PluginView, ResponseBody};
+use gatehouse_admin::{PluginState, PluginView, ResponseBody};
 use gatehouse_model::UnixMs;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -19,8 +19,7 @@ pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let result = pages.service.perform(Operation::PluginList).await?;
-    let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
+    let plugins = pages.service.plugins().await?;
     let mut families: BTreeMap<String, Vec<PluginView>> = BTreeMap::new();
     for plugin in plugins {
         families.entry(plugin.family.clone()).or_default().push(plugin);

@@ -2,7 +2,7 @@
 //! that the form's script puts below the form.
 
 use gatehouse_admin::{
-    Component, DefaultEffect, DefaultView, FamilyDefaultsFile, Operation, OperationError, OperationResult,
+    Component, DefaultEffect, DefaultView, FamilyDefaultsFile, OperationError, PluginOffer, PluginOutcome,
     ResponseBody, StageVerdict, StageView,
 };
 use http::{Response, StatusCode};
@@ -54,30 +54,27 @@ pub(crate) async fn take(
 ) -> Result<Response<ResponseBody>, PageError> {
     let Upload { fields, component, signature, defaults } = Upload::read(request).await?;
     let allow_removal = fields.is_on("allow_removal");
-    let operation = match fields.text("do") {
-        "install" => Operation::PluginInstall { component, sha256: None, signature, allow_removal, defaults },
-        _ => Operation::PluginCheck { component, signature, allow_removal, defaults },
+    let offer = PluginOffer { signature, allow_removal, defaults, ..PluginOffer::of(component) };
+    let installs = fields.text("do") == "install";
+    let outcome = match installs {
+        true => pages.service.install_plugin(offer).await,
+        false => pages.service.check_plugin(offer).await,
     };
-    let (status, report) = match pages.service.perform(operation).await {
-        Ok(OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults }) => {
+    let (status, report) = match outcome {
+        Ok(PluginOutcome { plugin, replaced, stages: all, defaults }) => {
             let report = html! {
-                h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
-                @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                @if installs {
+                    h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
+                    @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                } @else {
+                    h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
+                }
                 (stages(&all))
                 (changes(&defaults))
-                p { a.button href="/plugins?done=activated" { "Show the versions" } }
+                @if installs { p { a.button href="/plugins?done=activated" { "Show the versions" } } }
             };
             (StatusCode::OK, report)
         }
-        Ok(OperationResult::PluginChecked { plugin, stages: all, defaults }) => {
-            let report = html! {
-                h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
-                (stages(&all))
-                (changes(&defaults))
-            };
-            (StatusCode::OK, report)
-        }
-        Ok(_) => return Err(PageError::unexpected()),
         Err(OperationError::PluginRefused { reason, stages: all }) => {
             let report = html! {
                 h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }

@@ -1,12 +1,23 @@
-//! Options of `plugin`.
+//! Options of `plugin`, and the requests that its commands mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use gatehouse_admin::{ApiAnswer, ApiRequest, OperationError, PluginOffer};
 use gatehouse_model::Digest;
+use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::{Api, ExecuteError, Need};
+use crate::commands::offer::{ask_consent, read_offer};
+use crate::commands::print::{
+    Shown, checked_in_words, plugins_in_words, print_refusal, print_shown, report_in_words, rows_of,
+    switched_in_words, text_at, uninstalled_in_words,
+};
+use crate::exit::Exit;
+
+const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
 
 /// A component to deploy or to check.
 #[derive(Debug, Args)]
@@ -140,4 +151,116 @@ pub(crate) enum PluginCommand {
     /// For authors.
     #[command(flatten)]
     Author(AuthorCommand),
+}
+
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> Performed {
+    let family = |name: &str, verb: &str| ApiRequest::post(&["families", name, verb]);
+    let switched = async |request, output| {
+        let done = told(api.send(request).await, output)?;
+        let text = switched_in_words(&done);
+        Ok::<_, ExecuteError>((Shown::told(done, text), output))
+    };
+    Ok(match command {
+        PluginCommand::List(output) => {
+            let found = api.list(ApiRequest::get(&["plugins"]), usize::MAX, None).await?;
+            let text = plugins_in_words(rows_of(&found));
+            (Shown::told(found, text), output)
+        }
+        PluginCommand::History { family, limit, output } => {
+            let list = ApiRequest::get(&["deployments"]).query_if("family", family);
+            (Shown::list(api.list(list, limit as usize, None).await?, REPORT), output)
+        }
+        PluginCommand::Report { number, output } => {
+            let report = api.send(ApiRequest::get(&["deployments", &number.to_string()])).await?.body;
+            let text = report_in_words(&report, REPORT);
+            (Shown::told(report, text), output)
+        }
+        PluginCommand::Activate { version, allow_removal, output } => {
+            let activate = ApiRequest::post(&["plugins", &version, "activate"]);
+            switched(activate.flag("allow_removal", allow_removal), output).await?
+        }
+        PluginCommand::Rollback { family: name, output } => {
+            switched(family(&name, "rollback"), output).await?
+        }
+        PluginCommand::Enable { family: name, output } => switched(family(&name, "enable"), output).await?,
+        PluginCommand::Disable { family: name, output } => {
+            let off = api.send(family(&name, "disable")).await?.body;
+            let version = text_at(&off, "digest").get(..12).unwrap_or_default();
+            let text =
+                format!("{name} serves no new request; version {version} finishes the tasks it admitted\n");
+            (Shown::told(off, text), output)
+        }
+        PluginCommand::Uninstall { family: name, output } => {
+            let gone = api.send(ApiRequest::delete(&["families", &name])).await?.body;
+            let text = uninstalled_in_words(&gone);
+            (Shown::told(gone, text), output)
+        }
+        PluginCommand::Remove { version, output } => {
+            api.send(ApiRequest::delete(&["plugins", &version])).await?;
+            (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
+        }
+        PluginCommand::Check { component, defaults, output } => {
+            let offer = offered(component, None, defaults.as_deref())?;
+            (check(&offer, Need::Check, output, api).await?, output)
+        }
+        PluginCommand::Install { component, sha256, defaults, yes, output } => {
+            let offer = offered(component, sha256, defaults.as_deref())?;
+            (install(&offer, yes, output, api).await?, output)
+        }
+        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
+            return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
+        }
+    })
+}
+
+fn offered(
+    component: ComponentArgs,
+    sha256: Option<Digest>,
+    defaults: Option<&Path>,
+) -> Result<PluginOffer, ExecuteError> {
+    let ComponentArgs { file, signature, allow_removal } = component;
+    let offer = read_offer(&file, signature.as_deref(), defaults).map_err(ExecuteError::Arguments)?;
+    Ok(PluginOffer { sha256, allow_removal, ..offer })
+}
+
+async fn check(
+    offer: &PluginOffer,
+    need: Need,
+    output: OutputArgs,
+    api: &Api<'_>,
+) -> Result<Shown, ExecuteError> {
+    api.bring(offer.defaults.clone());
+    let done = told(api.send_as(ApiRequest::post(&["plugins", "check"]).json(offer), need).await, output)?;
+    let text = checked_in_words(&done);
+    Ok(Shown::told(done, text))
+}
+
+/// What comes with defaults is checked first: the operator sees what they would change.
+async fn install(
+    offer: &PluginOffer,
+    is_confirmed: bool,
+    output: OutputArgs,
+    api: &Api<'_>,
+) -> Result<Shown, ExecuteError> {
+    if offer.defaults.is_some() && !is_confirmed {
+        // By the store that is installed into, not by one that goes with this process.
+        print_shown(&check(offer, Need::Write, output, api).await?, output.json);
+        if !ask_consent().map_err(OperationError::Refused)? {
+            return Ok(Shown { exit: Exit::Refused, ..Shown::told(Value::Null, String::new()) });
+        }
+    }
+    api.bring(offer.defaults.clone());
+    let done = told(api.send(ApiRequest::post(&["plugins"]).json(offer)).await, output)?;
+    let text = switched_in_words(&done);
+    Ok(Shown::told(done, text))
+}
+
+/// The answer; the stages of a refusal are printed.
+fn told(answer: Result<ApiAnswer, ExecuteError>, output: OutputArgs) -> Result<Value, ExecuteError> {
+    answer.map(|answer| answer.body).inspect_err(|error| {
+        if let ExecuteError::Refused(refusal) = error {
+            print_refusal(&refusal.body, output.json);
+        }
+    })
 }

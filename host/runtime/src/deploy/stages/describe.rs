@@ -1,10 +1,11 @@
-//! Stage five: does the manifest keep its own rules?
+//! Stage five, second half: does the manifest keep its own rules?
 
 use gatehouse_guest::shorten;
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, SurfaceInfo};
-use serde::de::IgnoredAny;
+use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
+
+use crate::deploy::stages::routes::check_declared;
 
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +19,9 @@ pub enum DescribeError {
         /// What was expected and what came.
         why: String,
     },
+    /// The document is no manifest at all.
+    #[error("the manifest cannot be read: {0}")]
+    Unreadable(String),
     /// The call failed.
     #[error("describe() failed: {0}")]
     Fault(String),
@@ -26,15 +30,17 @@ pub enum DescribeError {
     Unsteady,
 }
 
-const MAX_NAME_BYTES: usize = 128;
+pub(crate) const MAX_NAME_BYTES: usize = 128;
 /// Bytes of a wrong manifest that an error quotes.
 const MAX_QUOTE_BYTES: usize = 400;
-const MAX_ENTRIES: usize = 256;
-const MAX_SELF_TESTS: usize = 64;
+pub(crate) const MAX_ENTRIES: usize = 256;
+pub(crate) const MAX_SELF_TESTS: usize = 64;
 /// Fields and schemes of one surface.
-const MAX_NAMES_AT: usize = 16;
+pub(crate) const MAX_NAMES_AT: usize = 16;
+/// Words for people: title, licence, homepage, a unit.
+const MAX_WORDS_BYTES: usize = 256;
 
-fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
+pub(crate) fn wrong(field: impl Into<String>, why: impl Into<String>) -> DescribeError {
     // The manifest may hold text of any length.
     let (field, why) = (field.into(), why.into());
     DescribeError::Field {
@@ -48,21 +54,55 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     kebab("family", &about.family)?;
     semver::Version::parse(&about.version)
         .map_err(|error| wrong("version", format!("{:?} is not semver: {error}", about.version)))?;
+    words(about)?;
     models(about)?;
     surfaces(about)?;
+    check_declared(about).map_err(|(field, why)| wrong(field, why))?;
+    dialects(about)?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
     names("providers", about.providers.iter())?;
-    names("price-keys", about.price_keys.iter())?;
+    names("price_keys", about.price_keys.iter())?;
+    units(about)?;
+    if let Some(settings) = &about.settings_schema {
+        schema("settings_schema", settings)?;
+    }
     states(about)?;
     self_tests(about)
 }
 
+/// What people read.
+fn words(about: &About) -> Result<(), DescribeError> {
+    let words = [("title", &about.title), ("licence", &about.licence), ("homepage", &about.homepage)];
+    words.into_iter().try_for_each(|(field, text)| text.iter().try_for_each(|text| plain(field, text)))
+}
+
+fn plain(field: &str, text: &str) -> Result<(), DescribeError> {
+    if text.is_empty() || text.len() > MAX_WORDS_BYTES || text.chars().any(char::is_control) {
+        let why = format!("expected 1 to {MAX_WORDS_BYTES} bytes without control characters, got {text:?}");
+        return Err(wrong(field, why));
+    }
+    Ok(())
+}
+
+fn units(about: &About) -> Result<(), DescribeError> {
+    about.units.iter().try_for_each(|(key, unit)| {
+        if about.price_keys.contains(key) {
+            return plain("units", unit);
+        }
+        Err(wrong("units", format!("expected one of the manifest's price keys, got {key:?}")))
+    })
+}
+
+fn schema(field: &str, text: &str) -> Result<(), DescribeError> {
+    gatehouse_schema::check(text).map(drop).map_err(|error| {
+        let why = if error.at == "#" { error.why } else { format!("{}: {}", error.at, error.why) };
+        wrong(field, why)
+    })
+}
+
 /// Lower-case letters, digits and single inner hyphens, a letter first.
 fn kebab(field: &str, name: &str) -> Result<(), DescribeError> {
-    let words = name.split('-').all(|word| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    });
-    if words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) {
+    if is_kebab_case(name) {
         return Ok(());
     }
     Err(wrong(field, format!("expected kebab-case, got {name:?}")))
@@ -87,8 +127,26 @@ fn names<'a>(field: &str, names: impl Iterator<Item = &'a String>) -> Result<(),
     Ok(())
 }
 
+/// What the dialect half speaks, and nobody else.
+fn dialects(about: &About) -> Result<(), DescribeError> {
+    if about.dialects.is_empty() == about.offers.dialect {
+        let why = if about.offers.dialect {
+            "expected at least one beside the interface `dialect`, got none".to_owned()
+        } else {
+            format!("expected none without the interface `dialect`, got {:?}", about.dialects)
+        };
+        return Err(wrong("dialects", why));
+    }
+    about.dialects.iter().try_for_each(|name| match Protocol::try_from(name.clone()) {
+        Ok(Protocol::Dialect(_)) => Ok(()),
+        Ok(_) => Err(wrong("dialects", format!("{name:?} is a protocol of the host's text families"))),
+        Err(_) => kebab("dialects", name),
+    })?;
+    names("dialects", about.dialects.iter())
+}
+
 fn surfaces(about: &About) -> Result<(), DescribeError> {
-    if about.surfaces.is_empty() {
+    if about.surfaces.is_empty() && !about.offers.dialect {
         return Err(wrong("surfaces", "expected at least one, got none"));
     }
     names("surfaces", about.surfaces.iter().map(|surface| &surface.name))?;
@@ -97,10 +155,10 @@ fn surfaces(about: &About) -> Result<(), DescribeError> {
 
 fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError> {
     let field = format!("surfaces[{:?}]", surface.name);
-    gatehouse_schema::check(&surface.schema).map_err(|error| {
-        let why = if error.at == "#" { error.why } else { format!("{}: {}", error.at, error.why) };
-        wrong(format!("{field}.schema"), why)
-    })?;
+    schema(&format!("{field}.schema"), &surface.schema)?;
+    if let Some(result) = &surface.result_schema {
+        schema(&format!("{field}.result_schema"), result)?;
+    }
     references(about, surface, &field)?;
     let Some(default) = &surface.default_model else { return Ok(()) };
     // Text models are configured by the operator.
@@ -112,7 +170,7 @@ fn surface_of(about: &About, surface: &SurfaceInfo) -> Result<(), DescribeError>
         return Ok(());
     }
     let why = format!("expected a model id that serves this surface, got {default:?}");
-    Err(wrong(format!("{field}.default-model"), why))
+    Err(wrong(format!("{field}.default_model"), why))
 }
 
 /// Where a surface's request refers to tasks and names.
@@ -158,6 +216,9 @@ fn models(about: &About) -> Result<(), DescribeError> {
         if let Some(unknown) = model.surfaces.iter().find(|name| !known(name)) {
             return Err(wrong(field, format!("{unknown:?} is not among the manifest's surfaces")));
         }
+        if let Some(modality) = &model.modality {
+            kebab(&format!("models[{:?}].modality", model.id), modality)?;
+        }
     }
     Ok(())
 }
@@ -167,10 +228,10 @@ fn states(about: &About) -> Result<(), DescribeError> {
     for version in &about.reads_state {
         if *version >= about.state_version {
             let why = format!("expected versions older than {}, got {version}", about.state_version);
-            return Err(wrong("reads-state", why));
+            return Err(wrong("reads_state", why));
         }
         if !seen.insert(version) {
-            return Err(wrong("reads-state", format!("{version} is there twice")));
+            return Err(wrong("reads_state", format!("{version} is there twice")));
         }
     }
     Ok(())
@@ -179,22 +240,14 @@ fn states(about: &About) -> Result<(), DescribeError> {
 fn self_tests(about: &About) -> Result<(), DescribeError> {
     if about.self_tests.len() > MAX_SELF_TESTS {
         let why = format!("at most {MAX_SELF_TESTS} are allowed, got {}", about.self_tests.len());
-        return Err(wrong("self-tests", why));
+        return Err(wrong("self_tests", why));
     }
     for (number, test) in about.self_tests.iter().enumerate() {
-        let field = format!("self-tests[{number}]");
-        if !about.surfaces.iter().any(|surface| surface.name == test.surface) {
-            let why = format!("{:?} is not among the manifest's surfaces", test.surface);
+        let field = format!("self_tests[{number}]");
+        let is_surface = about.surfaces.iter().any(|surface| surface.name == test.surface);
+        if !is_surface && !about.dialects.contains(&test.surface) {
+            let why = format!("{:?} is not among the manifest's surfaces and dialects", test.surface);
             return Err(wrong(format!("{field}.surface"), why));
-        }
-        serde_json::from_str::<IgnoredAny>(&test.body)
-            .map_err(|error| wrong(format!("{field}.body"), format!("expected JSON: {error}")))?;
-        for (at, parent) in test.parents.iter().enumerate() {
-            for (name, record) in [("public", &parent.public), ("private", &parent.private)] {
-                serde_json::from_str::<IgnoredAny>(record).map_err(|error| {
-                    wrong(format!("{field}.parents[{at}].{name}"), format!("expected JSON: {error}"))
-                })?;
-            }
         }
     }
     Ok(())

@@ -24,7 +24,9 @@ pub enum InspectError {
         why: &'static str,
     },
     /// It does not export the manifest, or nothing beside it.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs or text")]
+    #[error(
+        "it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text, dialect or direct"
+    )]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -112,14 +114,15 @@ fn import(name: &str) -> Result<(), InspectError> {
 }
 
 fn contract(asked: &Version) -> Result<(), InspectError> {
-    let supported = supported_version();
-    if asked.major == supported.major && *asked <= supported {
+    // A later 1.x has no other interfaces of these names: growth goes into new ones.
+    if asked.major == supported_version().major {
         return Ok(());
     }
     Err(InspectError::OtherContract { asked: asked.to_string() })
 }
 
-/// Every interface of the contract among the exports has a version that this host supports, and enough are there.
+/// Every interface of the contract among the exports has a version that this host supports, and enough are there. Those that
+/// this host does not know stay unused.
 fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     let mut found = vec![];
     for (package, interface, version) in exports.iter().filter_map(|name| parse(name)) {
@@ -132,10 +135,9 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     if !found.contains(&MANIFEST) {
         return lacks(MANIFEST);
     }
-    let [jobs, text, needs_jobs @ ..] = OPTIONAL;
-    if !found.contains(&jobs)
-        && (!found.contains(&text) || needs_jobs.iter().any(|name| found.contains(name)))
-    {
+    let [jobs, text, dialect, direct, needs_jobs @ ..] = OPTIONAL;
+    let serves = [text, dialect, direct].iter().any(|name| found.contains(name));
+    if !found.contains(&jobs) && (!serves || needs_jobs.iter().any(|name| found.contains(name))) {
         return lacks(jobs);
     }
     Ok(())
@@ -187,7 +189,7 @@ mod tests {
             "gatehouse:family/log@2.0.0",
             Err("made for gatehouse:family 2.0.0, this gateway speaks 1.0.0"),
         );
-        check("gatehouse:family/log@1.1.0", Err("made for gatehouse:family 1.1.0"));
+        check("gatehouse:family/log@1.1.0", Ok(()));
         check("wasi:cli/environment@0.2.3", Ok(()));
         check("wasi:sockets/tcp@0.2.0", Ok(()));
         check("wasi:cli/environment@0.3.0", Err("only WASI 0.2 is linked"));
@@ -210,6 +212,7 @@ mod tests {
         };
         let lacks = |name| Err(InspectError::NoExport { name });
         check(&["text@1.0.0", "manifest@1.0.0"], Ok(()));
+        check(&["dialect@1.0.0", "manifest@1.0.0"], Ok(()));
         check(&["manifest@1.0.0", "jobs@1.0.0", "views@1.0.0", "bulk@1.0.0"], Ok(()));
         check(&["jobs@1.0.0", "text@1.0.0"], lacks("manifest"));
         check(&["manifest@1.0.0"], lacks("jobs"));

@@ -1,0 +1,378 @@
+//! What a family returns, as the model's types. Here the contract may grow: keys, actions, edits and counters that this host
+//! does not know are ignored or refused by their names. `exec/answer_rules` decides whether the rest is acceptable.
+
+use std::collections::BTreeMap;
+
+use gatehouse_model as own;
+use serde::de::IgnoredAny;
+
+use super::contract::bindings::exports::gatehouse::family::{jobs, text};
+use super::contract::bindings::gatehouse::family::{types, upstream};
+use super::convert::Convert as _;
+use crate::exec::answer_rules::{MAX_COUNTERS, MAX_EXTRA_BYTES, MAX_LINES, MAX_PROBLEMS, MAX_UNIT_BYTES};
+use crate::fault::Fault;
+
+/// A value of the contract as the model's type, where the contract may say what this host does not know.
+pub(super) trait Read<T> {
+    fn read(self) -> Result<T, Fault>;
+}
+
+impl<T: Read<U>, U> Read<Vec<U>> for Vec<T> {
+    fn read(self) -> Result<Vec<U>, Fault> {
+        self.into_iter().map(Read::read).collect()
+    }
+}
+
+impl<T: Read<U>, U> Read<Option<U>> for Option<T> {
+    fn read(self) -> Result<Option<U>, Fault> {
+        self.map(Read::read).transpose()
+    }
+}
+
+/// Refuses what an `extra` says that must be known.
+pub(super) fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
+    if extra.is_empty() {
+        return Ok(());
+    }
+    if extra.len() > MAX_EXTRA_BYTES {
+        let why = format!("its `extra` may have {MAX_EXTRA_BYTES} bytes, it has {}", extra.len());
+        return Err(Fault::bad(what, why));
+    }
+    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(extra).map_err(|error| {
+        Fault::bad(what, format!("its `extra` is not the text of a JSON object: {error}"))
+    })?;
+    match keys.keys().find(|key| key.ends_with('!')) {
+        None => Ok(()),
+        Some(key) => {
+            let why = format!(
+                "this host does not know the key {key:?} of its `extra`, and a key that ends in `!` must be known"
+            );
+            Err(Fault::bad(what, why))
+        }
+    }
+}
+
+impl Read<own::Accepted> for jobs::Accepted {
+    fn read(self) -> Result<own::Accepted, Fault> {
+        known("accepted request", &self.extra)?;
+        Ok(own::Accepted {
+            model: self.model,
+            charge: self.charge.read()?,
+            stage: self.stage.convert(),
+            progress: self.progress,
+            expected_ms: self.expected_ms,
+            state: self.state,
+            brief: self.brief.convert(),
+            doomed: self.doomed.convert(),
+        })
+    }
+}
+
+impl Read<own::Refusal> for types::Refusal {
+    fn read(self) -> Result<own::Refusal, Fault> {
+        Ok(match self {
+            Self::Invalid(problems) => {
+                if problems.is_empty() || problems.len() > MAX_PROBLEMS {
+                    let why = format!("expected 1 to {MAX_PROBLEMS} problems, got {}", problems.len());
+                    return Err(Fault::bad("refusal", why));
+                }
+                let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+                let message = messages.join("; ");
+                own::Refusal::Invalid {
+                    message,
+                    field: problems.into_iter().next().and_then(|first| first.field),
+                }
+            }
+            Self::NotFound(what) => own::Refusal::NotFound(what),
+            Self::Forbidden(what) => own::Refusal::Forbidden(what),
+        })
+    }
+}
+
+impl Read<own::Charge> for types::Charge {
+    fn read(self) -> Result<own::Charge, Fault> {
+        let count = self.len();
+        let Ok([line]) = <[types::Line; MAX_LINES]>::try_from(self) else {
+            return Err(Fault::bad("charge", format!("expected {MAX_LINES} line, got {count}")));
+        };
+        let types::Line { keys, quantity, unit } = line;
+        if unit.len() > MAX_UNIT_BYTES {
+            let why = format!("a unit may have {MAX_UNIT_BYTES} bytes, got {}", unit.len());
+            return Err(Fault::bad("charge", why));
+        }
+        let quantity = u32::try_from(quantity).map_err(|_| {
+            Fault::bad("charge", format!("expected a quantity of at most {}, got {quantity}", u32::MAX))
+        })?;
+        Ok(own::Charge { keys, quantity })
+    }
+}
+
+impl Read<own::Step> for jobs::Step {
+    fn read(self) -> Result<own::Step, Fault> {
+        known("step", &self.extra)?;
+        Ok(own::Step {
+            state: self.state,
+            stage: self.stage.convert(),
+            progress: self.progress,
+            view: self.view.read()?,
+            next: self.next.read()?,
+        })
+    }
+}
+
+impl Read<own::Action> for jobs::Action {
+    fn read(self) -> Result<own::Action, Fault> {
+        Ok(match self {
+            Self::Call(call) => own::Action::Call(call.read()?),
+            Self::Probe(probes) => own::Action::Probe(probes.convert()),
+            Self::Wait(until) => own::Action::Wait(until.convert()),
+            Self::Done(end) => own::Action::Done(end.read()?),
+            Self::Fail(end) => own::Action::Fail(end.read()?),
+            Self::Other((name, _)) => {
+                let why =
+                    format!("this host does not know the action {:?}", gatehouse_guest::shorten(&name, 100));
+                return Err(Fault::bad("action", why));
+            }
+        })
+    }
+}
+
+impl Read<own::InterimView> for jobs::View {
+    fn read(self) -> Result<own::InterimView, Fault> {
+        known("view", &self.extra)?;
+        Ok(own::InterimView {
+            public: self.public.convert(),
+            private: self.private.convert(),
+            products: self.products.read()?,
+        })
+    }
+}
+
+impl Read<own::Outcome> for jobs::Outcome {
+    fn read(self) -> Result<own::Outcome, Fault> {
+        known("outcome", &self.extra)?;
+        Ok(own::Outcome {
+            public: self.public.convert(),
+            private: self.private.convert(),
+            products: self.products.read()?,
+            claims: self.claims.convert(),
+            settle: self.settle.read()?,
+        })
+    }
+}
+
+impl Read<own::FailedOutcome> for jobs::Ending {
+    fn read(self) -> Result<own::FailedOutcome, Fault> {
+        known("ending", &self.extra)?;
+        Ok(own::FailedOutcome {
+            failure: self.failure.convert(),
+            public: self.public.convert(),
+            private: self.private.convert(),
+            products: self.products.read()?,
+            claims: self.claims.convert(),
+        })
+    }
+}
+
+impl Read<own::Product> for jobs::Product {
+    fn read(self) -> Result<own::Product, Fault> {
+        known("product", &self.extra)?;
+        let edit = self.edit.map(|edit| {
+            serde_json::from_str(&edit).map_err(|error| {
+                Fault::bad("products", format!("expected an edit, a tile or a clip: {error}"))
+            })
+        });
+        Ok(own::Product { source: self.source, mime: self.mime, edit: edit.transpose()? })
+    }
+}
+
+impl Read<own::Call> for upstream::Call {
+    fn read(self) -> Result<own::Call, Fault> {
+        known("call", &self.extra)?;
+        Ok(own::Call {
+            provider: self.provider,
+            affinity: self.affinity,
+            method: self.method,
+            target: self.target.convert(),
+            headers: self.headers.convert(),
+            body: self.body.convert(),
+            timeout_ms: self.timeout_ms,
+            replay: self.replay.convert(),
+            reading: self.reading.convert(),
+            credentials: self.credentials,
+            shared: self.shared.convert(),
+        })
+    }
+}
+
+impl Read<own::Reply> for upstream::Reply {
+    fn read(self) -> Result<own::Reply, Fault> {
+        known("reply", &self.extra)?;
+        Ok(own::Reply {
+            status: self.status,
+            headers: self.headers.convert(),
+            body: self.body.convert(),
+            affinity: self.affinity,
+        })
+    }
+}
+
+impl Read<own::Prepared> for text::Prepared {
+    fn read(self) -> Result<own::Prepared, Fault> {
+        known("prepared request", &self.extra)?;
+        Ok(own::Prepared {
+            call: self.call.read()?,
+            streaming: self.streaming,
+            input_bytes: self.input_bytes,
+            pictures: self.pictures,
+            max_output_tokens: self.max_output_tokens,
+            state: self.state,
+        })
+    }
+}
+
+impl Read<own::Answered> for text::Answered {
+    fn read(self) -> Result<own::Answered, Fault> {
+        known("answer", &self.extra)?;
+        Ok(own::Answered {
+            body: self.body.convert(),
+            usage: self.usage.map(usage).transpose()?,
+            output_bytes: self.output_bytes,
+        })
+    }
+}
+
+impl Read<own::Chunk> for text::Chunk {
+    fn read(self) -> Result<own::Chunk, Fault> {
+        known("chunk", &self.extra)?;
+        Ok(own::Chunk {
+            send: self.send.convert(),
+            usage: self.usage.map(usage).transpose()?,
+            output_bytes: self.output_bytes,
+            last: self.last,
+        })
+    }
+}
+
+/// The counters as those that have a price: each is that of its name, or of the longest known beginning of its name.
+fn usage(counters: Vec<(String, u64)>) -> Result<own::Usage, Fault> {
+    if counters.len() > MAX_COUNTERS {
+        let why = format!("at most {MAX_COUNTERS} counters are allowed, got {}", counters.len());
+        return Err(Fault::bad("usage", why));
+    }
+    let mut usage = own::Usage::default();
+    for (name, count) in counters {
+        if name.is_empty() || name.len() > MAX_UNIT_BYTES {
+            let why = format!("expected a counter's name of 1 to {MAX_UNIT_BYTES} bytes, got {}", name.len());
+            return Err(Fault::bad("usage", why));
+        }
+        let mut known = name.as_str();
+        let counter = loop {
+            match known {
+                "input" => break Some(&mut usage.input),
+                "output" => break Some(&mut usage.output),
+                "cached" => break Some(&mut usage.cached),
+                "cache-write-1h" => {
+                    usage.cache_write_hour = usage.cache_write_hour.saturating_add(count);
+                    break Some(&mut usage.cache_write);
+                }
+                "cache-write" => break Some(&mut usage.cache_write),
+                _ => match known.rsplit_once('-') {
+                    Some((beginning, _)) => known = beginning,
+                    None => break None,
+                },
+            }
+        };
+        if let Some(counter) = counter {
+            *counter = counter.saturating_add(count);
+        }
+    }
+    Ok(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product(edit: &str, extra: &str) -> Result<own::Product, String> {
+        let (source, edit, extra) = ("blob:1".to_owned(), Some(edit.to_owned()), extra.to_owned());
+        jobs::Product { source, mime: None, edit, extra }.read().map_err(|fault| fault.to_string())
+    }
+
+    /// Without it each new key would need a new contract.
+    #[test]
+    fn an_extra_may_say_more_than_this_host_knows() {
+        let clip = r#"{"clip": {"from": 5}}"#;
+        let edit = Some(own::Edit::Clip(own::Clip { from_ms: 5, to_ms: None }));
+        for extra in ["", "{}", r#"{"colour": [1], "later": {"x!": 1}}"#] {
+            assert_eq!(product(clip, extra).map(|product| product.edit), Ok(edit.clone()), "{extra}");
+        }
+        for (extra, why) in [
+            (
+                r#"{"sealed!": 1}"#,
+                "the plugin's product is not acceptable: this host does not know the key \"sealed!\"",
+            ),
+            ("[1]", "its `extra` is not the text of a JSON object"),
+            ("{", "its `extra` is not the text of a JSON object"),
+            (
+                &format!("{{\"a\":\"{}\"}}", "x".repeat(MAX_EXTRA_BYTES)),
+                "its `extra` may have 65536 bytes, it has 65544",
+            ),
+        ] {
+            let fault = product(clip, extra).expect_err("a fault");
+            assert!(fault.contains(why), "{fault}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_edit_or_action_is_refused_by_its_name() {
+        let fault = product(r#"{"mirror": {}}"#, "").expect_err("a fault");
+        assert!(fault.contains("expected an edit, a tile or a clip: unknown variant `mirror`"), "{fault}");
+        let action = jobs::Action::Other(("sing".to_owned(), "{}".to_owned()));
+        let fault = Read::<own::Action>::read(action).expect_err("a fault").to_string();
+        assert_eq!(
+            fault,
+            "the plugin's action is not acceptable: this host does not know the action \"sing\""
+        );
+    }
+
+    #[test]
+    fn all_problems_of_a_request_are_told() {
+        let problem = |field: Option<&str>, message: &str| types::Problem {
+            field: field.map(str::to_owned),
+            message: message.to_owned(),
+        };
+        let read = |problems: Vec<types::Problem>| types::Refusal::Invalid(problems).read();
+        let refusal = |field: Option<&str>, message: &str| {
+            Ok(own::Refusal::Invalid { field: field.map(str::to_owned), message: message.to_owned() })
+        };
+        assert_eq!(read(vec![problem(Some("a"), "one")]), refusal(Some("a"), "one"));
+        let both = vec![problem(Some("a"), "one"), problem(None, "two")];
+        assert_eq!(read(both), refusal(Some("a"), "one; two"));
+        let none = read(vec![]).expect_err("a fault").to_string();
+        assert_eq!(none, "the plugin's refusal is not acceptable: expected 1 to 16 problems, got 0");
+    }
+
+    #[test]
+    fn a_counter_is_charged_as_the_one_it_belongs_to() {
+        let read = |counters: &[(&str, u64)]| {
+            usage(counters.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect())
+        };
+        let all = read(&[
+            ("input", 1),
+            ("input-audio", 2),
+            ("output", 4),
+            ("output-audio-hd", 8),
+            ("cached", 16),
+            ("cache-write", 32),
+            ("cache-write-1h", 64),
+            ("seconds", 128),
+            ("inputs", 256),
+        ]);
+        let expected = own::Usage { input: 3, output: 12, cached: 16, cache_write: 96, cache_write_hour: 64 };
+        assert_eq!(all, Ok(expected));
+        assert_eq!(read(&[("input", u64::MAX), ("input-audio", 1)]).map(|usage| usage.input), Ok(u64::MAX));
+        let many = read(&[("input", 1); 17]).expect_err("a fault").to_string();
+        assert_eq!(many, "the plugin's usage is not acceptable: at most 16 counters are allowed, got 17");
+    }
+}
