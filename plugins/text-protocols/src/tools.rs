@@ -347,7 +347,8 @@ mod tests {
     #[test]
     fn arguments_are_one_object_however_a_server_writes_them() {
         type Piece = (Option<&'static str>, &'static str);
-        let table: [(&str, &[Piece], &[(&str, Option<&str>)]); 9] = [
+        type Found = (&'static str, Option<&'static str>);
+        let table: [(&str, &[Piece], &[Found]); 9] = [
             ("plain", &[(Some("a"), "{\"p\":"), (None, "1}")], &[("{\"p\":1}", Some("a"))]),
             (
                 "the call again at its end",

@@ -283,7 +283,7 @@ fn a_history_that_lacks_something_goes_on() {
     }
     let lost = sent(Protocol::Messages, json!({}), json!({"messages": [user("x"), result("a", "r")]}));
     assert_eq!(lost["messages"][0]["content"], json!([said("x"), said("Result of an earlier tool call: r")]));
-    // What says nothing, and what is no text, in the form that every chat provider takes.
+    // Silent messages, and arguments that are an object, in the form that every chat provider takes.
     let messages = json!([
         user("x"), {"role": "assistant", "content": null, "refusal": null, "annotations": []}, {"role": "assistant", "content": [], "tool_calls": []},
         called(json!([{"id": "a", "function": {"name": "f", "arguments": {"p": 1}}}])), {"role": "tool", "tool_call_id": "a", "content": null},

@@ -39,10 +39,12 @@ impl Frames {
         }
     }
 
-    /// The stream has ended: a line may lack its end. An event that does, and an item, are lost.
+    /// The stream has ended: a line, and an event whose data is whole, may lack their end. An item that does is lost.
     pub(crate) fn end(&mut self, frames: &mut Vec<Sse>) {
-        if let Self::Lines(lines) = self {
-            lines.line.complete(frames);
+        match self {
+            Self::Sse(decoder) => decoder.finish(frames),
+            Self::Lines(lines) => lines.line.complete(frames),
+            Self::JsonArray(_) => {}
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Follows the WHATWG parsing rules but for `id` and `retry`, which are unused here: any line end, a byte
 //! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
-//! dropped, and the last event lost unless a blank line ends it.
+//! dropped. The last event needs no blank line after it where it is whole by itself: some servers end their stream without
+//! one, and it has the reason or the token counts.
 
 use gatehouse_model::Sse;
 
@@ -61,6 +62,17 @@ impl Decoder {
         self.grow(bytes.len())?;
         self.line.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// The body has ended in order: appends the event under way, if its data is whole.
+    pub(crate) fn finish(&mut self, events: &mut Vec<Sse>) {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.take(&line, events);
+        }
+        let is_whole = |data: &String| data.trim_end().ends_with(['}', ']']);
+        let name = self.name.take();
+        events.extend(self.data.take().filter(is_whole).map(|data| Sse { event: name, data }));
     }
 
     fn grow(&self, more: usize) -> Result<(), EventTooLarge> {
@@ -144,6 +156,26 @@ mod tests {
         check("data: cut\n", &[]);
         check("database: no\nevent:\ndata: \u{e9}\u{1f600}\n\n", &[("", "\u{e9}\u{1f600}")]);
         check("\n\n\r\n", &[]);
+    }
+
+    /// Without it the reason or the token counts of a stream are lost where a server saves the last blank line.
+    #[test]
+    fn the_last_event_may_lack_its_blank_line() {
+        for (text, expected) in [
+            ("data: {}", Some("{}")),
+            ("data: {}\n", Some("{}")),
+            ("data: [DONE]\r\n", Some("[DONE]")),
+            ("data: {}\n\n", None),
+            ("data: {\"cut", None),
+            ("event: x\n", None),
+            (": comment", None),
+        ] {
+            let mut decoder = Decoder::new(1 << 20);
+            decoder.feed(text.as_bytes(), &mut vec![]).unwrap();
+            let mut last = vec![];
+            decoder.finish(&mut last);
+            assert_eq!(last.first().map(|event| event.data.as_str()), expected, "{text:?}");
+        }
     }
 
     #[test]

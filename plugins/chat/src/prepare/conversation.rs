@@ -356,7 +356,7 @@ impl<'a> Conversation<'a> {
                 for (at, part) in parts.iter().enumerate() {
                     match &part.kind {
                         PartKind::Text(text) if !text.is_blank() => {
-                            blocks.push(text_block(text.quoted(), None))
+                            blocks.push(text_block(text.quoted(), None));
                         }
                         PartKind::Image(source) => {
                             blocks.push(image_block(&path.key("content").index(at), source, None)?);

@@ -267,7 +267,7 @@ impl FromChat {
                     }
                     "delta" => {}
                     "finish_reason" => {
-                        json.member(name, wrong.map(quoted).as_deref().unwrap_or_else(|| raw.get()))
+                        json.member(name, wrong.map(quoted).as_deref().unwrap_or_else(|| raw.get()));
                     }
                     _ => json.member(name, raw.get()),
                 }

@@ -74,7 +74,8 @@ pub(super) fn standard(json: &str, forms: Forms) -> Option<String> {
                 let all: Vec<Option<String>> =
                     choices.iter().map(|raw| choice(&Object::parse(raw.get())?, forms)).collect();
                 has_changed |= all.iter().any(Option::is_some);
-                let written = all.iter().zip(&choices).map(|(new, raw)| new.as_deref().unwrap_or(raw.get()));
+                let written =
+                    all.iter().zip(&choices).map(|(new, raw)| new.as_deref().unwrap_or_else(|| raw.get()));
                 out.member(name, &format!("[{}]", written.collect::<Vec<_>>().join(",")));
             }
             "error" if !is_error(raw) => has_changed |= !is_null(raw),
@@ -113,7 +114,7 @@ fn choice(choice: &Object<'_>, forms: Forms) -> Option<String> {
             }
             "delta" if forms.is_whole && choice.get("message").is_none() && !is_null(raw) => {
                 let message = self::message(&message, forms);
-                out.member(own, changed(message.as_deref().unwrap_or(raw.get()), &mut has_changed));
+                out.member(own, changed(message.as_deref().unwrap_or_else(|| raw.get()), &mut has_changed));
             }
             "message" | "delta" => match Object::parse(raw.get()).and_then(|it| self::message(&it, forms)) {
                 Some(message) => out.member(name, changed(&message, &mut has_changed)),

@@ -253,11 +253,9 @@ mod tests {
             let new = whole(&given.to_string()).unwrap_or_else(|| panic!("{given}"));
             assert_eq!(serde_json::from_str::<Value>(&new).expect("JSON"), expected, "{given}");
         }
-        for standard in [
-            message(text.clone(), "pause_turn"),
-            message(call(json!({"p": 1})), "max_tokens"),
-            json!({"error": {}}),
-        ] {
+        for standard in
+            [message(text, "pause_turn"), message(call(json!({"p": 1})), "max_tokens"), json!({"error": {}})]
+        {
             assert_eq!(whole(&standard.to_string()), None, "{standard}");
         }
     }
