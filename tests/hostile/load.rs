@@ -66,7 +66,7 @@ const FOREIGN_INTERFACES: &[(&str, &str, &str)] = &[
     ("wasi:cli/environment@", "wasi:http/environmen@", "a plugin has no network"),
     ("wasi:cli/environment@", "acme:cli/environment@", "the host has nothing of that name"),
     ("wasi:cli/environment@0.2", "wasi:cli/environment@0.9", "only WASI 0.2 is linked"),
-    ("gatehouse:family/log@1.0.0", "gatehouse:family/log@1.7.0", "made for gatehouse:family 1.7.0"),
+    ("gatehouse:family/log@1.0.0", "gatehouse:family/log@2.7.0", "made for gatehouse:family 2.7.0"),
     (
         "gatehouse:family/jobs@1.0.0",
         "gatehouse:family/jots@1.0.0",

@@ -9,6 +9,7 @@ pub(crate) mod common;
 mod configuration;
 mod deployment;
 mod disabled;
+mod frozen;
 mod limits_in_wit;
 mod optional;
 mod removal;

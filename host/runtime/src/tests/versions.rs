@@ -339,37 +339,3 @@ async fn a_look_up_that_must_compile_holds_up_no_async_worker() {
     assert_eq!(service.list().len(), 3);
     assert_eq!(look_up.await.unwrap().digest(), digest);
 }
-
-/// The same component, made for another version of the contract.
-fn made_for(version: &str) -> Vec<u8> {
-    let (from, to) = (b"@1.0.0", format!("@{version}"));
-    assert_eq!(from.len(), to.len());
-    let mut wasm = unruly().to_vec();
-    let at: Vec<usize> = memchr::memmem::find_iter(&wasm, b"gatehouse:family/").collect();
-    for start in at {
-        let name = &mut wasm[start..];
-        let end = name.iter().position(|byte| *byte == b'@').expect("a version follows");
-        assert_eq!(&name[end..end + from.len()], from);
-        name[end..end + from.len()].copy_from_slice(to.as_bytes());
-    }
-    wasm
-}
-
-/// Without it each release of the contract would refuse every component of the one before, or of the one after.
-#[tokio::test]
-async fn a_component_of_another_first_version_of_the_contract_serves() {
-    for version in ["1.0.1", "1.1.0", "1.9.9"] {
-        let dir = tempfile::tempdir().unwrap();
-        let service = open(dir.path());
-        service.install(&made_for(version)).unwrap_or_else(|error| panic!("{version}: {error}"));
-        let serving = service.registry().family("unruly").unwrap();
-        assert!(submit(&service, &serving, "ok").await.unwrap().is_ok(), "{version}");
-        advance(&service, &serving, "ok", Event::Timer).await.unwrap();
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let refused = open(dir.path()).install(&made_for("2.0.0")).unwrap_err().to_string();
-    assert!(
-        refused.contains("it is made for gatehouse:family 2.0.0, this gateway speaks 1.0.0"),
-        "{refused}"
-    );
-}
