@@ -9,8 +9,18 @@ use serde::de::IgnoredAny;
 use super::contract::bindings::exports::gatehouse::family::{jobs, text};
 use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
-use crate::exec::answer_rules::{MAX_COUNTERS, MAX_EXTRA_BYTES, MAX_LINES, MAX_PROBLEMS, MAX_UNIT_BYTES};
 use crate::fault::Fault;
+
+/// Problems of one refusal.
+pub(crate) const MAX_PROBLEMS: usize = 16;
+/// Lines of one charge.
+pub(crate) const MAX_LINES: usize = 1;
+/// What one unit of a charge's line is, or the name of a counter.
+pub(crate) const MAX_UNIT_BYTES: usize = 64;
+/// Counters of one usage.
+pub(crate) const MAX_COUNTERS: usize = 16;
+/// What a record may say beyond its fields.
+pub(crate) const MAX_EXTRA_BYTES: usize = 64 << 10;
 
 /// A value of the contract as the model's type, where the contract may say what this host does not know.
 pub(super) trait Read<T> {

@@ -207,6 +207,11 @@ impl Family {
         Ok(function.call(store, parameters)?.0)
     }
 
+    /// `manifest.describe`: the document.
+    pub(crate) fn describe(&self, store: &mut Store<Guest>) -> wasmtime::Result<String> {
+        self.call(store, self.exports.describe, ())
+    }
+
     pub(super) fn jobs(&self) -> wasmtime::Result<JobsExports> {
         self.exports.jobs.ok_or_else(|| missing("jobs"))
     }

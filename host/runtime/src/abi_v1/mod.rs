@@ -2,11 +2,10 @@
 //!
 //! No generated type leaves this folder. Another major version of the contract gets a folder of its own.
 
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod bulk;
 pub(crate) mod contract;
 mod convert;
-pub(crate) mod describe;
 pub(crate) mod dialect;
 pub(crate) mod direct;
 pub(crate) mod exports;

@@ -12,7 +12,6 @@ use gatehouse_model::{About, Digest};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Linker};
 
-use crate::abi_v1;
 use crate::abi_v1::exports::FamilyPre;
 use crate::config::{Config, REQUEST_INSTANCES};
 use crate::deploy::error::{OpenError, StageError, causes};
@@ -122,7 +121,7 @@ impl Verifier {
                 let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
                 call(&pre, setup, |family, store| {
                     pre.check_types(family, store)?;
-                    abi_v1::describe::describe(family, store)
+                    family.describe(store)
                 })
             });
             described.map_err(|fault| DescribeError::Fault(fault.to_string()))

@@ -21,16 +21,6 @@ pub(crate) const LINE_BYTES: usize = 8192;
 pub(crate) const MAX_CHARGE_KEYS: usize = 16;
 /// A message for clients. Longer ones are cut: a long reason must not become a fault.
 pub(crate) const MESSAGE_BYTES: usize = 4096;
-/// Problems of one refusal.
-pub(crate) const MAX_PROBLEMS: usize = 16;
-/// Lines of one charge.
-pub(crate) const MAX_LINES: usize = 1;
-/// What one unit of a charge's line is, or the name of a counter.
-pub(crate) const MAX_UNIT_BYTES: usize = 64;
-/// Counters of one usage.
-pub(crate) const MAX_COUNTERS: usize = 16;
-/// What a record may say beyond its fields.
-pub(crate) const MAX_EXTRA_BYTES: usize = 64 << 10;
 const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
 
 /// An accepted submission.

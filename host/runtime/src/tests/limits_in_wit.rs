@@ -1,5 +1,6 @@
 //! The limits that the contract states are those that the host enforces.
 
+use crate::abi_v1::answers;
 use crate::deploy::stages::{describe, document};
 use crate::exec::answer_rules as rules;
 use crate::{Limits, MAX_OUTPUT_TOKENS};
@@ -29,13 +30,13 @@ fn the_contract_states_the_limits_that_are_enforced() {
     let message = written(rules::MESSAGE_BYTES);
     let ms = |limit: std::num::NonZeroU32| written(limit.get() as usize);
     for (file, stated) in [
-        ("types", format!("JSON object of at most {} bytes", written(rules::MAX_EXTRA_BYTES))),
+        ("types", format!("JSON object of at most {} bytes", written(answers::MAX_EXTRA_BYTES))),
         ("types", format!("opaque, of at most {} bytes", written(gatehouse_contract::NAME_BYTES))),
         ("types", format!("a client may read, of at most {message} bytes")),
         ("types", format!("A message of more than {message} bytes is cut")),
-        ("types", format!("1 to {} problems", written(rules::MAX_PROBLEMS))),
+        ("types", format!("1 to {} problems", written(answers::MAX_PROBLEMS))),
         ("types", format!("most specific first, 1 to {}", written(rules::MAX_CHARGE_KEYS))),
-        ("types", format!("at most {} bytes; empty where", written(rules::MAX_UNIT_BYTES))),
+        ("types", format!("at most {} bytes; empty where", written(answers::MAX_UNIT_BYTES))),
         ("types", format!("units of it, at most {}", written(u32::MAX as usize))),
         ("jobs", format!("{} MiB of memory and {} ms", ms(limits.memory_mib), ms(limits.call_ms))),
         ("jobs", format!("({} ms in a self-test", ms(limits.load_ms))),
@@ -57,8 +58,8 @@ fn the_contract_states_the_limits_that_are_enforced() {
             format!("1 to {}. timeout-ms", written(gatehouse_contract::MAX_CALL.as_millis() as usize)),
         ),
         ("text", format!("a request has at most {} KiB", kib(limits.text()))),
-        ("text", format!("At most {} counters", written(rules::MAX_COUNTERS))),
-        ("text", format!("kebab-case of at most {} bytes", written(rules::MAX_UNIT_BYTES))),
+        ("text", format!("At most {} counters", written(answers::MAX_COUNTERS))),
+        ("text", format!("kebab-case of at most {} bytes", written(answers::MAX_UNIT_BYTES))),
         ("text", format!("at most {} KiB and twice the request", kib(limits.text_state(0)))),
         ("text", format!("Of more than {message} bytes")),
         ("world", format!("The first {} lines", ms(limits.log_lines))),
