@@ -14,3 +14,4 @@ mod parent_written;
 pub(crate) mod reply;
 pub(crate) mod step;
 pub(crate) mod submission;
+pub(crate) mod translation;

@@ -11,6 +11,8 @@ use crate::contract::failure::Refusal;
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
+use crate::contract::translation::{DialectPrepared, DialectRequest};
+use crate::interfaces::dialect::Dialect;
 use crate::interfaces::jobs::Jobs;
 use crate::interfaces::text::Text;
 
@@ -73,6 +75,38 @@ pub fn answer<F: Text>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answe
 #[must_use]
 pub fn relay<F: Text>(cx: &Context, state: &[u8]) -> F::Relay {
     F::relay(cx, decode(state))
+}
+
+/// Translates a request of a dialect.
+///
+/// # Errors
+/// The family's own refusal.
+pub fn translate<F: Dialect>(
+    cx: &Context,
+    request: DialectRequest,
+) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
+    let DialectPrepared { call, framing, state, extra } = F::prepare(cx, request)?;
+    Ok(DialectPrepared { call, framing, state: encode(&state), extra })
+}
+
+/// Reads a whole answer of a dialect.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn read_answer<F: Dialect>(cx: &Context, state: &[u8], reply: Reply) -> Result<String, TextFailure> {
+    F::answer(cx, decode(state), reply)
+}
+
+/// Begins to read a stream of a dialect.
+///
+/// # Panics
+/// As [`advance`].
+#[must_use]
+pub fn reader<F: Dialect>(cx: &Context, state: &[u8]) -> F::Reader {
+    F::reader(cx, decode(state))
 }
 
 /// JSON, so that an operator can read a stuck task and a new field needs only `#[serde(default)]`.

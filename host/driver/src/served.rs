@@ -59,6 +59,28 @@ impl DriverState {
         }
     }
 
+    /// The refusal of a text whose model's dialect no active family speaks.
+    pub(crate) fn no_dialect(&self, model: &str, dialect: &str) -> SubmitError {
+        if let starting @ SubmitError::Starting(_) = self.unknown_model(model.to_owned()) {
+            return starting;
+        }
+        let dialects = self.plugins.registry().dialects();
+        tracing::warn!(
+            model,
+            dialect,
+            ?dialects,
+            "a request asks for a model whose provider speaks a dialect that no active plugin speaks: `gatehouse plugin list` \
+             shows which families are switched off, failed or missing"
+        );
+        self.not_served(model, NO_PLUGIN)
+    }
+
+    /// Whether the text model of that id has an account at its provider, and a family that speaks the provider's dialect.
+    pub(crate) fn serves_text(&self, registry: &Registry, tables: &Tables, id: &str) -> bool {
+        tables.serves_text(id)
+            && tables.models.dialect(id).is_none_or(|dialect| registry.dialect(dialect).is_some())
+    }
+
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
     /// and no such provider keeps the others from being served.
     pub(crate) fn serves_family(&self, about: &About) -> bool {
@@ -121,7 +143,7 @@ impl DriverState {
 
 impl Tables {
     /// Whether the provider of the text model of that id has an account.
-    pub(crate) fn serves_text(&self, model: &str) -> bool {
+    fn serves_text(&self, model: &str) -> bool {
         self.upstream.knows(&self.models.provider(model))
     }
 }

@@ -22,7 +22,9 @@ mod time;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use boxed::Boxed;
-pub use contract::about::{About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict};
+pub use contract::about::{
+    About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict, is_kebab_case,
+};
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
@@ -36,7 +38,8 @@ pub use contract::task_contract::{
     Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
-    Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
+    Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
+    TextFailure, TextRequest, TextRoute, Usage,
 };
 pub use credits::Credits;
 pub use customer::Customer;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gatehouse_model::{
-    About, Accepted, Answered, Call, Chunk, Context, Event, Json, Prepared, Refusal, Reply, Sse, Step,
-    Submission, TaskView, TextFailure, TextRequest,
+    About, Accepted, Answered, Call, Chunk, Context, DialectPrepared, DialectRequest, Event, Json, Prepared,
+    Refusal, Reply, Sse, Step, Submission, TaskView, TextFailure, TextRequest,
 };
 use wasmtime::component::Component;
 
@@ -19,6 +19,7 @@ use crate::deploy::verifier::{Candidate, Verifier};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
 use crate::version::Version;
+use crate::version_text::Half;
 
 /// A loaded component. Cheap to clone; may be used from any thread. A call blocks its thread.
 #[derive(Clone)]
@@ -160,9 +161,60 @@ impl ComponentRunner {
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
+        self.stream(Half::Text, cx, state, batches)
+    }
+
+    /// Translates a Messages request with the dialect half, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn translate(
+        &self,
+        cx: Context,
+        request: DialectRequest,
+    ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
+        let version = Arc::clone(&self.version);
+        let budget_ms = version.limits().call_ms.get();
+        self.verifier.run(move || version.translate_within(budget_ms, &cx, request))
+    }
+
+    /// Reads a whole answer with the dialect half, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn read_answer(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<Json, TextFailure>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.read_answer(&cx, &state, reply, None))
+    }
+
+    /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn frame_reader(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        batches: Vec<Vec<Sse>>,
+    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
+        self.stream(Half::Dialect, cx, state, batches)
+    }
+
+    fn stream(
+        &self,
+        half: Half,
+        cx: Context,
+        state: Vec<u8>,
+        batches: Vec<Vec<Sse>>,
+    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         let version = Arc::clone(&self.version);
         self.verifier.run(move || {
-            let mut stream = version.relay(&cx, &state, None)?;
+            let mut stream = version.open_stream(half, &cx, &state, None)?;
             let is_over =
                 |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];

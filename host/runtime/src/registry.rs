@@ -103,6 +103,18 @@ impl Registry {
         self.active().find(|active| serves(active.version.about())).map(|active| Arc::clone(&active.version))
     }
 
+    /// The version whose dialect half speaks `dialect`.
+    #[must_use]
+    pub fn dialect(&self, dialect: &str) -> Option<Arc<Version>> {
+        self.active().find(|active| active.version.speaks(dialect)).map(|active| Arc::clone(&active.version))
+    }
+
+    /// Every dialect that a family speaks.
+    #[must_use]
+    pub fn dialects(&self) -> Vec<String> {
+        self.active().flat_map(|active| active.version.about().dialects.iter().cloned()).collect()
+    }
+
     /// Every surface served by a text half, and since when.
     #[must_use]
     pub fn text_surfaces(&self) -> Vec<(String, UnixMs)> {
@@ -191,6 +203,13 @@ impl Registry {
             if let Some(owner) = owner {
                 let remedy = "one family serves a text surface: take it out of the manifest";
                 return clash("text surface", &surface.name, &owner.family().to_owned(), remedy);
+            }
+        }
+        for dialect in &about.dialects {
+            let owner = self.dialect(dialect).filter(|owner| owner.family() != about.family);
+            if let Some(owner) = owner {
+                let remedy = "one family speaks a dialect: give it another name";
+                return clash("dialect", dialect, &owner.family().to_owned(), remedy);
             }
         }
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {

@@ -32,8 +32,12 @@ pub struct About {
     /// The models; the operator configures those of text families.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// The surfaces, at least one.
+    /// The surfaces: at least one, but for a family that has dialects alone.
     pub surfaces: Vec<Surface>,
+    /// The text protocols of providers that `dialect` speaks, kebab-case; `protocol` of a model in the operator's configuration
+    /// names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dialects: Vec<String>,
     /// Providers the operator must have configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<String>,
@@ -123,9 +127,9 @@ pub enum NameAt {
 /// A request with a known answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SelfTest {
-    /// The surface.
+    /// The surface, or the dialect.
     pub surface: String,
-    /// The request's body.
+    /// The request's body; of a dialect a Messages request.
     pub body: Value,
     /// The tasks it follows up.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "parent_written::all")]
@@ -185,6 +189,7 @@ impl About {
             homepage: None,
             models: Vec::new(),
             surfaces: Vec::new(),
+            dialects: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
             units: BTreeMap::new(),
@@ -227,6 +232,13 @@ impl About {
     #[must_use]
     pub fn surface(mut self, surface: Surface) -> Self {
         self.surfaces.push(surface);
+        self
+    }
+
+    /// Adds a text protocol that the family speaks: [`Dialect`](crate::Dialect). An operator names it as `protocol` of a model.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialects.push(name.into());
         self
     }
 

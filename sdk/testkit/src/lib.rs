@@ -54,7 +54,7 @@ mod script;
 mod written;
 
 #[cfg(feature = "component")]
-pub use component::{Component, TextPlay};
+pub use component::{Component, DialectPlay, TextPlay};
 pub use facts::picture;
 #[cfg(feature = "component")]
 pub use gatehouse_runtime::{ComponentRunner, Limits};

@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use gatehouse_sdk::{
-    About, Accepted, Answered, Call, Chunk, Context, Event, Jobs, Prepared, Refusal, Relay as _, Reply, Sse,
-    Step, Submission, TaskView, Text, TextFailure, TextRequest, run,
+    About, Accepted, Answered, Call, Chunk, Context, Dialect, DialectPrepared, DialectRequest, Event,
+    FrameReader as _, Jobs, Prepared, Refusal, Relay as _, Reply, Sse, Step, Submission, TaskView, Text,
+    TextFailure, TextRequest, run,
 };
 use serde_json::Value;
 
@@ -57,6 +58,11 @@ pub(crate) trait Machine {
         absent("text")
     }
 
+    /// Its dialect half, if it has one here.
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        absent("dialect")
+    }
+
     /// Translates a whole answer.
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
         let _ = (cx, state, reply);
@@ -73,6 +79,27 @@ pub(crate) trait Machine {
         let _ = (cx, state, batches);
         absent("text")
     }
+}
+
+/// A family that speaks a dialect, behind the contract.
+pub(crate) trait DialectMachine {
+    /// Translates a Messages request.
+    fn translate(
+        &self,
+        cx: &Context,
+        request: &DialectRequest,
+    ) -> Played<Result<DialectPrepared<Vec<u8>>, Refusal>>;
+
+    /// Makes a Messages answer of a whole answer.
+    fn read_answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<String, TextFailure>>;
+
+    /// Reads a stream: each batch of frames, then its end, unless it failed before.
+    fn read_stream(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>>;
 }
 
 fn absent<T>(interface: &str) -> Played<T> {
@@ -145,6 +172,51 @@ impl<F: Text> Machine for NativeText<F> {
             }
         }
         answers.push(relay.end());
+        Ok(answers)
+    }
+}
+
+/// A family that speaks a dialect, as plain Rust.
+pub(crate) struct NativeDialect<F>(PhantomData<F>);
+
+impl<F> NativeDialect<F> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+impl<F: Dialect> Machine for NativeDialect<F> {
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
+    }
+}
+
+impl<F: Dialect> DialectMachine for NativeDialect<F> {
+    fn translate(
+        &self,
+        cx: &Context,
+        request: &DialectRequest,
+    ) -> Played<Result<DialectPrepared<Vec<u8>>, Refusal>> {
+        Ok(run::translate::<F>(cx, request.clone()))
+    }
+
+    fn read_answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<String, TextFailure>> {
+        Ok(run::read_answer::<F>(cx, state, reply.clone()))
+    }
+
+    fn read_stream(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>> {
+        let mut reader = run::reader::<F>(cx, state);
+        let mut answers = vec![];
+        for batch in batches {
+            answers.push(reader.push(batch.clone()));
+            if answers.last().is_some_and(Result::is_err) {
+                return Ok(answers);
+            }
+        }
+        answers.push(reader.end());
         Ok(answers)
     }
 }

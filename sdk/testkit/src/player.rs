@@ -1,12 +1,12 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use gatehouse_sdk::{
-    Accepted, Action, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, Text,
+    Accepted, Action, Context, Dialect, Event, Finding, Jobs, Product, Refusal, Step, Submission, Text,
 };
 use serde_json::Value;
 
 use crate::lines::{Ask, Expect, Feed, Line};
-use crate::machine::{Machine, Native, NativeText};
+use crate::machine::{Machine, Native, NativeDialect, NativeText};
 use crate::script::Script;
 use crate::written::{difference, shown};
 use checks::{equal, run, twice};
@@ -56,6 +56,14 @@ impl Script {
     /// As [`Script::run_native`].
     pub fn run_native_text<F: Text>(&self) {
         self.run(&NativeText::<F>::NEW);
+    }
+
+    /// Runs it with the dialect half of a family as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_dialect<F: Dialect>(&self) {
+        self.run(&NativeDialect::<F>::NEW);
     }
 
     pub(crate) fn run(&self, machine: &dyn Machine) {
@@ -140,7 +148,7 @@ impl Player<'_> {
     /// What is asked beside a task leaves it where the last step ended.
     fn ask(&mut self, ask: &Ask) -> Result<(), String> {
         self.all_expected()?;
-        if matches!(ask, Ask::Text(_)) {
+        if matches!(ask, Ask::Text(_) | Ask::Translate(_)) {
             self.begin();
         }
         let (machine, cx) = (self.machine, &self.cx);
@@ -152,6 +160,11 @@ impl Player<'_> {
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
             Ask::Text(request) => {
                 let (state, came) = text::prepare(machine, cx, request)?;
+                self.text = state;
+                came
+            }
+            Ask::Translate(request) => {
+                let (state, came) = text::translate(machine, cx, request)?;
                 self.text = state;
                 came
             }

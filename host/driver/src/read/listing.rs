@@ -18,7 +18,8 @@ impl Driver {
         let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
         let allowed = |name: &str, id: &str| key.is_none_or(|key| self.state.may_use(key, name, id));
         let offered = |name: &str, id: &str| {
-            (tables.models.find(id).is_none() || tables.serves_text(id)) && allowed(name, id)
+            (tables.models.find(id).is_none() || self.state.serves_text(&registry, &tables, id))
+                && allowed(name, id)
         };
         let served =
             |version: &Arc<Version>| version.about().offers.text || self.state.serves_family(version.about());

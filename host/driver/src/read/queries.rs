@@ -139,8 +139,11 @@ impl Driver {
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
         let tables = self.state.tables.load();
-        let texts =
-            tables.models.names().filter(|(_, id)| tables.serves_text(id)).filter_map(|(name, id)| {
+        let texts = tables
+            .models
+            .names()
+            .filter(|(_, id)| self.state.serves_text(&registry, &tables, id))
+            .filter_map(|(name, id)| {
                 let kind = tables.models.kind(id);
                 let surfaces: Vec<String> =
                     served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();

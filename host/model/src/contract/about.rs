@@ -39,6 +39,9 @@ pub struct About {
     /// Surfaces served.
     #[serde(default)]
     pub surfaces: Vec<SurfaceInfo>,
+    /// Text protocols that its dialect half speaks.
+    #[serde(default)]
+    pub dialects: Vec<String>,
     /// Providers that must be configured.
     #[serde(default)]
     pub providers: Vec<String>,
@@ -88,6 +91,8 @@ pub struct Offers {
     pub views: bool,
     /// Calls of many tasks as one.
     pub bulk: bool,
+    /// Text protocols of providers.
+    pub dialect: bool,
 }
 
 /// One model.
@@ -177,6 +182,15 @@ pub enum Verdict {
     Doomed,
     /// Refused.
     Refused,
+}
+
+/// Whether a name has lower-case letters, digits and single inner hyphens, a letter first, and no more than 64 of them.
+#[must_use]
+pub fn is_kebab_case(name: &str) -> bool {
+    let words = name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
 /// A parent of a self-test as the document writes it; all others come from the host.

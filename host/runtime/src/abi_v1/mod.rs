@@ -7,6 +7,7 @@ pub(crate) mod bulk;
 pub(crate) mod contract;
 mod convert;
 pub(crate) mod describe;
+pub(crate) mod dialect;
 pub(crate) mod exports;
 pub(crate) mod jobs;
 mod log;

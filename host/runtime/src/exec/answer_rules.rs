@@ -297,8 +297,18 @@ pub(crate) fn text_state(state: &[u8], input: usize, limits: &Limits) -> Result<
     if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
 }
 
+/// The call of a text request. The operator decides which provider serves a text model.
+pub(crate) fn text_call(asked: &Call, provider: String) -> Result<(), Fault> {
+    if asked.provider != provider {
+        let why = format!("expected a call to the route's provider {provider:?}, got {:?}", asked.provider);
+        return Err(Fault::bad("call", why));
+    }
+    call(asked, &[provider])?;
+    plain_call(asked)
+}
+
 /// A text call is answered while its client waits, through any account of its route.
-pub(crate) fn plain_call(call: &Call) -> Result<(), Fault> {
+fn plain_call(call: &Call) -> Result<(), Fault> {
     let special = [
         (call.affinity.is_some(), "an affinity"),
         (call.shared.is_some(), "a shared call"),

@@ -66,6 +66,7 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
         ("a default model that it does not have", flawed(b'm')),
         ("a schema that is no schema", flawed(b's')),
         ("a surface that joins nothing", claiming(&json!({"surfaces": surface(&json!({"joins": true}))}))),
+        ("a dialect without its interface", claiming(&json!({"dialects": ["brook"]}))),
         ("a state version read that is not older", flawed(b'r')),
         ("a self-test without a body", claiming(&json!({"self_tests": no_body}))),
         ("a unit of a price that it does not have", claiming(&json!({"units": {"unruly.video": "second"}}))),

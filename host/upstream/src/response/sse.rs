@@ -9,7 +9,7 @@ use gatehouse_model::Sse;
 /// An event grew beyond what is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {0} bytes")]
-pub(crate) struct EventTooLarge(usize);
+pub(crate) struct EventTooLarge(pub(crate) usize);
 
 /// Bytes in, events out.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Decoder {
 }
 
 /// A whole line is whole characters; invalid UTF-8 becomes U+FFFD.
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     // Valid text, the usual case, is checked several times faster than it is searched for what is not.
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, Edit, Ending, Event, Extra,
-    Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw, Refusal, Reply, Status, Step,
-    Submission, TaskView, TextRequest, UnixMs, Usage, View,
+    Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
+    Edit, Ending, Event, Extra, Framing, Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw,
+    Refusal, Reply, Status, Step, Submission, TaskView, TextRequest, UnixMs, Usage, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -237,6 +237,31 @@ pub(crate) fn prepared(prepared: host::Prepared) -> Prepared<Vec<u8>> {
         state: prepared.state,
         extra: Extra::new(),
     }
+}
+
+pub(crate) fn dialect_request(request: &DialectRequest) -> host::DialectRequest {
+    host::DialectRequest {
+        body: request.body.as_str().into(),
+        streaming: request.streaming,
+        blobs: same_shape(&request.blobs),
+        route: host::TextRoute {
+            model: request.model.clone(),
+            upstream: request.upstream.clone(),
+            provider: request.provider.clone(),
+            protocol: host::Protocol::Dialect(request.dialect.as_str().into()),
+            rules: request.rules.to_string().into(),
+        },
+    }
+}
+
+pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec<u8>> {
+    let framing = match prepared.framing {
+        host::Framing::Sse => Framing::Sse,
+        host::Framing::Lines => Framing::Lines,
+        host::Framing::JsonArray => Framing::JsonArray,
+        host::Framing::Whole => Framing::Whole,
+    };
+    DialectPrepared::new(call(prepared.call), framing, prepared.state)
 }
 
 pub(crate) fn answered(answered: host::Answered) -> Answered {

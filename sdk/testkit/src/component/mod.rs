@@ -1,6 +1,7 @@
 //! A family as the built component, under the host's engine, limits and checks.
 
 mod convert;
+mod dialect;
 mod optional;
 mod text;
 
@@ -14,10 +15,11 @@ use gatehouse_sdk::{
 };
 use serde_json::Value;
 
-use crate::machine::{Machine, Played};
+use crate::machine::{DialectMachine, Machine, Played};
 use crate::rules;
 use crate::script::Script;
 
+pub use dialect::DialectPlay;
 pub use text::TextPlay;
 
 /// A component ready to run scripts. Loading it also runs its self-tests.
@@ -139,6 +141,10 @@ impl Machine for Component {
         let came =
             self.runner.prepare(convert::context(cx), convert::text_request(request)).map_err(broke)?;
         Ok(came.map(convert::prepared).map_err(convert::refusal))
+    }
+
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
     }
 
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {

@@ -24,7 +24,7 @@ pub enum InspectError {
         why: &'static str,
     },
     /// It does not export the manifest, or nothing beside it.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs or text")]
+    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text or dialect")]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -133,10 +133,9 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     if !found.contains(&MANIFEST) {
         return lacks(MANIFEST);
     }
-    let [jobs, text, needs_jobs @ ..] = OPTIONAL;
-    if !found.contains(&jobs)
-        && (!found.contains(&text) || needs_jobs.iter().any(|name| found.contains(name)))
-    {
+    let [jobs, text, dialect, needs_jobs @ ..] = OPTIONAL;
+    let has_texts = found.contains(&text) || found.contains(&dialect);
+    if !found.contains(&jobs) && (!has_texts || needs_jobs.iter().any(|name| found.contains(name))) {
         return lacks(jobs);
     }
     Ok(())
@@ -211,6 +210,7 @@ mod tests {
         };
         let lacks = |name| Err(InspectError::NoExport { name });
         check(&["text@1.0.0", "manifest@1.0.0"], Ok(()));
+        check(&["dialect@1.0.0", "manifest@1.0.0"], Ok(()));
         check(&["manifest@1.0.0", "jobs@1.0.0", "views@1.0.0", "bulk@1.0.0"], Ok(()));
         check(&["jobs@1.0.0", "text@1.0.0"], lacks("manifest"));
         check(&["manifest@1.0.0"], lacks("jobs"));
