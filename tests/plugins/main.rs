@@ -6,6 +6,7 @@
 mod chat;
 mod clip;
 mod context_image;
+mod generatecontent;
 mod imagine;
 mod journey;
 mod messages;

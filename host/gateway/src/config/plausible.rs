@@ -65,16 +65,20 @@ const RULES: [&str; 16] = [
 ];
 
 /// The settings that built-in plugins read.
-const SETTINGS: [(&str, &[&str]); 8] = [
+const SETTINGS: [(&str, &[&str]); 9] = [
     ("chat", &[]),
     ("clip", &["models"]),
     ("context-image", &[]),
+    ("generatecontent", &[]),
     ("imagine", &["upstream_model"]),
     ("journey", &["speed_prefix"]),
     ("messages", &[]),
     ("motion", &["upstream_models"]),
     ("scene", &["storage_uri", "storage_url", "upstream_models"]),
 ];
+
+/// What text families speak to providers, and the dialects of built-in plugins.
+const PROTOCOLS: [&str; 3] = ["chat", "messages", "generatecontent"];
 
 /// A key, what is wrong with it, and after a semicolon the remedy.
 pub(super) type Finding = (String, String);
@@ -183,6 +187,11 @@ impl Known {
             for (path, rule, _) in entries(&["models", model, "rules"]) {
                 found.extend(unknown(path, rule, "rule", &RULES, true));
             }
+            for (path, _, protocol) in
+                entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "protocol")
+            {
+                found.extend(self.unspoken(path, protocol.as_str().unwrap_or_default()));
+            }
         }
         let priced: Vec<&str> = self.priced.iter().map(String::as_str).collect();
         for (path, key, _) in entries(&["prices"]) {
@@ -197,6 +206,21 @@ impl Known {
             found.extend(unknown(path, model, "model", &names, !self.has_others));
         }
         found
+    }
+}
+
+impl Known {
+    /// A protocol of providers that no family here speaks, as far as their dialects are known.
+    fn unspoken(&self, path: String, protocol: &str) -> Option<Finding> {
+        if PROTOCOLS.contains(&protocol) {
+            return None;
+        }
+        let remedy = match nearest(protocol, PROTOCOLS.into_iter()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.has_others => return None,
+            None => format!("install the plugin that speaks it, or name one of {}", PROTOCOLS.join(", ")),
+        };
+        Some((path, format!("no family here speaks `{protocol}`, so the model is not served; {remedy}")))
     }
 }
 
@@ -281,6 +305,16 @@ mod tests {
                 "`ctx-max`?",
             ),
             ("[prices]\nunheard = \"4\"", "prices.unheard", "known here: "),
+            (
+                "[models.m]\nprotocol = \"generate-content\"",
+                "models.m.protocol",
+                "did you mean `generatecontent`?",
+            ),
+            (
+                "[models.m]\nprotocol = \"brook\"",
+                "models.m.protocol",
+                "install the plugin that speaks it, or name one of chat, messages, generatecontent",
+            ),
         ] {
             let (_, warnings) = findings(text);
             let [(found, why)] = &warnings[..] else { panic!("{text}: {warnings:?}") };
@@ -290,12 +324,14 @@ mod tests {
             "[prices]\n\"ctx-pro\" = \"4\"\n\"ctx-pro@hd\" = \"4\"",
             "[models.m]\naliases = [\"n\"]\n[tasks.time_limit_s_by_model]\nn = 9\nm = 9",
             "[models.m.rules]\nmax_output = 5",
+            "[models.m]\nprotocol = \"generatecontent\"",
         ] {
             assert_eq!(findings(text).1, [], "{text}");
         }
         // Of a plugin without defaults nothing is known but that it is there.
         let known = Known { has_others: true, ..Known::new(PLUGINS, &[], None) };
-        let table = "[prices]\nunheard = \"4\"\nctx-por = \"4\"".parse().unwrap();
+        let table =
+            "[prices]\nunheard = \"4\"\nctx-por = \"4\"\n[models.m]\nprotocol = \"brook\"".parse().unwrap();
         assert_eq!(known.unknown_names(&table, &|_| true).len(), 1);
     }
 
@@ -318,6 +354,12 @@ mod tests {
             assert_eq!(read.iter().map(String::as_str).collect::<Vec<_>>(), keys, "{family}");
         }
         assert_eq!(SETTINGS.len(), PLUGINS.len());
+        let mut dialects = vec![];
+        sources(&plugins, &mut |text| {
+            let named = text.split("pub const DIALECT: &str = \"").skip(1);
+            dialects.extend(named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+        });
+        assert_eq!(dialects, PROTOCOLS[2..]);
     }
 
     fn sources(folder: &Path, visit: &mut dyn FnMut(&str)) {
