@@ -24,11 +24,11 @@ pub use api::{
     Component, DefaultEffect, DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView,
     DeploymentOutcomeView, DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination,
     FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
-    Operation, OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit,
-    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
-    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
-    RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice, UnitPrice, WaitingView,
-    WebhookPolicyView, WebhookRequest, WebhookView,
+    Operation, OperationError, OperationResult, PluginOffer, PluginState, PluginView, PreviewCharge,
+    PreviewUnit, PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails,
+    PriceVersionView, PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange,
+    ResentRange, Revealed, RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice,
+    UnitPrice, WaitingView, WebhookPolicyView, WebhookRequest, WebhookView,
 };
 pub use client::{ClientError, perform};
 pub use client_tls::ClientTls;

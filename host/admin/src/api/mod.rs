@@ -7,6 +7,7 @@ pub(crate) mod deployment;
 pub(crate) mod error;
 pub(crate) mod key_policy;
 pub(crate) mod operation;
+pub(crate) mod plugin_offer;
 pub(crate) mod price;
 pub(crate) mod price_version;
 pub(crate) mod provider;
@@ -18,7 +19,8 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use deployment::{DeploymentKindView, DeploymentOutcomeView, DeploymentStageView, DeploymentView};
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
-pub use operation::{Component, Operation};
+pub use operation::Operation;
+pub use plugin_offer::{Component, PluginOffer};
 pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use price_version::{
     PriceChangeView, PriceChanges, PricePartView, PriceVersionDetails, PriceVersionView, PriceView,

@@ -2,13 +2,11 @@
 //!
 //! Names that programs already send (`account-open`, `account`) stay in the JSON where the type has a newer word.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use gatehouse_model::{Credits, CustomerId, Digest, KeyId, Status, TaskId};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use gatehouse_model::{Credits, CustomerId, KeyId, Status, TaskId};
+use serde::{Deserialize, Serialize};
 
-use crate::api::configuration::FamilyDefaultsFile;
 use crate::api::key_policy::{KeyPatch, NewKey};
+use crate::api::plugin_offer::PluginOffer;
 use crate::api::task::TaskRuling;
 use crate::api::webhook::WebhookRequest;
 use crate::http::access::caller::Role;
@@ -218,21 +216,7 @@ pub enum Operation {
     /// Lists plugin versions.
     PluginList,
     /// Deploys a component: every stage, the switch of its family included.
-    PluginInstall {
-        /// Its bytes.
-        component: Component,
-        /// Refuse any other bytes.
-        sha256: Option<Digest>,
-        /// The text of its signature file.
-        #[serde(default)]
-        signature: Option<String>,
-        /// Whether it may leave out a model, alias or surface that its predecessor serves.
-        #[serde(default)]
-        allow_removal: bool,
-        /// Prices, providers and models that come with it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        defaults: Option<FamilyDefaultsFile>,
-    },
+    PluginInstall(PluginOffer),
     /// Switches a family to a version in the plugin store.
     PluginActivate {
         /// Its digest, or an unambiguous prefix of it.
@@ -267,27 +251,15 @@ pub enum Operation {
         version: String,
     },
     /// Takes a component through every stage of deployment but the switch.
-    PluginCheck {
-        /// Its bytes.
-        component: Component,
-        /// The text of its signature file.
-        #[serde(default)]
-        signature: Option<String>,
-        /// Whether it may leave out a model, alias or surface that its predecessor serves.
-        #[serde(default)]
-        allow_removal: bool,
-        /// As for an installation; what they would change is part of the result.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        defaults: Option<FamilyDefaultsFile>,
-    },
+    PluginCheck(PluginOffer),
 }
 
 impl Operation {
-    /// The defaults that a plugin brings.
+    /// The plugin to check or to install.
     #[must_use]
-    pub fn defaults(&self) -> Option<&FamilyDefaultsFile> {
+    pub fn offer(&self) -> Option<&PluginOffer> {
         match self {
-            Self::PluginInstall { defaults, .. } | Self::PluginCheck { defaults, .. } => defaults.as_ref(),
+            Self::PluginInstall(offer) | Self::PluginCheck(offer) => Some(offer),
             _ => None,
         }
     }
@@ -309,7 +281,7 @@ impl Operation {
                 | Self::KeyRevoke { .. }
                 | Self::TaskReconcile { .. }
                 | Self::TaskCancel { .. }
-                | Self::PluginInstall { .. }
+                | Self::PluginInstall(_)
                 | Self::PluginActivate { .. }
                 | Self::PluginRollback { .. }
                 | Self::PluginDisable { .. }
@@ -317,36 +289,5 @@ impl Operation {
                 | Self::PluginUninstall { .. }
                 | Self::PluginRemove { .. }
         )
-    }
-}
-
-/// A component's bytes; base64 on the wire.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Component(pub Vec<u8>);
-
-impl Component {
-    /// The sha256 of the bytes.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        Digest::of(&self.0)
-    }
-}
-
-impl std::fmt::Debug for Component {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Component({} bytes)", self.0.len())
-    }
-}
-
-impl Serialize for Component {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(&self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Component {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        STANDARD.decode(text.as_bytes()).map(Self).map_err(serde::de::Error::custom)
     }
 }

@@ -166,12 +166,8 @@ impl AdminService {
             }
             Operation::PluginList => self.list_plugins().await,
             Operation::Reload => self.reload().await,
-            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
-                self.check_plugin(component, signature, allow_removal, defaults).await
-            }
-            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
-                self.install_plugin(component, sha256, signature, allow_removal, defaults).await
-            }
+            Operation::PluginCheck(offer) => self.check_plugin(offer).await,
+            Operation::PluginInstall(offer) => self.install_plugin(offer).await,
             Operation::PluginActivate { version, allow_removal } => {
                 self.activate_plugin(&version, allow_removal).await
             }

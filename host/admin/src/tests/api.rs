@@ -6,7 +6,8 @@ use gatehouse_model::{ChatFormat, Credits, Customer, CustomerId, Limits, UnixMs}
 use serde_json::json;
 
 use crate::{
-    Component, FamilyDefaultsFile, KeyPatch, NewKey, Operation, OperationResult, PluginState, Revealed,
+    Component, FamilyDefaultsFile, KeyPatch, NewKey, Operation, OperationResult, PluginOffer, PluginState,
+    Revealed,
 };
 
 fn new_key() -> NewKey {
@@ -47,12 +48,12 @@ fn every_operation_reads_back() {
         Operation::ProviderList,
         Operation::ProviderDrain { provider: "p".to_owned(), account: "a".to_owned() },
         Operation::ProviderResume { provider: "p".to_owned(), account: "a".to_owned() },
-        Operation::PluginCheck {
-            component: Component(vec![0, 255]),
+        Operation::PluginCheck(PluginOffer {
             signature: Some("s".to_owned()),
             allow_removal: true,
             defaults: Some(FamilyDefaultsFile { name: "f.toml".to_owned(), text: "[prices]".to_owned() }),
-        },
+            ..PluginOffer::of(Component(vec![0, 255]))
+        }),
     ];
     for operation in all {
         let text = serde_json::to_string(&operation).unwrap();

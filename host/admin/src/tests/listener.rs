@@ -8,7 +8,8 @@ use gatehouse_model::{CustomerId, Digest};
 use super::support::{GRACE, Listener, start};
 use super::token;
 use crate::{
-    AdminClient, AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform,
+    AdminClient, AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult,
+    PluginOffer, perform,
 };
 
 fn show(customer: &str) -> Operation {
@@ -106,13 +107,8 @@ async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
     let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
-    let install = Operation::PluginInstall {
-        component: Component(bytes),
-        sha256: Some(other),
-        signature: None,
-        allow_removal: false,
-        defaults: None,
-    };
+    let offer = PluginOffer { sha256: Some(other), ..PluginOffer::of(Component(bytes)) };
+    let install = Operation::PluginInstall(offer);
     let refused = perform(&endpoint, &AdminClient::default(), &install).await.unwrap_err().to_string();
     assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
     server.stop(GRACE).await;

@@ -7,14 +7,9 @@ use gatehouse_admin::Operation;
 /// The operation that shows what an installation with defaults would change. `None` when there is nothing to confirm.
 pub(super) fn preview(operation: &Operation) -> Option<Operation> {
     match operation {
-        Operation::PluginInstall {
-            component, signature, allow_removal, defaults: Some(defaults), ..
-        } => Some(Operation::PluginCheck {
-            component: component.clone(),
-            signature: signature.clone(),
-            allow_removal: *allow_removal,
-            defaults: Some(defaults.clone()),
-        }),
+        Operation::PluginInstall(offer) if offer.defaults().is_some() => {
+            Some(Operation::PluginCheck(offer.clone()))
+        }
         _ => None,
     }
 }

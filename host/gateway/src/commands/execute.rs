@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gatehouse_admin::{
     Actor, AdminEndpoint, AdminService, Backend, ClientError, Configuration as _, Operation, OperationError,
-    OperationResult,
+    OperationResult, PluginOffer,
 };
 use gatehouse_store::{OpenError, Store};
 
@@ -180,9 +180,9 @@ fn service(
 ) -> Result<AdminService, ExecuteError> {
     let location = Location { data: Some(root.to_owned()), ..location.clone() };
     let configuration = OfflineConfiguration::new(&location, folder.root());
-    let plugins = match operation.defaults() {
+    let plugins = match operation.offer().and_then(PluginOffer::defaults) {
         // The operator's part may be complete only with the defaults.
-        Some(defaults) => configuration.draft(defaults)?,
+        Some(defaults) => configuration.draft(&defaults)?,
         None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
     };
     let pepper = folder.pepper(&SystemSeed, &store)?;

@@ -8,6 +8,7 @@ mod execute;
 mod operation;
 #[cfg(test)]
 mod packaging;
+mod packing;
 mod print;
 mod run;
 

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use gatehouse_admin::{Component, FamilyDefaultsFile, Operation};
+use gatehouse_admin::{Component, FamilyDefaultsFile, Operation, PluginOffer};
 
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::OutputArgs;
 use super::args::{customer, key, price, provider, task, webhook};
 use super::cli::{Command, ConsoleCommand};
-use crate::plugins::signing;
+use super::packing;
+use crate::config::Location;
+use crate::plugins::{artifact, signing};
 
 const NO_OPERATION: &str = "this command has no operation";
 
@@ -16,7 +18,7 @@ const NO_OPERATION: &str = "this command has no operation";
 ///
 /// # Errors
 /// A file that cannot be read, in words.
-pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), String> {
+pub(super) fn operation(command: Command, location: &Location) -> Result<(Operation, OutputArgs), String> {
     match command {
         Command::Doctor(output) => Ok((Operation::Doctor, output)),
         Command::Audit(args) => Ok(task::audit(args)),
@@ -34,7 +36,7 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
         Command::Steps { task, output } => Ok((Operation::TaskSteps { task }, output)),
         Command::Providers(output) => Ok((Operation::ProviderList, output)),
         Command::Provider(command) => Ok(provider::operation(command)),
-        Command::Plugin(command) => plugin(command),
+        Command::Plugin(command) => plugin(command, location),
         Command::Serve(_)
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
@@ -42,18 +44,14 @@ pub(super) fn operation(command: Command) -> Result<(Operation, OutputArgs), Str
     }
 }
 
-fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
+fn plugin(command: PluginCommand, location: &Location) -> Result<(Operation, OutputArgs), String> {
     Ok(match command {
         PluginCommand::List(output) => (Operation::PluginList, output),
-        PluginCommand::Check { component, defaults, output } => {
-            let defaults = defaults.as_deref().map(read_defaults).transpose()?;
-            let (component, signature, allow_removal) = read(component)?;
-            (Operation::PluginCheck { component, signature, allow_removal, defaults }, output)
+        PluginCommand::Check { component, output } => {
+            (Operation::PluginCheck(read(component, location, false)?), output)
         }
-        PluginCommand::Install { component, sha256, defaults, yes: _, output } => {
-            let defaults = defaults.as_deref().map(read_defaults).transpose()?;
-            let (component, signature, allow_removal) = read(component)?;
-            (Operation::PluginInstall { component, sha256, signature, allow_removal, defaults }, output)
+        PluginCommand::Install { component, yes: _, output } => {
+            (Operation::PluginInstall(read(component, location, true)?), output)
         }
         PluginCommand::Activate { version, allow_removal, output } => {
             (Operation::PluginActivate { version, allow_removal }, output)
@@ -67,18 +65,35 @@ fn plugin(command: PluginCommand) -> Result<(Operation, OutputArgs), String> {
         PluginCommand::Enable { family, output } => (Operation::PluginEnable { family }, output),
         PluginCommand::Uninstall { family, output } => (Operation::PluginUninstall { family }, output),
         PluginCommand::Remove { version, output } => (Operation::PluginRemove { version }, output),
-        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
-            return Err(NO_OPERATION.to_owned());
-        }
+        PluginCommand::Keygen { .. }
+        | PluginCommand::Sign { .. }
+        | PluginCommand::Pack(_)
+        | PluginCommand::Push { .. }
+        | PluginCommand::Inspect { .. }
+        | PluginCommand::Author(_) => return Err(NO_OPERATION.to_owned()),
     })
 }
 
-/// The component, its signature, and whether it may take names away.
-fn read(component: ComponentArgs) -> Result<(Component, Option<String>, bool), String> {
-    let ComponentArgs { file, signature, allow_removal } = component;
-    let signature = signing::signature_of(&file, signature.as_deref())?;
-    let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok((Component(bytes), signature, allow_removal))
+/// The component, and what belongs to it. What is installed from a registry has to be pinned: a tag may mean something else
+/// tomorrow, and nobody would see it.
+fn read(component: ComponentArgs, location: &Location, is_installed: bool) -> Result<PluginOffer, String> {
+    let ComponentArgs { file, signature, allow_removal, sha256, defaults } = component;
+    let defaults = defaults.as_deref().map(read_defaults).transpose()?;
+    let (bytes, signature) = match artifact::reference(&file)? {
+        Some(reference) => {
+            let pulled = artifact::pull(&reference, location)?;
+            if is_installed && reference.digest.is_none() && sha256.is_none() {
+                let pinned = reference.pinned(pulled.digest);
+                return Err(format!(
+                    "{reference}: expected a reference with a digest, for a tag may move; it is {pinned} now"
+                ));
+            }
+            let named = signature.as_deref().map(|path| signing::signature_of(&file, Some(path)));
+            (pulled.component.to_vec(), named.transpose()?.flatten().or(pulled.signature))
+        }
+        None => (packing::read(&file)?, signing::signature_of(&file, signature.as_deref())?),
+    };
+    Ok(PluginOffer { component: Component(bytes), sha256, signature, allow_removal, defaults })
 }
 
 pub(super) fn read_defaults(file: &Path) -> Result<FamilyDefaultsFile, String> {

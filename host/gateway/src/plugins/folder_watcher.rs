@@ -17,18 +17,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{Actor, AdminService, Component, Operation, OperationError, OperationResult};
+use gatehouse_admin::{
+    Actor, AdminService, Component, Operation, OperationError, OperationResult, PluginOffer,
+};
 use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
 
+use super::artifact::MAX_COMPONENT_BYTES;
 use super::signing;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Polls that a component waits for its required signature.
 const SIGNATURE_POLLS: u32 = 10;
-/// More than the largest component a configuration can allow; larger files are not read.
-const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 
 /// The watched folder and its files at the last poll.
@@ -205,8 +206,7 @@ async fn install(
             digest.short()
         )));
     }
-    let install =
-        Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
+    let install = Operation::PluginInstall(PluginOffer { signature, ..PluginOffer::of(component) });
     Actor::local("watched folder").during(service.perform(install)).await
 }
 

@@ -179,7 +179,7 @@ impl ServiceState {
         }
         log.stage("inspect", || {
             inspect(wasm)?;
-            Ok(((), "its imports and exports are the contract's".to_owned()))
+            Ok(((), "its imports and exports are the contract's, its sections can be read".to_owned()))
         })?;
         let (component, compiled) = log.stage("compile", || {
             let (component, compiled) = self.compiler.compile(&digest, wasm, config)?;

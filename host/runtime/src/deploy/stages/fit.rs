@@ -46,8 +46,8 @@ pub enum FitError {
     },
     /// The configuration has the family switched off.
     #[error(
-        "the configuration has family {0:?} switched off; take `enabled = false` out of [plugins.families.{0}], run \
-         `gatehouse reload`, and try again"
+        "the configuration has family {0:?} switched off, by `enabled = false` in [plugins.families.{0}] or by an error that \
+         `gatehouse check-config` names; correct it, run `gatehouse reload`, and try again"
     )]
     Disabled(String),
     /// Requests that the version before serves would find nothing.

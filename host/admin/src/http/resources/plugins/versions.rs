@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::operation::{Component, Operation};
+use crate::api::operation::Operation;
+use crate::api::plugin_offer::{Component, PluginOffer};
 use crate::api::result::{OperationResult, PluginState, PluginView, StageVerdict, StageView};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::{ApiError, Kind};
@@ -283,27 +284,27 @@ fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String
 }
 
 async fn deploy(call: Call) -> Outcome {
+    let offer = offer(&call)?;
+    deployment(call, Operation::PluginInstall(offer)).await
+}
+
+async fn check(call: Call) -> Outcome {
+    let offer = offer(&call)?;
+    deployment(call, Operation::PluginCheck(offer)).await
+}
+
+/// The component is the body; what belongs to it stands behind the question mark.
+fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
     let sha256 = call.query.one("sha256").map(|text| {
         text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
     });
-    let operation = Operation::PluginInstall {
+    Ok(PluginOffer {
         component: Component(call.body.to_vec()),
         sha256: sha256.transpose()?,
         signature: call.query.one("signature").map(str::to_owned),
         allow_removal: call.query.flag("allow_removal"),
         defaults: None,
-    };
-    deployment(call, operation).await
-}
-
-async fn check(call: Call) -> Outcome {
-    let operation = Operation::PluginCheck {
-        component: Component(call.body.to_vec()),
-        signature: call.query.one("signature").map(str::to_owned),
-        allow_removal: call.query.flag("allow_removal"),
-        defaults: None,
-    };
-    deployment(call, operation).await
+    })
 }
 
 async fn activate(call: Call) -> Outcome {
