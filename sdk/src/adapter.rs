@@ -6,6 +6,7 @@ use std::sync::Once;
 
 use crate::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
+use crate::contract::manifest::About;
 use crate::contract::submission::Submission;
 use crate::interfaces::bulk::Bulk;
 use crate::interfaces::family::Family;
@@ -29,13 +30,11 @@ fn report_panics() {
 }
 
 impl<F: Family> manifest::Guest for Adapter<F> {
-    fn describe() -> manifest::About {
+    fn describe() -> String {
         report_panics();
-        manifest::About {
-            state_version: F::STATE_VERSION,
-            reads_state: F::READS_STATE.to_vec(),
-            ..F::about()
-        }
+        let about =
+            About { state_version: F::STATE_VERSION, reads_state: F::READS_STATE.to_vec(), ..F::about() };
+        serde_json::to_string(&about).expect("a manifest is JSON")
     }
 }
 

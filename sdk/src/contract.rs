@@ -10,6 +10,7 @@ pub(crate) mod json;
 pub(crate) mod manifest;
 pub(crate) mod media;
 pub(crate) mod parent;
+mod parent_written;
 pub(crate) mod reply;
 pub(crate) mod step;
 pub(crate) mod submission;

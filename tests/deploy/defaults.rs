@@ -15,8 +15,8 @@ pub(super) fn surf(self_test: &str, mark: u8) -> Vec<u8> {
         "family": "surf",
         "models": [{"id": "surf-1", "aliases": ["surf-latest"], "surfaces": ["images.generate"]}],
         "providers": ["kling"],
-        "price-keys": ["surf-1"],
-        "self-tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
+        "price_keys": ["surf-1"],
+        "self_tests": [{"surface": "images.generate", "body": body, "expect": self_test}],
     }));
     wasm.extend([0, 3, 1, b'b', mark]);
     wasm

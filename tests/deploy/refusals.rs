@@ -13,8 +13,8 @@ fn guest(version: &str, aliases: &[&str], surface: &str, price: &str) -> Vec<u8>
         "models": [{"id": "guest-1", "aliases": aliases, "surfaces": [surface]}],
         "surfaces": [{"name": surface, "schema": {"type": "object"}}],
         "providers": ["bfl"],
-        "price-keys": [price],
-        "self-tests": [],
+        "price_keys": [price],
+        "self_tests": [],
     }))
 }
 

@@ -16,7 +16,7 @@ async fn state_of(scene: &Scene, version: &str) -> String {
 }
 
 fn version(version: &str, claims: &Value) -> Vec<u8> {
-    let mut all = json!({"version": version, "state-version": 2, "reads-state": [1]});
+    let mut all = json!({"version": version, "state_version": 2, "reads_state": [1]});
     for (key, value) in claims.as_object().expect("claims") {
         all[key] = value.clone();
     }

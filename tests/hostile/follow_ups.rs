@@ -15,8 +15,8 @@ fn claims() -> Value {
         "version": "1.1.0",
         "models": [{"id": "puppet-1", "aliases": ["puppet"], "surfaces": ["images.generate", "videos.generate"]}],
         "surfaces": [
-            {"name": "images.generate", "schema": {"type": "object"}, "parent-field": "follows", "schemes": ["asset"]},
-            {"name": "videos.generate", "schema": {"type": "object"}, "parent-field": "joins", "joins": true},
+            {"name": "images.generate", "schema": {"type": "object"}, "parent": {"field": "follows"}, "names": [{"scheme": "asset"}]},
+            {"name": "videos.generate", "schema": {"type": "object"}, "parent": {"field": "joins"}, "joins": true},
         ],
     })
 }

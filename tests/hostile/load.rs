@@ -10,7 +10,7 @@ use crate::hostile::scene::honest::Honest;
 
 /// Claims in a manifest, and the reason of the refusal.
 fn false_claims() -> Vec<(Value, &'static str)> {
-    let test = |body: Value, expect: &str| json!({"self-tests": [{"surface": "images.generate", "body": body, "expect": expect}]});
+    let test = |body: Value, expect: &str| json!({"self_tests": [{"surface": "images.generate", "body": body, "expect": expect}]});
     let models = |models: Value| json!({"models": models});
     let model =
         |id: &str, alias: &str| json!({"id": id, "aliases": [alias], "surfaces": ["images.generate"]});
@@ -27,22 +27,26 @@ fn false_claims() -> Vec<(Value, &'static str)> {
         (models(json!([model("a\u{1b}[2Jb", "x")])), "visible ASCII"),
         (json!({"models": {"$many": [model("m", "n"), 300]}}), "manifest.models"),
         (
-            json!({"surfaces": [{"name": "images.generate", "schema": {"$raw": "2261"}}]}),
-            "schema: expected JSON",
+            json!({"surfaces": [{"name": "images.generate", "schema": "a"}]}),
+            "schema: expected a JSON Schema: an object or a boolean, got \"a\"",
         ),
         (
-            json!({"surfaces": [{"name": "images.generate", "default-model": "ctx-pro", "schema": {}}]}),
-            "default-model: expected a model id that serves this surface, got \"ctx-pro\"",
+            json!({"surfaces": [{"name": "images.generate", "default_model": "ctx-pro", "schema": {}}]}),
+            "default_model: expected a model id that serves this surface, got \"ctx-pro\"",
         ),
         (
-            json!({"surfaces": [{"name": "images.generate", "default-model": "puppet-1", "schema": {}}]}),
+            json!({"surfaces": [{"name": "images.generate", "default_model": "puppet-1", "schema": {}}]}),
             "the default model of surface \"images.generate\" belongs to the active family \"imagine\"",
         ),
         (json!({"providers": ["evil.example/../x"]}), "manifest.providers: expected kebab-case"),
-        (json!({"price-keys": ["puppet", "puppet.unpriced"]}), "price key \"puppet.unpriced\" has no price"),
-        (json!({"reads-state": [1]}), "manifest.reads-state: expected versions older than 1, got 1"),
-        (json!({"price-keys": {"$many": [{"$repeat": ["k", 1000]}, 20_000]}}), "describe() failed"),
-        (json!({"version": {"$repeat": ["1", 9_000_000]}}), "describe() failed"),
+        (json!({"price_keys": ["puppet", "puppet.unpriced"]}), "price key \"puppet.unpriced\" has no price"),
+        (json!({"reads_state": [1]}), "manifest.reads_state: expected versions older than 1, got 1"),
+        (json!({"price_keys": {"$many": [{"$repeat": ["k", 1000]}, 20_000]}}), "describe() failed"),
+        (json!({"version": {"$repeat": ["1", 1_000_000_000]}}), "describe() failed"),
+        (
+            json!({"version": {"$repeat": ["1", 2_000_000]}}),
+            "the manifest cannot be read: expected at most 1048576 bytes",
+        ),
         (test(json!({"script": {}}), "refused"), "it promised Refused and answered Accepted"),
         (test(json!({"script": {"submit": {"refuse": "no\u{1b}[2J"}}}), "accepted"), "Refused: no\\u{1b}[2J"),
         (

@@ -51,7 +51,7 @@ async fn expect_ends(scene: &Scene, rows: &[(Value, bool, &'static str)], tasks:
 }
 
 fn newer() -> Value {
-    json!({"version": "2.0.0", "state-version": 2, "reads-state": [1]})
+    json!({"version": "2.0.0", "state_version": 2, "reads_state": [1]})
 }
 
 #[test]

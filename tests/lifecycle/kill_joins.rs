@@ -117,11 +117,11 @@ impl Scene {
         let gateway = Gateway::start(setup.with_inherited_socket()).await;
         let claims = json!({
             "providers": ["trap"],
-            "price-keys": ["puppet"],
+            "price_keys": ["puppet"],
             "models": [{"id": "puppet-1", "aliases": [], "surfaces": ["images.generate", "videos.generate"]}],
             "surfaces": [
-                {"name": "images.generate", "schema": {"type": "object"}, "schemes": ["asset"]},
-                {"name": "videos.generate", "schema": {"type": "object"}, "parent-field": "joins", "joins": true},
+                {"name": "images.generate", "schema": {"type": "object"}, "names": [{"scheme": "asset"}]},
+                {"name": "videos.generate", "schema": {"type": "object"}, "parent": {"field": "joins"}, "joins": true},
             ],
         });
         let component = gateway.folder().join("component.wasm");

@@ -196,7 +196,7 @@ impl Registry {
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
             let owner = self.defaults.get(&surface.name).and_then(|model| self.names.get(model));
             if let Some(owner) = owner.filter(|name| name.family != about.family) {
-                let remedy = "leave `default-model` out: requests then name the model";
+                let remedy = "leave `default_model` out: requests then name the model";
                 return clash("the default model of surface", &surface.name, &owner.family, remedy);
             }
         }

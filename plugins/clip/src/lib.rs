@@ -57,11 +57,13 @@ impl Family for Clip {
         let both = json!({"group": {"name": "faces"}, "group_id": "group-1", "assets": [avatar]});
         let mut about = About::new("clip", env!("CARGO_PKG_VERSION"));
         for model in video::params::Model::ALL {
-            about = about.model(Model::new(model.id()).serves(VIDEOS).serves(AVATARS)).price_key(model.id());
+            about = about
+                .model(Model::new(model.id()).makes("video").serves(VIDEOS).serves(AVATARS))
+                .price_key(model.id());
         }
         about
             .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
-            .model(Model::new(AVATAR_KEY).serves(AVATARS))
+            .model(Model::new(AVATAR_KEY).makes("video").serves(AVATARS))
             .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
             .provider(video::provider::NAME)

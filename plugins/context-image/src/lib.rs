@@ -40,8 +40,8 @@ impl Family for ContextImage {
         let doomed = json!({"model": "ctx-pro", "prompt": "a red kite", "safety_tolerance": 7});
         let refused = json!({"model": "ctx-pro"});
         About::new("context-image", env!("CARGO_PKG_VERSION"))
-            .model(Model::new("ctx-pro").serves(SURFACE))
-            .model(Model::new("ctx-max").serves(SURFACE))
+            .model(Model::new("ctx-pro").makes("image").serves(SURFACE))
+            .model(Model::new("ctx-max").makes("image").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
             .provider(provider::NAME)
             .price_key("ctx-pro")

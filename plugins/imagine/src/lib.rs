@@ -38,7 +38,7 @@ impl Family for Imagine {
         });
         let quoted = json!({"model": MODEL, "prompt": "a red kite", "n": "2"});
         About::new("imagine", env!("CARGO_PKG_VERSION"))
-            .model(Model::new(MODEL).alias(ALIAS).serves(SURFACE))
+            .model(Model::new(MODEL).makes("image").alias(ALIAS).serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE).default_model(MODEL))
             .provider(provider::NAME)
             .price_key(MODEL)

@@ -16,8 +16,9 @@ use crate::version::Version;
 
 pub(crate) fn about() -> About {
     let about = About::new("journey", env!("CARGO_PKG_VERSION")).provider(NAME).price_key(MODEL);
-    let model =
-        Action::ALL.into_iter().fold(Model::new(MODEL), |model, action| model.serves(action.surface()));
+    let model = Action::ALL
+        .into_iter()
+        .fold(Model::new(MODEL).makes("image"), |model, action| model.serves(action.surface()));
     let about =
         Action::ALL.into_iter().fold(about.model(model), |about, action| about.surface(surface(action)));
     with_self_tests(about)

@@ -46,8 +46,8 @@ impl Family for Motion {
             "audio_url": "https://example.com/a.mp3",
         });
         About::new("motion", env!("CARGO_PKG_VERSION"))
-            .model(Model::new("motion-2.6").serves(SURFACE))
-            .model(Model::new("motion-2.7").serves(SURFACE))
+            .model(Model::new("motion-2.6").makes("video").serves(SURFACE))
+            .model(Model::new("motion-2.7").makes("video").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
             .provider(provider::NAME)
             .price_key("motion-2.6")

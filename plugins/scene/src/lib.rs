@@ -54,7 +54,7 @@ impl Family for Scene {
         let mut about = About::new(FAMILY, env!("CARGO_PKG_VERSION"));
         for model in Model::ALL {
             let [id, aliases @ ..] = model.names();
-            let info = ModelInfo::new(id).serves(VIDEOS).serves(REMIX);
+            let info = ModelInfo::new(id).makes("video").serves(VIDEOS).serves(REMIX);
             about = about.model(aliases.into_iter().fold(info, ModelInfo::alias)).price_key(id);
         }
         about

@@ -96,14 +96,13 @@ type Exports = Adapter<Parrot>;
 
 #[test]
 fn exports_the_whole_manifest() {
-    let about = Exports::describe();
-    assert_eq!((about.family.as_str(), about.version.as_str()), ("parrot", "1.0.0"));
-    assert_eq!(about.models[0].aliases, ["polly"]);
-    assert_eq!(about.surfaces[0].default_model.as_deref(), Some("parrot-1"));
-    let schema: Value = serde_json::from_str(&about.surfaces[0].schema).unwrap();
-    assert_eq!(schema["type"], "array");
-    assert_eq!((about.state_version, about.reads_state), (1, vec![]));
-    assert!(matches!(about.self_tests[0].expect, Verdict::Refused));
+    let about: Value = serde_json::from_str(&Exports::describe()).unwrap();
+    assert_eq!((&about["family"], &about["version"]), (&json!("parrot"), &json!("1.0.0")));
+    assert_eq!(about["models"][0]["aliases"], json!(["polly"]));
+    assert_eq!(about["surfaces"][0]["default_model"], "parrot-1");
+    assert_eq!(about["surfaces"][0]["schema"]["type"], "array");
+    assert_eq!(about["state_version"], 1);
+    assert_eq!(about["self_tests"][0]["expect"], "refused");
 }
 
 fn text_request(body: &str) -> text::TextRequest {

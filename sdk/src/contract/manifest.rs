@@ -1,13 +1,155 @@
-//! The manifest of a family.
+//! The manifest of a family: one JSON document, of which these types are the form.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::manifest::{
-    About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict,
-};
-
 use super::parent::Parent;
+use super::parent_written::{self, ParentWritten};
+
+/// What a family says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "Manifest of a Gatehouse family")]
+pub struct About {
+    /// Kebab-case and unique in one gateway, for example "context-image".
+    pub family: String,
+    /// Semver of this build.
+    pub version: String,
+    /// Features without which a host must not take this version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// An SPDX expression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// Where to read more about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    /// The models; the operator configures those of text families.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<Model>,
+    /// The surfaces, at least one.
+    pub surfaces: Vec<Surface>,
+    /// Providers the operator must have configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<String>,
+    /// The least specific price keys. Each must have a price when the family is switched on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub price_keys: Vec<String>,
+    /// What one unit of a price key is: "picture", "second", "character".
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
+    /// The operator's settings for the family as a JSON Schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings_schema: Option<Value>,
+    /// Stamped on every state this build writes.
+    #[serde(default = "first_state")]
+    pub state_version: u32,
+    /// Older versions that `jobs.migrate` accepts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads_state: Vec<u32>,
+    /// Requests with known answers. The host runs each one twice before every switch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub self_tests: Vec<SelfTest>,
+}
+
+/// A model of a family.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Model {
+    /// The model's own id.
+    pub id: String,
+    /// Other names for the same model, answered identically.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// The surfaces this model serves, at least one.
+    pub surfaces: Vec<String>,
+    /// What it makes: "text", "image", "video", "audio", or another word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modality: Option<String>,
+}
+
+/// One surface ("images.generate", "videos.remix", ...).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Surface {
+    /// Its name.
+    pub name: String,
+    /// The model meant when a request names none (only where the specification gives a default).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_model: Option<String>,
+    /// The parameters as a JSON Schema.
+    pub schema: Value,
+    /// The client's `result` as a JSON Schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_schema: Option<Value>,
+    /// Where the task is named that a request follows up.
+    #[serde(default)]
+    pub parent: ParentAt,
+    /// A request joins its living parent: `submit` judges it, the parent's `advance` gets `joined`, and the client gets the
+    /// parent's id. The parent's time limit starts anew. Needs a parent.
+    #[serde(default)]
+    pub joins: bool,
+    /// Where names stand that a customer may own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NameAt>,
+}
+
+/// Where the task is named that a request follows up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ParentAt {
+    /// It follows up no task.
+    #[default]
+    Nowhere,
+    /// In the path of the request.
+    Path,
+    /// In a field of the body: a task id, or a list of task ids.
+    Field(String),
+}
+
+/// Where names stand that a customer may own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NameAt {
+    /// A string `<scheme>://...` anywhere in the body.
+    Scheme(String),
+    /// A field of the body: a name, or a list of names.
+    Field(String),
+}
+
+/// A request with a known answer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SelfTest {
+    /// The surface.
+    pub surface: String,
+    /// The request's body.
+    pub body: Value,
+    /// The tasks it follows up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "parent_written::all")]
+    #[schemars(with = "Vec<ParentWritten<'static>>")]
+    pub parents: Vec<Parent>,
+    /// The expected answer.
+    pub expect: Verdict,
+}
+
+/// How a request of a self-test is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Accepted.
+    Accepted,
+    /// Accepted, and failed at once.
+    Doomed,
+    /// Refused.
+    Refused,
+}
+
+fn first_state() -> u32 {
+    1
+}
 
 /// Builders. The host reads the manifest once when a version is loaded, before it can become active.
 ///
@@ -37,14 +179,41 @@ impl About {
         Self {
             family: family.into(),
             version: version.into(),
+            requires: Vec::new(),
+            title: None,
+            licence: None,
+            homepage: None,
             models: Vec::new(),
             surfaces: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
-            state_version: 0,
+            units: BTreeMap::new(),
+            settings_schema: None,
+            state_version: first_state(),
             reads_state: Vec::new(),
             self_tests: Vec::new(),
         }
+    }
+
+    /// Sets the name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Names a feature without which a host must not take this version.
+    #[must_use]
+    pub fn requires(mut self, feature: impl Into<String>) -> Self {
+        self.requires.push(feature.into());
+        self
+    }
+
+    /// The operator's settings have the shape of `S`.
+    #[must_use]
+    pub fn settings<S: JsonSchema>(mut self) -> Self {
+        self.settings_schema = Some(schemars::schema_for!(S).to_value());
+        self
     }
 
     /// Adds a model.
@@ -75,6 +244,14 @@ impl About {
         self
     }
 
+    /// The same, and says what one unit of it is: "picture", "second", "character".
+    #[must_use]
+    pub fn price_key_per(mut self, key: impl Into<String>, unit: impl Into<String>) -> Self {
+        let key = key.into();
+        self.units.insert(key.clone(), unit.into());
+        self.price_key(key)
+    }
+
     /// Adds a request with a known answer, which the host checks before every switch.
     #[must_use]
     pub fn self_test(self, surface: impl Into<String>, body: Value, expect: Verdict) -> Self {
@@ -90,12 +267,7 @@ impl About {
         parents: Vec<Parent>,
         expect: Verdict,
     ) -> Self {
-        self.self_tests.push(SelfTest {
-            surface: surface.into(),
-            body: body.to_string(),
-            parents: parents.into_iter().map(Into::into).collect(),
-            expect,
-        });
+        self.self_tests.push(SelfTest { surface: surface.into(), body, parents, expect });
         self
     }
 }
@@ -104,13 +276,20 @@ impl Model {
     /// A model without aliases or surfaces.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), aliases: Vec::new(), surfaces: Vec::new() }
+        Self { id: id.into(), aliases: Vec::new(), surfaces: Vec::new(), modality: None }
     }
 
     /// Adds another name for it.
     #[must_use]
     pub fn alias(mut self, name: impl Into<String>) -> Self {
         self.aliases.push(name.into());
+        self
+    }
+
+    /// Says what it makes: "text", "image", "video", "audio", or another word.
+    #[must_use]
+    pub fn makes(mut self, modality: impl Into<String>) -> Self {
+        self.modality = Some(modality.into());
         self
     }
 
@@ -129,11 +308,19 @@ impl Surface {
         Self {
             name: name.into(),
             default_model: None,
-            schema: schemars::schema_for!(P).to_value().to_string(),
+            schema: schemars::schema_for!(P).to_value(),
+            result_schema: None,
             parent: ParentAt::Nowhere,
             joins: false,
             names: Vec::new(),
         }
+    }
+
+    /// What the client reads as `result` has the shape of `R`.
+    #[must_use]
+    pub fn result<R: JsonSchema>(mut self) -> Self {
+        self.result_schema = Some(schemars::schema_for!(R).to_value());
+        self
     }
 
     /// A request follows up the task in its path.
@@ -176,5 +363,54 @@ impl Surface {
     pub fn default_model(mut self, model: impl Into<String>) -> Self {
         self.default_model = Some(model.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Authors in other languages write the document by this schema.
+    #[test]
+    fn the_published_schema_is_that_of_the_types() {
+        let published = include_str!("../../wit/manifest.schema.json");
+        let schema = serde_json::to_string_pretty(&schemars::schema_for!(About)).expect("JSON") + "\n";
+        assert!(published == schema, "wit/v1/manifest.schema.json must be:\n{schema}");
+    }
+
+    #[test]
+    fn a_document_says_what_was_said() {
+        let parent = Parent::new("painter", "painter-1", serde_json::json!({"job": 7}));
+        let about = About::new("painter", "1.2.0")
+            .model(Model::new("painter-1").serves("images.edit").makes("image"))
+            .surface(Surface {
+                schema: Value::Bool(true),
+                ..Surface::new::<u8>("images.edit").parent_in("follows")
+            })
+            .price_key_per("painter-1", "picture")
+            .self_test_of("images.edit", Value::from(1), vec![parent], Verdict::Doomed);
+        let expected = serde_json::json!({
+            "family": "painter",
+            "version": "1.2.0",
+            "models": [{"id": "painter-1", "surfaces": ["images.edit"], "modality": "image"}],
+            "surfaces": [{"name": "images.edit", "schema": true, "parent": {"field": "follows"}, "joins": false}],
+            "price_keys": ["painter-1"],
+            "units": {"painter-1": "picture"},
+            "state_version": 1,
+            "self_tests": [{
+                "surface": "images.edit",
+                "body": 1,
+                "parents": [{
+                    "task": "task_01KDWFAMDV000000000000000B",
+                    "family": "painter",
+                    "model": "painter-1",
+                    "status": "completed",
+                    "public": null,
+                    "private": {"job": 7},
+                }],
+                "expect": "doomed",
+            }],
+        });
+        assert_eq!(serde_json::to_value(about).expect("JSON"), expected);
     }
 }

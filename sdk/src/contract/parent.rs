@@ -77,22 +77,6 @@ impl From<parents::Parent> for Parent {
     }
 }
 
-impl From<Parent> for parents::Parent {
-    fn from(parent: Parent) -> Self {
-        Self {
-            task_id: parent.task,
-            family: parent.family,
-            model: parent.model,
-            status: parent.status,
-            public: parent.public.to_string(),
-            private: parent.private.to_string(),
-            media: parent.media,
-            affinity: parent.affinity,
-            joining: parent.joining,
-        }
-    }
-}
-
 /// A name the customer owns, for example `asset://...`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Owned {

@@ -27,30 +27,19 @@ const SCHEMA = {
 
 export const manifest = {
   describe() {
-    const selfTest = (body, expect) => ({ surface: SURFACE, body: JSON.stringify(body), parents: [], expect });
-    return {
+    // wit/manifest.schema.json says what may stand here.
+    return JSON.stringify({
       family: FAMILY,
       version: VERSION,
-      models: [{ id: MODEL, aliases: [], surfaces: [SURFACE] }],
-      surfaces: [
-        {
-          name: SURFACE,
-          defaultModel: undefined,
-          schema: JSON.stringify(SCHEMA),
-          parent: { tag: "nowhere" },
-          joins: false,
-          names: [],
-        },
-      ],
+      models: [{ id: MODEL, surfaces: [SURFACE], modality: "image" }],
+      surfaces: [{ name: SURFACE, schema: SCHEMA }],
       providers: [PROVIDER],
-      priceKeys: [MODEL],
-      stateVersion: 1,
-      readsState: [],
-      selfTests: [
-        selfTest({ model: MODEL, prompt: "a kite" }, "accepted"),
-        selfTest({ model: MODEL, detail: 11 }, "refused"),
+      price_keys: [MODEL],
+      self_tests: [
+        { surface: SURFACE, body: { model: MODEL, prompt: "a kite" }, expect: "accepted" },
+        { surface: SURFACE, body: { model: MODEL, detail: 11 }, expect: "refused" },
       ],
-    };
+    });
   },
 };
 
@@ -90,7 +79,7 @@ export const jobs = {
   },
 
   migrate(fromVersion, state) {
-    // Called only for versions listed in `readsState`.
+    // Called only for versions listed in `reads_state` of the manifest.
     throw `no state of version ${fromVersion} is known`;
   },
 };

@@ -59,7 +59,7 @@ async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
         "models": [{"id": "puppet-1", "aliases": ["puppet"], "surfaces": ["images.generate", "videos.generate"]}],
         "surfaces": [
             {"name": "images.generate", "schema": schema},
-            {"name": "videos.generate", "schema": schema, "parent-field": "joins", "joins": true},
+            {"name": "videos.generate", "schema": schema, "parent": {"field": "joins"}, "joins": true},
         ],
     }));
     test.process.plugins.install(&joining).expect("the version");

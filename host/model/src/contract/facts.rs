@@ -2,16 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a piece of media is.
+/// What a piece of media is. Manifests write it in small letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaKind {
     /// A still picture.
+    #[serde(alias = "image")]
     Image,
     /// Moving pictures.
+    #[serde(alias = "video")]
     Video,
     /// Sound.
+    #[serde(alias = "audio")]
     Audio,
     /// Anything else.
+    #[serde(alias = "other")]
     Other,
 }
 

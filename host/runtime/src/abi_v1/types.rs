@@ -3,7 +3,7 @@
 
 use gatehouse_model as own;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{jobs, text, views};
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
 use super::convert::{Convert, records, variants};
 
@@ -29,8 +29,6 @@ records! {
     text::Chunk => own::Chunk { [output_bytes, last] send, usage }
     text::Usage => own::Usage { [input, output, cached, cache_write, cache_write_hour] }
     text::TextFailure => own::TextFailure { [message, field] obstacle }
-    manifest::Model => own::ModelInfo { [id, aliases, surfaces] }
-    manifest::Surface => own::SurfaceInfo { [name, default_model, schema, joins] parent, names }
     // What the host passes.
     own::Claim => parents::Owned { [name, affinity] private }
     own::Finding => jobs::Finding { [source] found }
@@ -60,9 +58,6 @@ variants! {
     upstream::Replay => own::Replay { Safe, Token, Once }
     upstream::Reading => own::Reading { Whole, Saved, Cut }
     text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
-    manifest::ParentAt => own::ParentAt { Nowhere, Path, Field(field) }
-    manifest::NameAt => own::NameAt { Scheme(scheme), Field(field) }
-    manifest::Verdict => own::Verdict { Accepted, Doomed, Refused }
     // What the host passes.
     own::Cause => jobs::Cause { Client, Deadline }
     own::Outage => upstream::Outage { Unreachable, Timeout, Broken, TooLarge, Refused }
@@ -136,19 +131,4 @@ impl Convert<parents::Parent> for own::Parent {
             joining: self.joining.convert(),
         }
     }
-}
-
-/// A parent of a self-test; all others come from the host.
-pub(super) fn parent(value: parents::Parent) -> Result<own::Parent, String> {
-    Ok(own::Parent {
-        task: value.task_id.parse().map_err(|_| format!("task-id {:?} is not a task id", value.task_id))?,
-        family: value.family,
-        model: value.model,
-        status: value.status.convert(),
-        public: value.public.convert(),
-        private: value.private.convert(),
-        media: value.media.convert(),
-        affinity: value.affinity,
-        joining: value.joining.convert(),
-    })
 }

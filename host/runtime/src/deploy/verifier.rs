@@ -19,6 +19,7 @@ use crate::deploy::error::{OpenError, StageError, causes};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::admit::AdmitError;
 use crate::deploy::stages::describe::{DescribeError, check_manifest};
+use crate::deploy::stages::document;
 use crate::deploy::stages::inspect::resources;
 use crate::deploy::stages::link::{link, linker};
 use crate::deploy::stages::self_test::{SelfTestError, run_self_tests};
@@ -121,13 +122,13 @@ impl Verifier {
                 let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
                 call(&pre, setup, |family, store| {
                     pre.check_types(family, store)?;
-                    abi_v1::describe::describe(family, store, pre.offers())
+                    abi_v1::describe::describe(family, store)
                 })
             });
-            described.map_err(|fault| fault.to_string()).flatten().map_err(DescribeError::Fault)
+            described.map_err(|fault| DescribeError::Fault(fault.to_string()))
         };
         let (first, second) = (describe()?, describe()?);
-        if first == second { Ok(first) } else { Err(DescribeError::Unsteady) }
+        if first == second { document::read(&first, pre.offers()) } else { Err(DescribeError::Unsteady) }
     }
 
     /// Runs the self-tests and returns their number.

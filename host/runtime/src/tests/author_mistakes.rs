@@ -16,12 +16,12 @@ const GOLDEN: &str = include_str!("author_mistakes.txt");
 /// A self-test that is promised to pass, with this behaviour; see the fixture's `named.rs`.
 fn tested(behaviour: &str) -> Vec<u8> {
     let test = json!({"surface": "images.generate", "body": behaviour, "expect": "accepted"});
-    claiming(&json!({"self-tests": [test]}))
+    claiming(&json!({"self_tests": [test]}))
 }
 
 fn surface(more: &Value) -> Value {
     let mut surface =
-        json!({"name": "images.generate", "default-model": "unruly-1", "schema": {"type": "object"}});
+        json!({"name": "images.generate", "default_model": "unruly-1", "schema": {"type": "object"}});
     for (key, value) in more.as_object().unwrap() {
         surface[key] = value.clone();
     }
@@ -36,15 +36,15 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
     let typo = json!({
         "models": [model("unruly-1", &["unruly"], "images.generat")],
         "surfaces": surface(&json!({"name": "images.generat"})),
-        "self-tests": [],
+        "self_tests": [],
     });
     let other_family = json!({
         "family": "tamely",
         "models": [model("tame-1", &[], "images.generate")],
-        "surfaces": surface(&json!({"default-model": "tame-1"})),
-        "self-tests": [],
+        "surfaces": surface(&json!({"default_model": "tame-1"})),
+        "self_tests": [],
     });
-    let broken_body = json!([{"surface": "images.generate", "body": {"$raw": "7b"}, "expect": "refused"}]);
+    let no_body = json!([{"surface": "images.generate", "expect": "refused"}]);
     let largest = Limits::default().component_mib.get() as usize * (1 << 20);
     vec![
         ("no WebAssembly at all", b"fn main() {}".to_vec()),
@@ -57,18 +57,22 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
         ("an interface of its own", importing("acme:secrets/vault@1.0.0")),
         ("no manifest", b"\0asm\x0d\0\x01\0".to_vec()),
         ("a panic in describe", flawed(b'p')),
+        ("a manifest that is no JSON", claiming(&json!({"document": {"$raw": "7b"}}))),
         ("a family that is no name", flawed(b'f')),
         ("a version that is no semver", flawed(b'v')),
         ("no models", claiming(&json!({"models": []}))),
         ("an alias twice", flawed(b'a')),
         ("a model on a surface it does not declare", flawed(b'u')),
         ("a default model that it does not have", flawed(b'm')),
-        ("a schema that is no JSON", flawed(b's')),
+        ("a schema that is no schema", flawed(b's')),
         ("a surface that joins nothing", claiming(&json!({"surfaces": surface(&json!({"joins": true}))}))),
         ("a state version read that is not older", flawed(b'r')),
-        ("a self-test without JSON", claiming(&json!({"self-tests": broken_body}))),
+        ("a self-test without a body", claiming(&json!({"self_tests": no_body}))),
+        ("a unit of a price that it does not have", claiming(&json!({"units": {"unruly.video": "second"}}))),
+        ("a feature that this host does not have", claiming(&json!({"requires": ["choirs"]}))),
+        ("a key that must be known", claiming(&json!({"sealed!": true}))),
         ("a surface with a typing error", claiming(&typo)),
-        ("a price key without a price", claiming(&json!({"price-keys": ["unruly.image", "unruly.video"]}))),
+        ("a price key without a price", claiming(&json!({"price_keys": ["unruly.image", "unruly.video"]}))),
         ("a provider without an account", claiming(&json!({"providers": ["mock", "second"]}))),
         ("a model of another family", claiming(&json!({"family": "tamely"}))),
         ("the default model of another family", claiming(&other_family)),

@@ -23,10 +23,10 @@ pub fn claiming(claims: &Value) -> Vec<u8> {
         "family": "unruly",
         "version": "1.2.3",
         "models": [{"id": "unruly-1", "aliases": ["unruly"], "surfaces": ["images.generate"]}],
-        "surfaces": [{"name": "images.generate", "default-model": "unruly-1", "schema": {"type": "object"}}],
+        "surfaces": [{"name": "images.generate", "default_model": "unruly-1", "schema": {"type": "object"}}],
         "providers": ["mock"],
-        "price-keys": ["unruly.image"],
-        "self-tests": self_tests(),
+        "price_keys": ["unruly.image"],
+        "self_tests": self_tests(),
     });
     for (key, claim) in claims.as_object().unwrap() {
         all[key] = claim.clone();
@@ -45,21 +45,21 @@ pub fn flawed(flaw: u8) -> Vec<u8> {
     let model = |id: &str, aliases: &[&str], surface: &str| json!({"models": [{"id": id, "aliases": aliases, "surfaces": [surface]}]});
     let mut tests = self_tests();
     claiming(&match flaw {
-        b'2' => json!({"state-version": 2, "reads-state": [1]}),
+        b'2' => json!({"state_version": 2, "reads_state": [1]}),
         b'a' => model("unruly-1", &["unruly", "unruly-1"], "images.generate"),
         b'c' => json!({"flaw": "panics off test"}),
         b'e' => {
             tests[0]["expect"] = json!("refused");
-            json!({"self-tests": tests})
+            json!({"self_tests": tests})
         }
         b'f' => json!({"family": "Not Kebab"}),
         b'i' => json!({"flaw": "new states"}),
         b'l' => json!({"flaw": "loops"}),
         b'm' => model("unruly-2", &["unruly"], "images.generate"),
         b'p' => json!({"attack": "panic"}),
-        b'r' => json!({"reads-state": [1]}),
+        b'r' => json!({"reads_state": [1]}),
         b's' => json!({"surfaces": [
-            {"name": "images.generate", "default-model": "unruly-1", "schema": {"$raw": "7b"}}]}),
+            {"name": "images.generate", "default_model": "unruly-1", "schema": "7b"}]}),
         b'u' => model("unruly-1", &["unruly"], "images.unknown"),
         b'v' => json!({"version": "one"}),
         b'w' => json!({"flaw": "waits for the past"}),

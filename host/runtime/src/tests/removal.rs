@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 fn serving(models: &Value, surfaces: &[&str]) -> Vec<u8> {
     let surfaces: Vec<Value> = surfaces
         .iter()
-        .map(|name| json!({"name": name, "default-model": null, "schema": {"type": "object"}}))
+        .map(|name| json!({"name": name, "default_model": null, "schema": {"type": "object"}}))
         .collect();
     let tests = json!([{"surface": "images.generate", "body": "ok", "expect": "accepted"}]);
-    claiming(&json!({"models": models, "surfaces": surfaces, "self-tests": tests}))
+    claiming(&json!({"models": models, "surfaces": surfaces, "self_tests": tests}))
 }
 
 fn model(id: &str, aliases: &[&str], surfaces: &[&str]) -> Value {

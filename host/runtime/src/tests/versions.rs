@@ -173,7 +173,7 @@ fn a_family_without_code_is_left_for_later_and_serves_then() {
         "family": "other",
         "models": [{"id": "other-1", "aliases": [], "surfaces": ["images.generate"]}],
         "surfaces": [{"name": "images.generate", "schema": {"type": "object"}}],
-        "self-tests": [],
+        "self_tests": [],
     }));
     service.install(&other).unwrap();
     let digest = version.digest();

@@ -24,7 +24,7 @@ async fn watching(answer: fn(&Received) -> Reply, accounts: &[&str]) -> PuppetTe
 }
 
 fn install(test: &PuppetTest, version: &str, claims: Value) {
-    let mut all = json!({"version": version, "state-version": 2, "reads-state": [1]});
+    let mut all = json!({"version": version, "state_version": 2, "reads_state": [1]});
     all.as_object_mut().expect("an object").extend(claims.as_object().expect("an object").clone());
     test.process.plugins.install(&puppet_claiming(&all)).expect("the version");
 }
@@ -43,7 +43,7 @@ fn fine(_: &Received) -> Reply {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_task_on_which_both_versions_fault_fails() {
     let test = watching(fine, &["main"]).await;
-    install(&test, "1.1.0", json!({"state-version": 1, "reads-state": []}));
+    install(&test, "1.1.0", json!({"state_version": 1, "reads_state": []}));
     let task = test.run(&json!([{"call": {"path": "/own"}}, {"panic-with": "whatever the version"}])).await;
     let ended = test.end_of(task).await;
     let failure = ended.failure.expect("a reason");

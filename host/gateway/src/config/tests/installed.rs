@@ -152,13 +152,7 @@ fn about(family: &str) -> gatehouse_model::About {
     gatehouse_model::About {
         family: family.to_owned(),
         version: "1.0.0".to_owned(),
-        offers: gatehouse_model::Offers::default(),
-        models: vec![],
-        surfaces: vec![],
-        providers: vec![],
-        price_keys: vec![],
         state_version: 1,
-        reads_state: vec![],
-        self_tests: vec![],
+        ..gatehouse_model::About::default()
     }
 }

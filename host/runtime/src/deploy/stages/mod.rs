@@ -4,6 +4,7 @@ pub(crate) mod admit;
 pub(crate) mod compile;
 pub(crate) mod compile_process;
 pub(crate) mod describe;
+pub(crate) mod document;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 pub(crate) mod link;
