@@ -43,7 +43,7 @@ pub use contract::completion::{
 };
 pub use contract::context::{Context, UnixMs};
 pub use contract::failure::{Blame, Charge, Failure, Refusal};
-pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
+pub use contract::manifest::{About, Model, NameAt, NoSettings, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};

@@ -4,7 +4,11 @@
 //! An operator may set other bounds in the plugin's settings, for every family alike:
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::contract::context::{Context, UnixMs};
 
@@ -12,6 +16,16 @@ use crate::contract::context::{Context, UnixMs};
 pub const SHORTEST: Duration = Duration::from_secs(2);
 /// The longest interval, unless the operator sets `pace.longest_ms`.
 pub const LONGEST: Duration = Duration::from_secs(30);
+
+/// The operator's bounds: the field `pace` of every family's settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaceSettings {
+    /// The shortest interval between two polls, in milliseconds.
+    pub shortest_ms: Option<NonZeroU32>,
+    /// The longest one.
+    pub longest_ms: Option<NonZeroU32>,
+}
 
 /// The next moment to poll a job that has been running since `since`: an eighth of the time it has run
 /// so far, between 2 and 30 seconds. A short job is seen soon, and a long one costs few polls.
@@ -70,11 +84,11 @@ pub fn estimate(cx: &Context, since: UnixMs, usual: Duration, (first, highest): 
     first + u8::try_from(share).map_or(span, |share| share.min(span))
 }
 
-/// The operator's bounds, or the defaults; an invalid value counts as absent.
+/// The operator's bounds, or the defaults; with an invalid value, which a host refuses by the family's schema, the defaults.
 fn bounds(cx: &Context) -> (Duration, Duration) {
-    let pace = &cx.settings["pace"];
+    let pace = PaceSettings::deserialize(&cx.settings["pace"]).unwrap_or_default();
     let read =
-        |key: &str, default| pace[key].as_u64().filter(|ms| *ms > 0).map_or(default, Duration::from_millis);
-    let shortest = read("shortest_ms", SHORTEST);
-    (shortest, read("longest_ms", LONGEST).max(shortest))
+        |ms: Option<NonZeroU32>, default| ms.map_or(default, |ms| Duration::from_millis(u64::from(ms.get())));
+    let shortest = read(pace.shortest_ms, SHORTEST);
+    (shortest, read(pace.longest_ms, LONGEST).max(shortest))
 }

@@ -120,6 +120,10 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
             (&json!("Surf License 1.0\n"), &json!("\"start\"\n"))
         );
         assert_eq!(shown["defaults"], defaults("3").as_str(), "{shown}");
+        assert_eq!(
+            (&shown["manifest"]["family"], &shown["manifest"]["price_keys"]),
+            (&json!("surf"), &json!(["surf-1"]))
+        );
 
         let target = registry.reference(":1.0.0");
         let refused = run(&["plugin", "push", &packed, &target], 1).await;

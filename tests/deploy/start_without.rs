@@ -42,7 +42,7 @@ fn configuration_never_stops_a_start_because_of_a_family() {
         let guest = puppet_claiming(&json!({
             "family": "guest",
             "models": [{"id": "guest-1", "surfaces": ["images.generate"]}],
-            "providers": ["bfl"], "price-keys": ["ctx-pro"], "self-tests": [],
+            "providers": ["bfl"], "price_keys": ["ctx-pro"], "self_tests": [],
         }));
         let guest_file = author.file("guest.wasm", &guest);
         gateway.command(&["plugin", "install", &guest_file]).await;

@@ -66,6 +66,7 @@ impl Family for Clip {
             .model(Model::new(AVATAR_KEY).makes("video").serves(AVATARS))
             .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
+            .settings::<video::provider::Settings>()
             .provider(video::provider::NAME)
             .provider(avatar::provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)

@@ -40,6 +40,7 @@ impl Family for Imagine {
         About::new("imagine", env!("CARGO_PKG_VERSION"))
             .model(Model::new(MODEL).makes("image").alias(ALIAS).serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE).default_model(MODEL))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key(MODEL)
             .self_test(SURFACE, good, Verdict::Accepted)

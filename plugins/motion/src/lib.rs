@@ -49,6 +49,7 @@ impl Family for Motion {
             .model(Model::new("motion-2.6").makes("video").serves(SURFACE))
             .model(Model::new("motion-2.7").makes("video").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key("motion-2.6")
             .price_key("motion-2.7")

@@ -60,6 +60,7 @@ impl Family for Scene {
         about
             .surface(Surface::new::<VideoParams>(VIDEOS))
             .surface(Surface::new::<RemixParams>(REMIX).parent_in_path())
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)
             .self_test(VIDEOS, frames, Verdict::Accepted)

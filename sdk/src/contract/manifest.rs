@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::parent::Parent;
 use super::parent_written::{self, ParentWritten};
+use crate::pace::PaceSettings;
 
 /// What a family says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,6 +57,11 @@ pub struct About {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub self_tests: Vec<SelfTest>,
 }
+
+/// The settings of a family without any of its own: [`About::settings`].
+#[derive(Clone, Copy, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct NoSettings {}
 
 /// A model of a family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -209,10 +215,18 @@ impl About {
         self
     }
 
-    /// The operator's settings have the shape of `S`.
+    /// The operator's settings have the shape of `S`, which [`Context::settings_as`](crate::Context::settings_as) reads, and
+    /// the `pace` that every family may have. With `#[schemars(deny_unknown_fields)]` a host refuses misspelt keys.
     #[must_use]
     pub fn settings<S: JsonSchema>(mut self) -> Self {
-        self.settings_schema = Some(schemars::schema_for!(S).to_value());
+        let mut schema = schemars::schema_for!(S);
+        let mut pace = schemars::schema_for!(PaceSettings);
+        pace.remove("$schema");
+        let properties = schema.ensure_object().entry("properties").or_insert_with(|| serde_json::json!({}));
+        if let Value::Object(properties) = properties {
+            properties.insert("pace".to_owned(), pace.to_value());
+        }
+        self.settings_schema = Some(schema.to_value());
         self
     }
 

@@ -1,6 +1,7 @@
 //! The command line: its grammar, the operation each command means, its execution, and its output.
 
 mod args;
+mod artifact;
 mod author;
 mod cli;
 mod confirm;

@@ -7,10 +7,11 @@ use gatehouse_admin::{Component, FamilyDefaultsFile, Operation, PluginOffer};
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::OutputArgs;
 use super::args::{customer, key, price, provider, task, webhook};
+use super::artifact;
 use super::cli::{Command, ConsoleCommand};
 use super::packing;
 use crate::config::Location;
-use crate::plugins::{artifact, signing};
+use crate::plugins::signing;
 
 const NO_OPERATION: &str = "this command has no operation";
 

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 use super::args::plugin::PackArgs;
 use super::args::values::OutputArgs;
+use super::artifact;
 use crate::config::{Loaded, Location};
 use crate::exit::Exit;
-use crate::plugins::artifact::{self, MAX_COMPONENT_BYTES};
+use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 use crate::plugins::signing;
 use crate::terminal::{print, print_error};
 
@@ -108,7 +109,7 @@ fn write_packed(args: &PackArgs, config: &Config) -> Result<String, String> {
     let text =
         |path: &PathBuf| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
     let package = Package {
-        manifest: None,
+        manifest: Some(runner.manifest().map_err(|error| wrong(&error))?),
         defaults: parts.defaults.as_ref().map(text).transpose()?,
         licence: parts.licence.as_ref().map(text).transpose()?,
         play: parts.play.as_deref().map(scripts).transpose()?.unwrap_or_default(),

@@ -55,6 +55,8 @@ struct Source {
     name: String,
     text: String,
     installed: Vec<FamilyDefaults>,
+    /// The family whose defaults are offered right now.
+    brought: Option<String>,
     environment: Vec<(String, String)>,
 }
 
@@ -167,12 +169,13 @@ pub(crate) fn load_with(
     let data = location.data.clone().unwrap_or_else(|| data.unwrap_or_else(|_| DataConfig::default().folder));
     let (mut installed, mut unusable) = installed(&data)?;
     let offered = brought.as_ref().map(|brought| brought.name.clone());
+    let family = brought.as_ref().and_then(|brought| brought.family.clone());
     if let Some(brought) = brought {
         installed.retain(|one| one.family != brought.family);
         brought.family.iter().for_each(|family| unusable.forget(family));
         installed.insert(0, brought);
     }
-    let mut source = Source { name, text, installed, environment };
+    let mut source = Source { name, text, installed, brought: family, environment };
     // Each reading does without one file more than the one before.
     let Read { mut config, table, warnings, unusable: others } = loop {
         match read(&source, families, Some(&data)) {
@@ -267,7 +270,8 @@ pub(super) fn read_text(
     environment: &[(String, String)],
 ) -> Result<(Config, String), ConfigErrors> {
     let (name, text) = (name.to_owned(), text.to_owned());
-    let source = Source { name, text, installed: Vec::new(), environment: environment.to_vec() };
+    let source =
+        Source { name, text, installed: Vec::new(), brought: None, environment: environment.to_vec() };
     let read = read(&source, families, None)?;
     read.unusable.check()?;
     Ok((read.config, effective::render(read.table)))
@@ -305,13 +309,16 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     let (table, is_set) = (effective::table(&document), |key: &str| document.mentions(key));
     let at = |(key, why): &Finding| document.error_at(key, why);
     errors.extend(impossible(&table, &is_set).iter().map(at));
-    let unusable = without_provider(&document, &mut config);
+    let known = Known::new(families, &source.installed, data);
+    let mut unusable = without_provider(&document, &mut config);
+    for (family, wrong) in known.wrong_settings(&table, source.brought.as_deref()) {
+        unusable.add_family(&family, [at(&wrong)]);
+    }
     if !errors.is_empty() {
         // All at once.
         errors.extend(unusable.check().err().iter().flat_map(ConfigErrors::iter).cloned());
         return Err(errors.into());
     }
-    let known = Known::new(families, &source.installed, data);
     warnings.extend(without_account(&document, &config));
     warnings.extend(known.unknown_names(&table, &is_set).iter().map(at));
     Ok(Read { config, table, warnings, unusable })

@@ -24,9 +24,10 @@ use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
 
-use super::artifact::MAX_COMPONENT_BYTES;
 use super::signing;
 
+/// More than the largest component a configuration can allow; larger files are not read.
+pub(crate) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Polls that a component waits for its required signature.
 const SIGNATURE_POLLS: u32 = 10;

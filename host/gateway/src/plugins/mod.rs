@@ -1,6 +1,5 @@
 //! Sources of plugins: built into the binary, copied into the watched folder, signed by an author.
 
-pub(crate) mod artifact;
 pub(crate) mod built_in;
 pub(crate) mod compiler;
 pub(crate) mod folder_watcher;

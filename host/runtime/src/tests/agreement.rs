@@ -29,6 +29,7 @@ struct Case {
     has_route: bool,
     requires_signature: bool,
     is_disabled: bool,
+    settings: Value,
     call_ms: u32,
     component_mib: u32,
     removal: Removal,
@@ -52,11 +53,13 @@ fn claims() -> impl Strategy<Value = Value> {
         json!({"family": "other"}),
         json!({"models": model(&[], "images.generate")}),
         json!({"models": model(&["unruly"], "images.unknown")}),
-        json!({"state-version": 2, "reads-state": [1]}),
-        json!({"reads-state": [1]}),
-        json!({"price-keys": ["unruly.dear"]}),
-        json!({"self-tests": self_test("ok", "refused")}),
-        json!({"self-tests": self_test("ok", "accepted")}),
+        json!({"state_version": 2, "reads_state": [1]}),
+        json!({"reads_state": [1]}),
+        json!({"price_keys": ["unruly.dear"]}),
+        json!({"self_tests": self_test("ok", "refused")}),
+        json!({"self_tests": self_test("ok", "accepted")}),
+        json!({"settings_schema": {"type": "object", "additionalProperties": false, "properties": {"size": {"type": "integer"}}}}),
+        json!({"settings_schema": {"type": "no type"}}),
         json!({"flaw": "loops"}),
         json!({"attack": "panic"}),
     ])
@@ -64,14 +67,21 @@ fn claims() -> impl Strategy<Value = Value> {
 
 fn package() -> impl Strategy<Value = Option<Package>> {
     let sound = Package { licence: Some("MIT".to_owned()), ..Package::default() };
-    prop::option::weighted(0.3, Just(sound))
+    let lying = Package { manifest: Some("{\"family\": \"unruly\"}".to_owned()), ..sound.clone() };
+    prop::option::weighted(0.2, prop::sample::select(vec![sound.clone(), sound, lying]))
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let host = (any::<[bool; 6]>(), prop::sample::select(vec![100, 1]), prop::sample::select(vec![24, 1]));
+    let settings = vec![json!({}), json!({"size": 1}), json!({"size": "1"}), json!({"sise": 1})];
+    let host = (
+        any::<[bool; 6]>(),
+        prop::sample::select(vec![100, 1]),
+        prop::sample::select(vec![24, 1]),
+        prop::sample::select(settings),
+    );
     let plugin = (
         claims(),
-        prop::option::of(0_u8..2),
+        prop::option::weighted(0.2, Just(1)),
         package(),
         prop::option::of(Just("not a signature")),
         prop::bool::weighted(0.1),
@@ -79,7 +89,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (plugin, host, any::<bool>(), prop::bool::weighted(0.1)).prop_map(
         |(
             (claims, mark, package, signature, cut),
-            (flags, call_ms, component_mib),
+            (flags, call_ms, component_mib, settings),
             may_remove,
             is_disabled,
         )| {
@@ -96,6 +106,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 has_route: route || any,
                 requires_signature: signed && !any,
                 is_disabled,
+                settings,
                 call_ms,
                 component_mib,
                 removal: if may_remove { Removal::Allowed } else { Removal::Refused },
@@ -133,6 +144,7 @@ impl Case {
         if self.is_disabled {
             config.disabled.insert("unruly".to_owned());
         }
+        config.settings.insert("unruly".to_owned(), self.settings.clone());
         config.limits.call_ms = NonZeroU32::new(self.call_ms).unwrap();
         config.limits.component_mib = NonZeroU32::new(self.component_mib).unwrap();
     }
@@ -171,7 +183,7 @@ fn told(outcome: &Result<DeployReport, DeployError>) -> (String, Vec<&'static st
 fn whatever_a_check_passes_an_installation_takes() {
     let (dir, service, _) = ready();
     let (passed, refused) = (Cell::new(0), Cell::new(0));
-    let mut runner = TestRunner::new(Cases { cases: 48, failure_persistence: None, ..Cases::default() });
+    let mut runner = TestRunner::new(Cases { cases: 32, failure_persistence: None, ..Cases::default() });
     let run = runner.run(&cases(), |case| {
         let mut configured = config(dir.path());
         configured.canary.window_s = 0;

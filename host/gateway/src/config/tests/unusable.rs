@@ -86,6 +86,50 @@ fn a_file_that_cannot_be_read_switches_its_family_off() {
     assert!(loaded.config.unusable_families.is_empty());
 }
 
+/// A misspelt setting did nothing, and a wrong type was found by the first client; a family's schema tells them here.
+#[test]
+fn settings_are_compared_with_the_schema_of_the_active_version() {
+    let digest = gatehouse_model::Digest::of(b"surf");
+    let schema = r#"{"type": "object", "additionalProperties": false, "properties": {"greeting": {"type": "string"}}}"#;
+    let entry = serde_json::json!({"family": "surf", "version": "1.0.0", "state_version": 1, "settings_schema": schema});
+    let active = serde_json::json!({"surf": {"digest": digest, "since": 1}});
+    for (own, at, remedy) in [
+        (
+            "[plugins.settings.surf]\ngreting = \"hello\"\n",
+            "toml:2:1: plugins.settings.surf.greting",
+            "did you mean `greeting`?",
+        ),
+        (
+            "[plugins.settings.surf]\ngreeting = 7\n",
+            "toml:2:1: plugins.settings.surf.greeting",
+            "write it in double quotes",
+        ),
+        (
+            "[plugins.settings.other]\n\nx.api_key = \"hunter2\"\n",
+            "toml:3:3: plugins.settings.other.x.api_key",
+            "references of accounts",
+        ),
+    ] {
+        let files = Files::new(SOUND.as_bytes(), own);
+        let plugins = files.path().join("data/plugins");
+        fs::create_dir_all(&plugins).unwrap();
+        fs::write(plugins.join("active.json"), active.to_string()).unwrap();
+        fs::write(plugins.join(format!("{digest}.manifest.json")), entry.to_string()).unwrap();
+        let loaded = load(&files.location(), &[FAMILY], vec![]).unwrap();
+        assert_eq!(loaded.config.unusable_families.len(), 1, "that family is off");
+        let errors = loaded.whole().map(drop).unwrap_err().to_string();
+        assert!(errors.contains(at) && errors.contains(remedy) && !errors.contains("hunter2"), "{errors}");
+        // Another version of it, with another schema, is compared by its deployment.
+        let brought = FamilyDefaults {
+            family: Some("surf".to_owned()),
+            name: "f.toml".to_owned(),
+            text: SOUND.to_owned(),
+        };
+        let loaded = load_with(&files.location(), &[FAMILY], vec![], Some(brought)).unwrap();
+        assert_eq!(loaded.whole().is_ok(), own.contains("surf"));
+    }
+}
+
 /// What an operator offers, and what the operator wrote, is refused as ever.
 #[test]
 fn errors_of_the_operators_own_text_are_errors() {

@@ -1,11 +1,15 @@
 //! Stage six: can this gateway serve the version? Every surface it names needs a route, every provider an account,
-//! every price key a price; its models must not belong to another family, and it serves what its predecessor served.
+//! every price key a price, and the operator's settings fit its schema of them; its models must not belong to another family, and it serves what its predecessor served.
 //!
 //! All that lacks is reported at once, before the switch, instead of to the first client.
 
 use std::collections::BTreeSet;
 
 use gatehouse_model::About;
+use gatehouse_schema::SettingProblem;
+use serde_json::Value;
+
+use crate::config::Config;
 
 /// What the gateway has: the surfaces of its routes, and the configured providers and prices.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,18 @@ pub enum FitError {
          `gatehouse check-config` names; correct it, run `gatehouse reload`, and try again"
     )]
     Disabled(String),
+    /// The operator's settings are not what the family understands.
+    #[error(
+        "the settings of family {family:?} do not fit its schema: {}; correct [plugins.settings.{family}] in gatehouse.toml, \
+         run `gatehouse reload`, and try again",
+        problems.join("; ")
+    )]
+    Settings {
+        /// The family.
+        family: String,
+        /// Key and reason, one each.
+        problems: Vec<String>,
+    },
     /// Requests that the version before serves would find nothing.
     #[error(
         "the version before ({version}) serves what this one does not: {}; \
@@ -89,6 +105,29 @@ pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), F
         return Ok(());
     }
     Err(FitError::NoRoute { unserved, served: inventory.surfaces.iter().cloned().collect() })
+}
+
+/// Checks the operator's settings for the family against the schema that the version publishes.
+pub(crate) fn check_settings(about: &About, config: &Config) -> Result<(), FitError> {
+    let (Some(schema), Some(settings)) = (&about.settings_schema, config.settings.get(&about.family)) else {
+        return Ok(());
+    };
+    let problems = settings_problems(schema, settings).into_iter();
+    let problems: Vec<String> =
+        problems.map(|one| format!("`{}`: {}", one.path.join("."), one.why)).collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(FitError::Settings { family: about.family.clone(), problems })
+    }
+}
+
+/// What of an operator's settings does not fit the text of a schema.
+#[must_use]
+pub fn settings_problems(schema: &str, settings: &Value) -> Vec<SettingProblem> {
+    // `describe` has read it.
+    let schema = serde_json::from_str(schema).unwrap_or(Value::Bool(true));
+    gatehouse_schema::check_settings(&schema, settings)
 }
 
 /// Compares the manifest's needs with the inventory; returns a note for the report.

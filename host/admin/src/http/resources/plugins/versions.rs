@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Takes a component through every stage but the switch.",
             check,
         )
-        .query(&[SIGNATURE, REMOVAL])
+        .query(&[SHA256, SIGNATURE, REMOVAL])
         .bytes()
         .returns::<Deployment>(),
         Route::post(

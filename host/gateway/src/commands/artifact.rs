@@ -16,15 +16,13 @@ use serde_json::{Value, json};
 
 use crate::config::{Location, load_extra_roots};
 use crate::environment;
-
-/// More than the largest component a configuration can allow.
-pub(crate) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 
 /// The reference that a command names in place of a file.
 ///
 /// # Errors
 /// What was expected, where it looks like one and is none.
-pub(crate) fn reference(file: &Path) -> Result<Option<ArtifactReference>, String> {
+pub(super) fn reference(file: &Path) -> Result<Option<ArtifactReference>, String> {
     match file.to_str().filter(|text| ArtifactReference::is_meant(text)) {
         Some(text) => text.parse().map(Some),
         None => Ok(None),
@@ -35,7 +33,7 @@ pub(crate) fn reference(file: &Path) -> Result<Option<ArtifactReference>, String
 ///
 /// # Errors
 /// Why not, in words.
-pub(crate) fn pull(reference: &ArtifactReference, location: &Location) -> Result<PulledArtifact, String> {
+pub(super) fn pull(reference: &ArtifactReference, location: &Location) -> Result<PulledArtifact, String> {
     let mut client = client(reference, location)?;
     block_on(client.pull(MAX_COMPONENT_BYTES))?.map_err(|error| format!("{reference}: {error}"))
 }
@@ -44,7 +42,7 @@ pub(crate) fn pull(reference: &ArtifactReference, location: &Location) -> Result
 ///
 /// # Errors
 /// Why not, in words.
-pub(crate) fn push(
+pub(super) fn push(
     wasm: Vec<u8>,
     signature: Option<String>,
     reference: &ArtifactReference,
