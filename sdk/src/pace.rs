@@ -7,25 +7,15 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::Deserialize as _;
 
 use crate::contract::context::{Context, UnixMs};
+pub use crate::contract::manifest::PaceSettings;
 
 /// The shortest interval, unless the operator sets `pace.shortest_ms`.
 pub const SHORTEST: Duration = Duration::from_secs(2);
 /// The longest interval, unless the operator sets `pace.longest_ms`.
 pub const LONGEST: Duration = Duration::from_secs(30);
-
-/// The operator's bounds: the field `pace` of every family's settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PaceSettings {
-    /// The shortest interval between two polls, in milliseconds.
-    pub shortest_ms: Option<NonZeroU32>,
-    /// The longest one.
-    pub longest_ms: Option<NonZeroU32>,
-}
 
 /// The next moment to poll a job that has been running since `since`: an eighth of the time it has run
 /// so far, between 2 and 30 seconds. A short job is seen soon, and a long one costs few polls.

@@ -1,14 +1,14 @@
 //! The manifest of a family: one JSON document, of which these types are the form.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::parent::Parent;
 use super::parent_written::{self, ParentWritten};
-use crate::pace::PaceSettings;
 
 /// What a family says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,6 +56,16 @@ pub struct About {
     /// Requests with known answers. The host runs each one twice before every switch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub self_tests: Vec<SelfTest>,
+}
+
+/// The operator's bounds: the field `pace` of every family's settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaceSettings {
+    /// The shortest interval between two polls, in milliseconds.
+    pub shortest_ms: Option<NonZeroU32>,
+    /// The longest one.
+    pub longest_ms: Option<NonZeroU32>,
 }
 
 /// The settings of a family without any of its own: [`About::settings`].

@@ -32,7 +32,7 @@ pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>)
 /// Runs `plugin push`.
 pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location) -> Exit {
     let pushed = read(file).and_then(|wasm| {
-        // What is no plugin's file gets nowhere.
+        // Other files get nowhere.
         Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
         artifact::push(wasm, signing::signature_of(file, None)?, target, location)
     });

@@ -49,7 +49,7 @@ pub enum ArtifactError {
         /// Why.
         reason: String,
     },
-    /// The registry wants to know who asks.
+    /// The registry wants a user.
     #[error(
         "{0} wants a login; `docker login` writes one, or set GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD"
     )]
