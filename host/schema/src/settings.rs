@@ -115,7 +115,7 @@ impl<'a> Check<'a> {
             "null" => value.is_null(),
             name => name == kind(value),
         };
-        if allowed.iter().any(|name| is(name)) {
+        if allowed.iter().any(is) {
             return true;
         }
         let names: Vec<&str> = allowed.iter().map(|name| toml_name(name)).collect();
