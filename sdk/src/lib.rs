@@ -45,7 +45,7 @@ pub use contract::context::{Context, UnixMs};
 pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
 pub use contract::failure::{Blame, Charge, Failure, Problem, Refusal};
 pub use contract::json::Extra;
-pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
+pub use contract::manifest::{About, Model, NameAt, NoSettings, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};

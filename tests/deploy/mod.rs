@@ -1,10 +1,12 @@
 //! Deployments through the admin API while requests run: no request fails, no task is lost, and a bad component never
 //! serves.
 
+mod artifacts;
 mod bad_versions;
 mod defaults;
 mod disabling;
 mod refusals;
+mod start_without;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -53,7 +53,7 @@ impl ComponentRunner {
     /// The stage that refused it, and why.
     pub fn load_with(wasm: &[u8], config: &Config, code: Option<&Path>) -> Result<Self, StageError> {
         let digest = admit(wasm, config.largest_limits().component())?;
-        inspect(wasm)?;
+        let package = inspect(wasm)?;
         let verifier = Verifier::open(0, 0, config.largest_memory())
             .map_err(|error| StageError::Host(error.to_string()))?;
         let kept = code.and_then(|folder| kept(&verifier.engine, folder, &digest, wasm, config));
@@ -64,7 +64,7 @@ impl ComponentRunner {
                 (compiled.map_err(|error| StageError::Compile(causes(&error)))?, true)
             }
         };
-        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
+        let candidate = Candidate { component, digest, bytes: Some(wasm.len()), manifest: package.manifest };
         let version = verifier.verify(&candidate, config, &mut StageLog::default())?;
         verifier.self_test(&version)?;
         Ok(Self { verifier: Arc::new(verifier), version, was_compiled })
@@ -80,6 +80,14 @@ impl ComponentRunner {
     #[must_use]
     pub fn about(&self) -> &About {
         self.version.about()
+    }
+
+    /// The document that its manifest was read from.
+    ///
+    /// # Errors
+    /// The fault of the call.
+    pub fn manifest(&self) -> Result<String, StageError> {
+        Ok(self.verifier.document(&self.version.pre, self.version.limits())?)
     }
 
     /// The operator's table for its family: the `settings` of a context.

@@ -69,6 +69,7 @@ impl Family for Clip {
             .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
             .route(HttpRoute::submit("/v1/clip2/private-avatar", AVATARS).model("clip-2.0").asset())
+            .settings::<video::provider::Settings>()
             .provider(video::provider::NAME)
             .provider(avatar::provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)

@@ -42,6 +42,7 @@ impl Family for Imagine {
             .model(Model::new(MODEL).makes("image").alias(ALIAS).serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE).default_model(MODEL))
             .route(HttpRoute::submit("/v1/images/generations", SURFACE))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key(MODEL)
             .self_test(SURFACE, good, Verdict::Accepted)

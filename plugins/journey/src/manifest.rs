@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::action::Action;
 use crate::billing::MODEL;
-use crate::provider::calls::NAME;
+use crate::provider::calls::{NAME, Settings};
 use crate::record::{Button, Completed, Kind, Record, Status};
 use crate::request::follow_up::{PanSchema, RemixParams, TileParams, ZoomSchema};
 use crate::request::modal::ModalParams;
@@ -15,7 +15,10 @@ use crate::request::video::VideoParams;
 use crate::version::Version;
 
 pub(crate) fn about() -> About {
-    let about = About::new("journey", env!("CARGO_PKG_VERSION")).provider(NAME).price_key(MODEL);
+    let about = About::new("journey", env!("CARGO_PKG_VERSION"))
+        .settings::<Settings>()
+        .provider(NAME)
+        .price_key(MODEL);
     let model = Action::ALL
         .into_iter()
         .fold(Model::new(MODEL).makes("image"), |model, action| model.serves(action.surface()));

@@ -51,6 +51,7 @@ impl Family for Motion {
             .model(Model::new("motion-2.7").makes("video").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
             .route(HttpRoute::submit("/v1/videos/generations", SURFACE))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key("motion-2.6")
             .price_key("motion-2.7")

@@ -2,11 +2,13 @@
 
 mod codes;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply, log};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -39,6 +41,15 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
         .timeout(SUBMIT_TIMEOUT)
 }
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider's id of a model, by model and mode: `motion-2.6-text`, ...
+    pub(crate) upstream_models: BTreeMap<String, String>,
+}
+
 /// The operator's choice, `upstream_models."<model>-<mode>"`, or the usual one.
 fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
     let usual = match (model, mode) {
@@ -47,8 +58,9 @@ fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
         (Model::Motion27, Mode::Text) => "wan2.7-t2v",
         (Model::Motion27, Mode::Image | Mode::Effects) => "wan2.7-i2v",
     };
-    let chosen = cx.settings["upstream_models"][format!("{}-{}", model.id(), mode.name())].as_str();
-    chosen.filter(|chosen| !chosen.is_empty()).unwrap_or(usual).to_owned()
+    let chosen =
+        cx.settings_as::<Settings>().upstream_models.remove(&format!("{}-{}", model.id(), mode.name()));
+    chosen.filter(|chosen| !chosen.is_empty()).unwrap_or_else(|| usual.to_owned())
 }
 
 pub(crate) fn poll(id: &str) -> Call {

@@ -62,6 +62,7 @@ impl Family for Scene {
             .surface(Surface::new::<RemixParams>(REMIX).parent_in_path())
             .route(HttpRoute::submit("/v1/videos/generations", VIDEOS))
             .route(HttpRoute::submit("/v1/videos/{task_id}/remix", REMIX))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)
             .self_test(VIDEOS, frames, Verdict::Accepted)

@@ -1,9 +1,10 @@
 //! The manifest of a family: one JSON document, of which these types are the form.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::parent::Parent;
@@ -64,6 +65,21 @@ pub struct About {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub self_tests: Vec<SelfTest>,
 }
+
+/// The operator's bounds: the field `pace` of every family's settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaceSettings {
+    /// The shortest interval between two polls, in milliseconds.
+    pub shortest_ms: Option<NonZeroU32>,
+    /// The longest one.
+    pub longest_ms: Option<NonZeroU32>,
+}
+
+/// The settings of a family without any of its own: [`About::settings`].
+#[derive(Clone, Copy, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct NoSettings {}
 
 /// A model of a family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -219,10 +235,18 @@ impl About {
         self
     }
 
-    /// The operator's settings have the shape of `S`.
+    /// The operator's settings have the shape of `S`, which [`Context::settings_as`](crate::Context::settings_as) reads, and
+    /// the `pace` that every family may have. With `#[schemars(deny_unknown_fields)]` a host refuses misspelt keys.
     #[must_use]
     pub fn settings<S: JsonSchema>(mut self) -> Self {
-        self.settings_schema = Some(schemars::schema_for!(S).to_value());
+        let mut schema = schemars::schema_for!(S);
+        let mut pace = schemars::schema_for!(PaceSettings);
+        pace.remove("$schema");
+        let properties = schema.ensure_object().entry("properties").or_insert_with(|| serde_json::json!({}));
+        if let Value::Object(properties) = properties {
+            properties.insert("pace".to_owned(), pace.to_value());
+        }
+        self.settings_schema = Some(schema.to_value());
         self
     }
 

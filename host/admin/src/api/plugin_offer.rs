@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::Digest;
+use gatehouse_runtime::Package;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -25,7 +26,7 @@ pub struct PluginOffer {
     /// Whether it may leave out a model, alias or surface that its predecessor serves.
     #[serde(default)]
     pub allow_removal: bool,
-    /// Prices, providers and models that come with it.
+    /// Prices, providers and models that come with it, in place of those in the component.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defaults: Option<FamilyDefaultsFile>,
 }
@@ -35,6 +36,16 @@ impl PluginOffer {
     #[must_use]
     pub fn of(component: Component) -> Self {
         Self { component, sha256: None, signature: None, allow_removal: false, defaults: None }
+    }
+
+    /// The defaults that it brings: the file of the operator, or else what the component carries. What is wrong with the
+    /// component's sections is the deployment's to say.
+    #[must_use]
+    pub fn defaults(&self) -> Option<FamilyDefaultsFile> {
+        self.defaults.clone().or_else(|| {
+            let text = Package::read(&self.component.0).ok()?.defaults?;
+            Some(FamilyDefaultsFile { name: "defaults of the plugin".to_owned(), text })
+        })
     }
 }
 

@@ -138,6 +138,11 @@ impl<'l> Api<'l> {
         Ok(Self { location, data, brought: OnceLock::new(), reached: OnceCell::new() })
     }
 
+    /// Where the operator's configuration and data are.
+    pub(super) fn location(&self) -> &Location {
+        self.location
+    }
+
     /// The plugin of the request to come brings these defaults.
     pub(super) fn bring(&self, defaults: Option<FamilyDefaultsFile>) {
         // A second request of a command brings the same.

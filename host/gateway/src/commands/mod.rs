@@ -2,11 +2,13 @@
 
 mod api;
 mod args;
+mod artifact;
 mod author;
 mod cli;
 mod offer;
 #[cfg(test)]
 mod packaging;
+mod packing;
 mod perform;
 mod print;
 mod run;

@@ -5,21 +5,38 @@ use std::path::Path;
 
 use gatehouse_admin::{Component, FamilyDefaultsFile, PluginOffer};
 
+use super::args::plugin::ComponentArgs;
+use super::{artifact, packing};
+use crate::config::Location;
 use crate::plugins::signing;
 
-/// A component, its signature, and the defaults that come with it.
+/// The component, and what belongs to it. What is installed from a registry has to be pinned: a tag may mean something else
+/// tomorrow, and nobody would see it.
 ///
 /// # Errors
-/// A file that cannot be read, in words.
-pub(in crate::commands) fn read_offer(
-    file: &Path,
-    signature: Option<&Path>,
-    defaults: Option<&Path>,
+/// A file that cannot be read, or what the registry said, in words.
+pub(in crate::commands) async fn read_offer(
+    component: ComponentArgs,
+    location: &Location,
+    is_installed: bool,
 ) -> Result<PluginOffer, String> {
-    let defaults = defaults.map(read_defaults).transpose()?;
-    let signature = signing::signature_of(file, signature)?;
-    let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(PluginOffer { signature, defaults, ..PluginOffer::of(Component(bytes)) })
+    let ComponentArgs { file, signature, allow_removal, sha256, defaults } = component;
+    let defaults = defaults.as_deref().map(read_defaults).transpose()?;
+    let (bytes, signature) = match artifact::reference(&file)? {
+        Some(reference) => {
+            let pulled = artifact::pull(&reference, location).await?;
+            if is_installed && reference.digest.is_none() && sha256.is_none() {
+                let pinned = reference.pinned(pulled.digest);
+                return Err(format!(
+                    "{reference}: expected a reference with a digest, for a tag may move; it is {pinned} now"
+                ));
+            }
+            let named = signature.as_deref().map(|path| signing::signature_of(&file, Some(path)));
+            (pulled.component.to_vec(), named.transpose()?.flatten().or(pulled.signature))
+        }
+        None => (packing::read(&file)?, signing::signature_of(&file, signature.as_deref())?),
+    };
+    Ok(PluginOffer { component: Component(bytes), sha256, signature, allow_removal, defaults })
 }
 
 /// The defaults of a family.

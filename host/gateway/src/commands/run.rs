@@ -14,6 +14,7 @@ use super::args::values::{OutputArgs, SandboxArgs};
 use super::author;
 use super::cli::{Cli, Command, ServeArgs};
 use super::offer::read_defaults;
+use super::packing;
 use super::perform::perform_by_api;
 use super::print::print_shown;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
@@ -41,6 +42,13 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
+        Some(Command::Plugin(PluginCommand::Pack(args))) => packing::pack(&args, || configuration(&location)),
+        Some(Command::Plugin(PluginCommand::Push { file, target })) => {
+            packing::push(&file, &target, &location)
+        }
+        Some(Command::Plugin(PluginCommand::Inspect { file, output })) => {
+            packing::inspect(&file, &location, output)
+        }
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
         Some(other) => ask(other, &location),
     };
@@ -51,12 +59,15 @@ pub(crate) fn run() -> ExitCode {
 fn author(command: AuthorCommand, location: &Location) -> Exit {
     let install = |component: PathBuf, defaults: Option<PathBuf>| {
         let install = PluginCommand::Install {
-            // An author takes names away as often as not.
-            component: ComponentArgs { file: component, signature: None, allow_removal: true },
-            sha256: None,
-            // Who names the file while the family is written wants its defaults.
+            // An author takes names away as often as not, and names the file of defaults to have them.
             yes: defaults.is_some(),
-            defaults,
+            component: ComponentArgs {
+                file: component,
+                signature: None,
+                allow_removal: true,
+                sha256: None,
+                defaults,
+            },
             output: OutputArgs::default(),
         };
         ask(Command::Plugin(install), location)
@@ -90,7 +101,7 @@ fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
 }
 
 fn check_config(location: &Location) -> Exit {
-    let loaded = match configuration(location) {
+    let loaded = match configuration(location).and_then(|loaded| loaded.whole().map_err(misconfigured)) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -202,10 +213,12 @@ fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Lo
         Exit::Misconfigured
     })?;
     let brought = brought.map(|file| FamilyDefaults { family: None, name: file.name, text: file.text });
-    load_with(location, PLUGINS, environment::overrides(), brought).map_err(|error| {
-        print_error(&error.to_string());
-        Exit::Misconfigured
-    })
+    load_with(location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
+}
+
+fn misconfigured(errors: ConfigErrors) -> Exit {
+    print_error(&errors.to_string());
+    Exit::Misconfigured
 }
 
 /// 0 threads: one for every two processors. An idle thread that is woken for every request costs more than it serves.

@@ -3,14 +3,14 @@
 //!
 //! A name may belong to a plugin that this configuration does not know, so a misspelt one is never refused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gatehouse_admin::nearest;
-use gatehouse_runtime::active_versions;
+use gatehouse_runtime::{active_versions, settings_problems, settings_schemas};
 use toml::{Table, Value};
 
-use super::family_defaults::{FamilyDefaults, find};
+use super::family_defaults::{FamilyDefaults, find, is_secret};
 use super::ownership::base;
 use crate::plugins::built_in::BuiltInPlugin;
 
@@ -64,17 +64,17 @@ const RULES: [&str; 16] = [
     "version",
 ];
 
-/// The settings that built-in plugins read.
+/// The settings that built-in plugins read, for a folder where no version of theirs has published its schema yet.
 const SETTINGS: [(&str, &[&str]); 9] = [
     ("chat", &[]),
-    ("clip", &["models"]),
-    ("context-image", &[]),
+    ("clip", &["models", "pace"]),
+    ("context-image", &["pace"]),
     ("generatecontent", &[]),
-    ("imagine", &["upstream_model"]),
-    ("journey", &["speed_prefix"]),
+    ("imagine", &["pace", "upstream_model"]),
+    ("journey", &["pace", "speed_prefix"]),
     ("messages", &[]),
-    ("motion", &["upstream_models"]),
-    ("scene", &["storage_uri", "storage_url", "upstream_models"]),
+    ("motion", &["pace", "upstream_models"]),
+    ("scene", &["pace", "storage_uri", "storage_url", "upstream_models"]),
 ];
 
 /// What text families speak to providers, and the dialects of built-in plugins.
@@ -140,6 +140,8 @@ pub(super) struct Known {
     priced: BTreeSet<String>,
     /// Whether a plugin is active whose names are not known here.
     has_others: bool,
+    /// The schema of the settings of each family whose active version publishes one.
+    schemas: BTreeMap<String, String>,
 }
 
 impl Known {
@@ -154,12 +156,36 @@ impl Known {
             let prices = table.get("prices").and_then(Value::as_table).into_iter().flatten();
             known.priced.extend(prices.map(|(key, _)| base(key).to_owned()));
         }
+        known.schemas = data.and_then(|data| settings_schemas(data).ok()).unwrap_or_default();
         // A list that cannot be read is found by the start.
         let active = data.and_then(|data| active_versions(data).ok()).unwrap_or_default();
         for family in active.into_keys() {
             known.has_others |= known.families.insert(family);
         }
         known
+    }
+
+    /// Settings that do not fit the schema of their family, and those that are secrets, each with its family. Not those of the
+    /// family that is `brought`: another version of it has another schema, and its deployment compares the two.
+    pub(super) fn wrong_settings(&self, table: &Table, brought: Option<&str>) -> Vec<(String, Finding)> {
+        let mut found = Vec::new();
+        let settings = find(table, &["plugins", "settings"]).and_then(Value::as_table).into_iter().flatten();
+        for (family, value) in settings.filter(|(family, _)| brought != Some(family.as_str())) {
+            let outer = format!("plugins.settings.{family}");
+            let mut secrets = Vec::new();
+            find_secrets(&outer, value, &mut secrets);
+            found.extend(secrets.into_iter().map(|key| (family.clone(), (key, NO_SECRET.to_owned()))));
+            let (Some(schema), Ok(value)) = (self.schemas.get(family), serde_json::to_value(value)) else {
+                continue;
+            };
+            let problems = settings_problems(schema, &value).into_iter();
+            found.extend(problems.map(|one| {
+                let path: Vec<&str> =
+                    std::iter::once(outer.as_str()).chain(one.path.iter().map(String::as_str)).collect();
+                (family.clone(), (path.join("."), one.why))
+            }));
+        }
+        found
     }
 
     /// Names that nothing here has.
@@ -177,7 +203,7 @@ impl Known {
                 found.extend(unknown(path, family, "family", &families, !self.has_others));
             }
         }
-        for (family, keys) in SETTINGS {
+        for (family, keys) in SETTINGS.into_iter().filter(|(family, _)| !self.schemas.contains_key(*family)) {
             for (path, key, _) in entries(&["plugins", "settings", family]) {
                 found.extend(unknown(path, key, "setting", keys, true));
             }
@@ -221,6 +247,22 @@ impl Known {
             None => format!("install the plugin that speaks it, or name one of {}", PROTOCOLS.join(", ")),
         };
         Some((path, format!("no family here speaks `{protocol}`, so the model is not served; {remedy}")))
+    }
+}
+
+/// What is said of a setting that is a secret.
+const NO_SECRET: &str = "a plugin reads its settings, and never sees a secret; remove it here: secrets are references of accounts \
+                         in [providers]";
+
+/// Every key that is named like a secret.
+fn find_secrets(outer: &str, value: &Value, found: &mut Vec<String>) {
+    for (key, value) in value.as_table().into_iter().flatten() {
+        let path = format!("{outer}.{key}");
+        if is_secret(key) {
+            found.push(path);
+        } else {
+            find_secrets(&path, value, found);
+        }
     }
 }
 
@@ -348,8 +390,13 @@ mod tests {
         for (family, keys) in SETTINGS {
             let mut read = BTreeSet::new();
             sources(&plugins.join(family).join("src"), &mut |text| {
-                let uses = text.split("cx.settings[\"").skip(1);
-                read.extend(uses.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+                // Every family that publishes a schema has a pace.
+                read.extend(text.contains(".settings::<").then(|| "pace".to_owned()));
+                let Some((_, rest)) = text.split_once("struct Settings {") else { return };
+                let fields = rest.lines().take_while(|line| *line != "}");
+                let names =
+                    fields.filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(':'));
+                read.extend(names.map(|(name, _)| name.to_owned()));
             });
             assert_eq!(read.iter().map(String::as_str).collect::<Vec<_>>(), keys, "{family}");
         }

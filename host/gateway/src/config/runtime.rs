@@ -26,7 +26,7 @@ impl Config {
             limits_by_family: plugins.limits_by_family.clone(),
             settings: plugins.settings.clone(),
             unserved: plugins.unserved,
-            disabled: disabled.map(|(family, _)| family.clone()).collect(),
+            disabled: disabled.map(|(family, _)| family).chain(&self.unusable_families).cloned().collect(),
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
             inventory: Some(Inventory {

@@ -38,6 +38,9 @@ pub(crate) struct Config {
     /// Providers that no family needs for all it serves, also those without an account.
     #[serde(skip)]
     pub(crate) optional_providers: BTreeSet<String>,
+    /// Families whose part of the configuration cannot be used. They are off.
+    #[serde(skip)]
+    pub(crate) unusable_families: BTreeSet<String>,
     /// Plugins.
     pub(crate) plugins: PluginsConfig,
     /// Logs.

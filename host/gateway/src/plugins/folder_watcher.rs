@@ -24,11 +24,11 @@ use tokio::task::JoinHandle;
 
 use super::signing;
 
+/// More than the largest component a configuration can allow; larger files are not read.
+pub(crate) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Polls that a component waits for its required signature.
 const SIGNATURE_POLLS: u32 = 10;
-/// More than the largest component a configuration can allow; larger files are not read.
-const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 
 /// The watched folder and its files at the last poll.

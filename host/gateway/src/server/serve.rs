@@ -186,6 +186,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let upstream = check(&config, options.self_signed)?;
     warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
     loaded.warnings().iter().for_each(|warning| tracing::warn!("{}", warning.short()));
+    loaded.left_out().iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());

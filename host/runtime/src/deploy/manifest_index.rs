@@ -36,6 +36,9 @@ pub(crate) struct ManifestEntry {
     pub(crate) state_version: u32,
     #[serde(default)]
     pub(crate) reads_state: Vec<u32>,
+    /// The schema of the operator's settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settings_schema: Option<String>,
 }
 
 impl From<&About> for ManifestEntry {
@@ -54,6 +57,7 @@ impl From<&About> for ManifestEntry {
             routes: about.all_routes(),
             state_version: about.state_version,
             reads_state: about.reads_state.clone(),
+            settings_schema: about.settings_schema.clone(),
         }
     }
 }

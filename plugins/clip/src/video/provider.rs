@@ -3,11 +3,13 @@
 //! Every default is sent, because the provider's own differ by model. `execution_expires_after` is the shortest the
 //! provider takes: past the gateway's own deadline a video is of no use.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -34,9 +36,19 @@ const SUBMIT_TIMEOUT: Duration = Duration::from_secs(180);
 /// Seconds; the least of the provider's range.
 const EXPIRES_AFTER: u32 = 3600;
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider's name of a model, or an endpoint of the operator's own, by the model's id.
+    pub(crate) models: BTreeMap<String, String>,
+}
+
 /// The provider's name of a model.
-fn upstream_model(cx: &Context, model: Model) -> &str {
-    cx.settings["models"][model.id()].as_str().unwrap_or_else(|| model.upstream())
+fn upstream_model(cx: &Context, model: Model) -> String {
+    let chosen = cx.settings_as::<Settings>().models.remove(model.id());
+    chosen.unwrap_or_else(|| model.upstream().to_owned())
 }
 
 /// The call that submits `request`.
@@ -103,12 +115,12 @@ pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<
         return Submitted::Busy;
     }
     error.log("a submission failed", reply.status);
-    Submitted::Failed(error.failure(kind, MAKE, &names(cx, model)))
+    Submitted::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
 }
 
 /// The provider's names with those a client knows.
-fn names(cx: &Context, model: Model) -> [(&str, &'static str); 1] {
-    [(upstream_model(cx, model), model.id())]
+fn names(upstream: &str, model: Model) -> [(&str, &'static str); 1] {
+    [(upstream, model.id())]
 }
 
 /// It stands in paths.
@@ -205,7 +217,7 @@ impl Record {
                     kind => kind,
                 };
                 error.log("the provider failed a task", 200);
-                Polled::Failed(error.failure(kind, MAKE, &names(cx, model)))
+                Polled::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
             }
             "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
             "cancelled" | "canceled" => {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent, StageReport,
-    StageVerdict, VersionState, VersionSummary,
+    Companion, DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent,
+    StageReport, StageVerdict, VersionState, VersionSummary,
 };
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
 use super::live_states::StoredStates;
-use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
+use crate::api::configuration::DefaultView;
 use crate::api::error::OperationError;
 use crate::api::plugin_offer::PluginOffer;
 use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
@@ -43,22 +43,8 @@ impl AdminService {
     }
 
     async fn check(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let configuration = Arc::clone(&self.configuration);
-        let cause = PriceCause::present("plugin check");
-        let offered = move || {
-            let PluginOffer { component, signature, allow_removal, defaults, .. } = offer;
-            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            let removal = removal(allow_removal);
-            let Some(defaults) = defaults else {
-                return Ok((plugins.check_with(component, removal).map_err(refused)?, Vec::new()));
-            };
-            let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
-            let report = report.map_err(refused)?;
-            let effects = configuration.stage(&report.about, &defaults, &cause)?.effects();
-            Ok::<_, OperationError>((report, effects))
-        };
-        let (report, defaults) = on_blocking_thread(offered).await??;
+        let (_, outcome, defaults) = self.deploy(offer, Goal::Check).await?;
+        let report = outcome.map_err(refused)?;
         let stages = stages(&report.stages);
         Ok(PluginOutcome { plugin: checked(report), replaced: None, stages, defaults })
     }
@@ -73,42 +59,24 @@ impl AdminService {
     }
 
     async fn install(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
-        let PluginOffer { component, sha256, signature, allow_removal, defaults } = offer;
-        let digest = component.digest();
-        if let Some(expected) = sha256.filter(|expected| *expected != digest) {
+        let (digest, outcome, effects) = self.deploy(offer, Goal::Install).await?;
+        self.keep_price_books().await;
+        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
+    }
+
+    /// Takes a plugin through the deployment, up to the goal: what comes before the goal is the same for both.
+    async fn deploy(&self, offer: PluginOffer, goal: Goal) -> Result<Offered, OperationError> {
+        let digest = offer.component.digest();
+        if let Some(expected) = offer.sha256.filter(|expected| *expected != digest) {
             let why = format!("the component's sha256 is {digest}, not {expected}; nothing was installed");
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
         let configuration = Arc::clone(&self.configuration);
-        let removal = removal(allow_removal);
         let who = PriceCause::present(String::new());
-        let offered = move || {
-            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            let Some(defaults) = defaults else {
-                return Ok::<_, OperationError>((plugins.install_with(component, removal, None), Vec::new()));
-            };
-            // The plugin itself says which family the defaults are of.
-            let report = match check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?
-            {
-                Ok(report) => report,
-                Err(refused) => return Ok((Err(refused), Vec::new())),
-            };
-            let About { family, version, .. } = &report.about;
-            let cause =
-                PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who };
-            let staged = configuration.stage(&report.about, &defaults, &cause)?;
-            let outcome = plugins.install_with(component, removal, Some(&*staged));
-            let effects = staged.effects();
-            drop(staged);
-            // The file was read again, and may switch other families.
-            plugins.apply_switches();
-            Ok((outcome, effects))
-        };
-        let (outcome, effects) = on_blocking_thread(offered).await??;
-        self.keep_price_books().await;
-        let deployed = Deployed::new(DeploymentKind::Install, Some(digest), "", outcome);
-        self.finish(deployed, effects).await
+        let deployed = move || deploy(&plugins, &*configuration, &offer, goal, &who);
+        let (outcome, effects) = on_blocking_thread(deployed).await??;
+        Ok((digest, outcome, effects))
     }
 
     /// Keeps the report and answers with it.
@@ -231,21 +199,55 @@ fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, Operat
     }
 }
 
-/// Checks a component under the configuration with the defaults it brings.
-fn check_with_defaults(
+/// How far a plugin is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    /// Every stage but the switch.
+    Check,
+    /// The switch.
+    Install,
+}
+
+/// The version, what came of its deployment, and what becomes of the defaults it brings.
+type Offered = (Digest, Result<DeployReport, DeployError>, Vec<DefaultView>);
+
+/// The deployment of a plugin, with the defaults it brings. The plugin itself says which family they are of, so it is checked
+/// once before they are prepared, and then under what is prepared.
+fn deploy(
     plugins: &PluginService,
-    component: SignedComponent<'_>,
-    removal: Removal,
     configuration: &dyn Configuration,
-    defaults: &FamilyDefaultsFile,
-) -> Result<Result<DeployReport, DeployError>, OperationError> {
-    let draft = configuration.draft(defaults)?;
+    offer: &PluginOffer,
+    goal: Goal,
+    who: &PriceCause,
+) -> Result<(Result<DeployReport, DeployError>, Vec<DefaultView>), OperationError> {
+    let component = SignedComponent { wasm: &offer.component.0, signature: offer.signature.as_deref() };
+    let removal = removal(offer.allow_removal);
+    let run = |companion: Option<&dyn Companion>| match goal {
+        Goal::Check => plugins.check_with(component, removal, companion),
+        Goal::Install => plugins.install_with(component, removal, companion),
+    };
+    let Some(defaults) = offer.defaults() else { return Ok((run(None), Vec::new())) };
+    let draft = configuration.draft(&defaults)?;
     if !plugins.fits_pool(&draft) {
         let why = "plugins.limits_by_family: these defaults allow a call more memory than the running gateway has for \
                    one; add the table to gatehouse.toml, start the gateway again, and install the plugin then";
         return Err(OperationError::Refused(why.to_owned()));
     }
-    Ok(plugins.check_under(component, removal, &draft))
+    let report = match plugins.check_under(component, removal, &draft) {
+        Ok(report) => report,
+        Err(refused) => return Ok((Err(refused), Vec::new())),
+    };
+    let About { family, version, .. } = &report.about;
+    let cause =
+        PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who.clone() };
+    let staged = configuration.stage(&report.about, &defaults, &cause)?;
+    let (outcome, effects) = (run(Some(&*staged)), staged.effects());
+    drop(staged);
+    if goal == Goal::Install {
+        // The file was read again, and may switch other families.
+        plugins.apply_switches();
+    }
+    Ok((outcome, effects))
 }
 
 fn switched(

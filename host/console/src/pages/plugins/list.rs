@@ -66,7 +66,7 @@ fn install() -> Markup {
                 }
                 div.field {
                     label for="defaults" { "Defaults (optional)" }
-                    p.help #defaults-help { "The family.toml that comes with it: prices, providers and models. \"Check only\" shows what each value would change." }
+                    p.help #defaults-help { "The family.toml that comes with it: prices, providers and models; in place of those in the component, if it was packed with some. \"Check only\" shows what each value would change." }
                     input #defaults type="file" name="defaults" accept=".toml" aria-describedby="defaults-help";
                 }
                 div.field {

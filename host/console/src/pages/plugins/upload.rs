@@ -17,34 +17,30 @@ use crate::parts::shell::html_response;
 use crate::request::PageRequest;
 
 /// What a browser sends: the form with its files, or the component's bytes alone, with the fields behind the question mark.
-struct Upload {
-    fields: Form,
-    component: Component,
-    /// The text of its signature file.
-    signature: Option<String>,
-    /// Prices, providers and models that come with it.
-    defaults: Option<FamilyDefaultsFile>,
-}
-
-impl Upload {
-    async fn read(request: &PageRequest) -> Result<Self, PageError> {
-        let (fields, files) = request.form_with_files().await?;
-        if files.is_empty() {
-            let (fields, component) = (request.query.clone(), Component(request.body.to_vec()));
-            return Ok(Self { fields, component, signature: None, defaults: None });
-        }
-        let file = |name: &str| files.iter().find(|file| file.name == name).map(|file| &file.bytes);
-        let text = |name: &str| {
-            let bytes = file(name)?;
-            let why = format!("{name}: expected text in UTF-8");
-            Some(String::from_utf8(bytes.to_vec()).map_err(|_| PageError::new(StatusCode::BAD_REQUEST, why)))
-        };
-        let missing = || PageError::new(StatusCode::BAD_REQUEST, "component: choose a file".to_owned());
-        let component = Component(file("component").ok_or_else(missing)?.to_vec());
-        let defaults = text("defaults").transpose()?;
-        let defaults = defaults.map(|text| FamilyDefaultsFile { name: "family.toml".to_owned(), text });
-        Ok(Self { fields, component, signature: text("signature").transpose()?, defaults })
+async fn read(request: &PageRequest) -> Result<(Form, PluginOffer), PageError> {
+    let (fields, files) = request.form_with_files().await?;
+    if files.is_empty() {
+        let offer = PluginOffer::of(Component(request.body.to_vec()));
+        let fields = request.query.clone();
+        let allow_removal = fields.is_on("allow_removal");
+        return Ok((fields, PluginOffer { allow_removal, ..offer }));
     }
+    let file = |name: &str| files.iter().find(|file| file.name == name).map(|file| &file.bytes);
+    let text = |name: &str| {
+        let bytes = file(name)?;
+        let why = format!("{name}: expected text in UTF-8");
+        Some(String::from_utf8(bytes.to_vec()).map_err(|_| PageError::new(StatusCode::BAD_REQUEST, why)))
+    };
+    let missing = || PageError::new(StatusCode::BAD_REQUEST, "component: choose a file".to_owned());
+    let component = Component(file("component").ok_or_else(missing)?.to_vec());
+    let defaults = text("defaults").transpose()?;
+    let offer = PluginOffer {
+        signature: text("signature").transpose()?,
+        allow_removal: fields.is_on("allow_removal"),
+        defaults: defaults.map(|text| FamilyDefaultsFile { name: "family.toml".to_owned(), text }),
+        ..PluginOffer::of(component)
+    };
+    Ok((fields, offer))
 }
 
 /// `POST /plugins/upload`, with `do` install or check.
@@ -52,9 +48,7 @@ pub(crate) async fn take(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let Upload { fields, component, signature, defaults } = Upload::read(request).await?;
-    let allow_removal = fields.is_on("allow_removal");
-    let offer = PluginOffer { signature, allow_removal, defaults, ..PluginOffer::of(component) };
+    let (fields, offer) = read(request).await?;
     let installs = fields.text("do") == "install";
     let outcome = match installs {
         true => pages.service.install_plugin(offer).await,

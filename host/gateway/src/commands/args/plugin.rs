@@ -1,10 +1,11 @@
 //! Options of `plugin`, and the requests that its commands mean.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use gatehouse_admin::{ApiAnswer, ApiRequest, OperationError, PluginOffer};
 use gatehouse_model::Digest;
+use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
@@ -22,7 +23,7 @@ const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "o
 /// A component to deploy or to check.
 #[derive(Debug, Args)]
 pub(crate) struct ComponentArgs {
-    /// The component
+    /// The component: a file, or oci://registry/repository:tag@sha256:digest
     pub(crate) file: PathBuf,
     /// Its signature [default: FILE.sig if it exists]
     #[arg(long, value_name = "FILE")]
@@ -30,6 +31,31 @@ pub(crate) struct ComponentArgs {
     /// Let it leave out models, aliases and surfaces that the version before serves
     #[arg(long)]
     pub(crate) allow_removal: bool,
+    /// Refuse any other bytes
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) sha256: Option<Digest>,
+    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+}
+
+/// What goes into one file.
+#[derive(Debug, Args)]
+pub(crate) struct PackArgs {
+    /// The component, or the folder of its family
+    pub(crate) source: PathBuf,
+    /// Prices, providers and settings [default: family.toml of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+    /// Its licence [default: LICENSE of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) licence: Option<PathBuf>,
+    /// Its scripts [default: play/ of the folder, if there is one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) play: Option<PathBuf>,
+    /// The file to write [default: FAMILY.gatehouse.wasm]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Commands about plugins.
@@ -40,18 +66,13 @@ pub(crate) enum PluginCommand {
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
   gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
-  gatehouse plugin install motion.wasm --defaults family.toml")]
+  gatehouse plugin install motion.wasm --defaults family.toml
+  gatehouse plugin install oci://ghcr.io/us/motion:1.0.0@sha256:...")]
     Install {
         #[command(flatten)]
         component: ComponentArgs,
-        /// Refuse any other bytes
-        #[arg(long, value_name = "DIGEST")]
-        sha256: Option<Digest>,
-        /// Prices, providers and models that come with it; shown, and installed once you confirm
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
-        /// Confirm the defaults without being asked
-        #[arg(long, requires = "defaults")]
+        /// Confirm the defaults that come with it, which are shown first, without being asked
+        #[arg(long)]
         yes: bool,
         #[command(flatten)]
         output: OutputArgs,
@@ -129,9 +150,32 @@ pub(crate) enum PluginCommand {
     Check {
         #[command(flatten)]
         component: ComponentArgs,
-        /// Show what the defaults that come with it would change
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Write a plugin as one file: the component with its manifest, defaults, licence and scripts
+    #[command(after_help = "Examples:
+  gatehouse plugin pack painter
+  gatehouse plugin pack painter.wasm --defaults family.toml --licence LICENSE --play play -o painter.gatehouse.wasm
+
+The file stays a component for every other tool. Sign it after it is packed: a signature is of the whole file.")]
+    Pack(PackArgs),
+    /// Write a plugin into an OCI registry, with its signature if FILE.sig exists; prints the reference that pins it
+    #[command(after_help = "Example:
+  gatehouse plugin push painter.gatehouse.wasm oci://ghcr.io/us/painter:1.0.0
+
+The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD.")]
+    Push {
+        /// The file
+        file: PathBuf,
+        /// Where to
+        #[arg(value_name = "oci://REGISTRY/REPOSITORY:TAG")]
+        target: ArtifactReference,
+    },
+    /// Show what a plugin's file holds, without running it
+    Inspect {
+        /// The file, or oci://registry/repository:tag
+        file: PathBuf,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -200,28 +244,24 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             api.send(ApiRequest::delete(&["plugins", &version])).await?;
             (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
         }
-        PluginCommand::Check { component, defaults, output } => {
-            let offer = offered(component, None, defaults.as_deref())?;
+        PluginCommand::Check { component, output } => {
+            let offer =
+                read_offer(component, api.location(), false).await.map_err(ExecuteError::Arguments)?;
             (check(&offer, Need::Check, output, api).await?, output)
         }
-        PluginCommand::Install { component, sha256, defaults, yes, output } => {
-            let offer = offered(component, sha256, defaults.as_deref())?;
+        PluginCommand::Install { component, yes, output } => {
+            let offer = read_offer(component, api.location(), true).await.map_err(ExecuteError::Arguments)?;
             (install(&offer, yes, output, api).await?, output)
         }
-        PluginCommand::Keygen { .. } | PluginCommand::Sign { .. } | PluginCommand::Author(_) => {
+        PluginCommand::Keygen { .. }
+        | PluginCommand::Sign { .. }
+        | PluginCommand::Pack(_)
+        | PluginCommand::Push { .. }
+        | PluginCommand::Inspect { .. }
+        | PluginCommand::Author(_) => {
             return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
         }
     })
-}
-
-fn offered(
-    component: ComponentArgs,
-    sha256: Option<Digest>,
-    defaults: Option<&Path>,
-) -> Result<PluginOffer, ExecuteError> {
-    let ComponentArgs { file, signature, allow_removal } = component;
-    let offer = read_offer(&file, signature.as_deref(), defaults).map_err(ExecuteError::Arguments)?;
-    Ok(PluginOffer { sha256, allow_removal, ..offer })
 }
 
 async fn check(
@@ -230,7 +270,7 @@ async fn check(
     output: OutputArgs,
     api: &Api<'_>,
 ) -> Result<Shown, ExecuteError> {
-    api.bring(offer.defaults.clone());
+    api.bring(offer.defaults());
     let done = told(api.send_as(ApiRequest::post(&["plugins", "check"]).json(offer), need).await, output)?;
     let text = checked_in_words(&done);
     Ok(Shown::told(done, text))
@@ -243,14 +283,14 @@ async fn install(
     output: OutputArgs,
     api: &Api<'_>,
 ) -> Result<Shown, ExecuteError> {
-    if offer.defaults.is_some() && !is_confirmed {
+    if offer.defaults().is_some() && !is_confirmed {
         // By the store that is installed into, not by one that goes with this process.
         print_shown(&check(offer, Need::Write, output, api).await?, output.json);
         if !ask_consent().map_err(OperationError::Refused)? {
             return Ok(Shown { exit: Exit::Refused, ..Shown::told(Value::Null, String::new()) });
         }
     }
-    api.bring(offer.defaults.clone());
+    api.bring(offer.defaults());
     let done = told(api.send(ApiRequest::post(&["plugins"]).json(offer)).await, output)?;
     let text = switched_in_words(&done);
     Ok(Shown::told(done, text))

@@ -25,6 +25,9 @@ pub enum DescribeError {
     /// The call failed.
     #[error("describe() failed: {0}")]
     Fault(String),
+    /// The file carries another manifest for readers.
+    #[error("section gatehouse:manifest: {0}; pack the plugin again with `gatehouse plugin pack`")]
+    Carried(String),
     /// The second call returned another manifest.
     #[error("describe() gave two different manifests; a plugin is a pure function")]
     Unsteady,

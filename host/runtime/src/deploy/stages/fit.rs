@@ -1,12 +1,16 @@
 //! Stage six: can this gateway serve the version? Its routes must be free and allowed (`routes`), every provider needs an
-//! account, every price key a price; its models must not belong to another family, and it serves what its predecessor
-//! served.
+//! account, every price key a price, and the operator's settings fit its schema of them; its models must not belong to
+//! another family, and it serves what its predecessor served.
 //!
 //! All that lacks is reported at once, before the switch, instead of to the first client.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::About;
+use gatehouse_schema::SettingProblem;
+use serde_json::Value;
+
+use crate::config::Config;
 
 /// What the gateway has: its own paths, and the configured providers and prices.
 #[derive(Clone, Debug, Default)]
@@ -89,10 +93,22 @@ pub enum FitError {
     },
     /// The configuration has the family switched off.
     #[error(
-        "the configuration has family {0:?} switched off; take `enabled = false` out of [plugins.families.{0}], run \
-         `gatehouse reload`, and try again"
+        "the configuration has family {0:?} switched off, by `enabled = false` in [plugins.families.{0}] or by an error that \
+         `gatehouse check-config` names; correct it, run `gatehouse reload`, and try again"
     )]
     Disabled(String),
+    /// The operator's settings are not what the family understands.
+    #[error(
+        "the settings of family {family:?} do not fit its schema: {}; correct [plugins.settings.{family}] in gatehouse.toml, \
+         run `gatehouse reload`, and try again",
+        problems.join("; ")
+    )]
+    Settings {
+        /// The family.
+        family: String,
+        /// Key and reason, one each.
+        problems: Vec<String>,
+    },
     /// Requests that the version before serves would find nothing.
     #[error(
         "the version before ({version}) serves what this one does not: {}; \
@@ -122,6 +138,29 @@ pub enum FitError {
 fn quoted(names: &[String]) -> String {
     let each: Vec<String> = names.iter().map(|name| format!("surface {name:?}")).collect();
     each.join(", ")
+}
+
+/// Checks the operator's settings for the family against the schema that the version publishes.
+pub(crate) fn check_settings(about: &About, config: &Config) -> Result<(), FitError> {
+    let (Some(schema), Some(settings)) = (&about.settings_schema, config.settings.get(&about.family)) else {
+        return Ok(());
+    };
+    let problems = settings_problems(schema, settings).into_iter();
+    let problems: Vec<String> =
+        problems.map(|one| format!("`{}`: {}", one.path.join("."), one.why)).collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(FitError::Settings { family: about.family.clone(), problems })
+    }
+}
+
+/// What of an operator's settings does not fit the text of a schema.
+#[must_use]
+pub fn settings_problems(schema: &str, settings: &Value) -> Vec<SettingProblem> {
+    // `describe` has read it.
+    let schema = serde_json::from_str(schema).unwrap_or(Value::Bool(true));
+    gatehouse_schema::check_settings(&schema, settings)
 }
 
 /// Compares the manifest's needs with the inventory; returns a note for the report.

@@ -55,7 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Takes a component through every stage but the switch. As JSON it brings its defaults.",
             check,
         )
-        .query(&[SIGNATURE, REMOVAL])
+        .query(&[SHA256, SIGNATURE, REMOVAL])
         .file::<PluginOffer>()
         .returns::<Deployment>(),
         Route::post(
