@@ -22,7 +22,7 @@ const TASK: &str = "task_01KDWFAMDV000000000000000A";
 enum Answer {
     Nothing,
     Submitted(Result<Accepted<Vec<u8>>, Refusal>),
-    Stepped(Step<Vec<u8>>),
+    Stepped(Box<Step<Vec<u8>>>),
     /// A task's state that an older version wrote; what the task waits for is not known.
     Migrated,
 }
@@ -133,7 +133,7 @@ impl Player<'_> {
         let event = self.event(feed)?;
         let step = twice(|| self.machine.advance(&self.cx, &self.state, &event))?;
         self.state.clone_from(&step.state);
-        self.came_now(Answer::Stepped(step));
+        self.came_now(Answer::Stepped(Box::new(step)));
         Ok(())
     }
 
