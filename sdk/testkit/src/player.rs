@@ -24,7 +24,7 @@ const TASK: &str = "task_01KDWFAMDV000000000000000A";
 enum Answer {
     Nothing,
     Submitted(Result<Accepted<Vec<u8>>, Refusal>),
-    Stepped(Step<Vec<u8>>),
+    Stepped(Box<Step<Vec<u8>>>),
     /// A task's state that an older version wrote; what the task waits for is not known.
     Migrated,
 }
@@ -163,7 +163,7 @@ impl Player<'_> {
             settles(held, outcome)?;
         }
         self.state.clone_from(&step.state);
-        self.came_now(Answer::Stepped(step));
+        self.came_now(Answer::Stepped(Box::new(step)));
         Ok(())
     }
 
