@@ -9,7 +9,7 @@ use wit_parser::Resolve;
 
 const CONTRACT: &str = "gatehouse:family";
 const VERSION: &str = "1.0.0";
-const INTERFACES: [&str; 5] = ["manifest", "jobs", "views", "bulk", "text"];
+const INTERFACES: [&str; 7] = ["manifest", "jobs", "views", "bulk", "text", "dialect", "direct"];
 
 #[expect(clippy::disallowed_methods, reason = "a build script: cargo speaks to it through the environment")]
 fn main() -> Result<(), Box<dyn Error>> {

@@ -201,7 +201,7 @@ fn commands_work_with_and_without_a_running_gateway() {
     assert!(done(path, &["key", "list", "--account", "alice", "--all"]).contains("laptop"));
     let json: serde_json::Value =
         serde_json::from_str(&done(path, &["account", "show", "alice", "--json"])).unwrap();
-    assert_eq!(json["available"], 12_500_000);
+    assert_eq!(json["available_micro"], 12_500_000);
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod hostile;
 mod http;
 mod journey;
 mod lifecycle;
+mod packages;
 mod public;
+mod routes;
 mod text;
 mod video;

@@ -4,11 +4,14 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::Once;
 
-use crate::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
+use crate::bindings::exports::gatehouse::family::{bulk, dialect, direct, jobs, manifest, text, views};
 use crate::bindings::gatehouse::family::{types, upstream};
+use crate::contract::direct::DirectRequest;
 use crate::contract::manifest::About;
 use crate::contract::submission::Submission;
 use crate::interfaces::bulk::Bulk;
+use crate::interfaces::dialect::{Dialect, FrameReader};
+use crate::interfaces::direct::Direct;
 use crate::interfaces::family::Family;
 use crate::interfaces::jobs::Jobs;
 use crate::interfaces::text::{Relay, Text};
@@ -80,6 +83,23 @@ impl<F: Bulk> bulk::Guest for Adapter<F> {
     }
 }
 
+impl<F: Direct> direct::Guest for Adapter<F> {
+    fn prepare(cx: types::Context, request: direct::DirectRequest) -> Result<direct::Plan, types::Refusal> {
+        report_panics();
+        let request = DirectRequest::try_from(request)?;
+        Ok(run::plan::<F>(&cx.into(), request)?.into())
+    }
+
+    fn answer(
+        cx: types::Context,
+        state: Vec<u8>,
+        got: upstream::Reply,
+    ) -> Result<direct::DirectResponse, types::Failure> {
+        report_panics();
+        run::respond::<F>(&cx.into(), &state, got).map(Into::into)
+    }
+}
+
 impl<F: Text> text::Guest for Adapter<F> {
     type Relay = Stream<F>;
 
@@ -113,6 +133,45 @@ impl<F: Text> text::GuestRelay for Stream<F> {
 
     fn end(&self) -> Result<text::Chunk, text::TextFailure> {
         self.0.borrow_mut().end().map(Into::into)
+    }
+}
+
+impl<F: Dialect> dialect::Guest for Adapter<F> {
+    type FrameReader = Frames<F>;
+
+    fn prepare(
+        cx: types::Context,
+        request: dialect::DialectRequest,
+    ) -> Result<dialect::DialectPrepared, types::Refusal> {
+        report_panics();
+        Ok(run::translate::<F>(&cx.into(), request.into())?.into())
+    }
+
+    fn answer(
+        cx: types::Context,
+        state: Vec<u8>,
+        got: upstream::Reply,
+    ) -> Result<String, upstream::TextFailure> {
+        report_panics();
+        run::read_answer::<F>(&cx.into(), &state, got)
+    }
+}
+
+/// A provider's stream under way, behind its handle.
+pub struct Frames<F: Dialect>(RefCell<F::Reader>);
+
+impl<F: Dialect> dialect::GuestFrameReader for Frames<F> {
+    fn new(cx: types::Context, state: Vec<u8>) -> Self {
+        report_panics();
+        Self(RefCell::new(run::reader::<F>(&cx.into(), &state)))
+    }
+
+    fn push(&self, got: Vec<upstream::Sse>) -> Result<Vec<upstream::Sse>, upstream::TextFailure> {
+        self.0.borrow_mut().push(got)
+    }
+
+    fn end(&self) -> Result<Vec<upstream::Sse>, upstream::TextFailure> {
+        self.0.borrow_mut().end()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The macro that makes a component of a family.
 
 /// Exports a [`Family`](crate::Family) as a component, with the interfaces of the contract that it names: `jobs`,
-/// `text`, `views`, `bulk`. For each the family implements the trait of that name.
+/// `text`, `dialect`, `direct`, `views`, `bulk`. For each the family implements the trait of that name.
 ///
 /// Call it once in the crate's `lib.rs`. It expands to nothing unless the crate is built for wasm, so `cargo test` runs
 /// the family natively.
@@ -39,6 +39,14 @@ macro_rules! export_interface {
     };
     ($ty:ident bulk) => {
         $crate::export_interface!($ty bulk BULK __export_gatehouse_family_bulk_1_0_0_cabi "bulk");
+    };
+    ($ty:ident direct) => {
+        $crate::export_interface!($ty direct DIRECT __export_gatehouse_family_direct_1_0_0_cabi "direct");
+    };
+    ($ty:ident dialect) => {
+        $crate::export_interface!(
+            $ty dialect DIALECT __export_gatehouse_family_dialect_1_0_0_cabi "dialect"
+        );
     };
     ($ty:ident text) => {
         $crate::export_interface!($ty text TEXT __export_gatehouse_family_text_1_0_0_cabi "text");

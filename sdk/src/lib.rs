@@ -5,8 +5,8 @@
 //! no secrets, and the same inputs always give the same outputs.
 //!
 //! * [`Family`] ties a family together; [`export_family!`] makes a component of it.
-//! * [`Jobs`] is the interface for images and videos, [`Text`] the one for text models; [`Views`] and [`Bulk`] are
-//!   optional beside `Jobs`.
+//! * [`Jobs`] is the interface for images and videos, [`Text`] the one for text models, [`Dialect`] the one for a
+//!   provider's own text protocol; [`Views`] and [`Bulk`] are optional beside `Jobs`.
 //! * [`params`] reads typed parameters and writes refusals; [`source`] tells the forms of a medium's source apart.
 //! * [`job`] is the machine of a job that is submitted and polled; [`pace`] decides when to poll again.
 //! * [`log`] writes to the operator's log.
@@ -42,15 +42,20 @@ pub use contract::completion::{
     Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
+pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
 pub use contract::failure::{Blame, Charge, Failure, Problem, Refusal};
 pub use contract::json::Extra;
-pub use contract::manifest::{About, Model, NameAt, ParentAt, SelfTest, Surface, Verdict};
+pub use contract::manifest::{About, Model, NameAt, NoSettings, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
+pub use contract::route::{HttpRoute, Receipt, RouteMethod, RouteUse};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
 pub use contract::submission::{Cause, Event, ModelName, Submission};
+pub use contract::translation::{DialectPrepared, DialectRequest, Framing};
 pub use interfaces::bulk::Bulk;
+pub use interfaces::dialect::{Dialect, FrameReader};
+pub use interfaces::direct::Direct;
 pub use interfaces::family::Family;
 pub use interfaces::jobs::Jobs;
 pub use interfaces::text::{Relay, Text};

@@ -4,9 +4,13 @@
 //! An operator may set other bounds in the plugin's settings, for every family alike:
 //! `[plugins.settings.<family>.pace]` with `shortest_ms` and `longest_ms`.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
+use serde::Deserialize as _;
+
 use crate::contract::context::{Context, UnixMs};
+pub use crate::contract::manifest::PaceSettings;
 
 /// The shortest interval, unless the operator sets `pace.shortest_ms`.
 pub const SHORTEST: Duration = Duration::from_secs(2);
@@ -70,11 +74,11 @@ pub fn estimate(cx: &Context, since: UnixMs, usual: Duration, (first, highest): 
     first + u8::try_from(share).map_or(span, |share| share.min(span))
 }
 
-/// The operator's bounds, or the defaults; an invalid value counts as absent.
+/// The operator's bounds, or the defaults; with an invalid value, which a host refuses by the family's schema, the defaults.
 fn bounds(cx: &Context) -> (Duration, Duration) {
-    let pace = &cx.settings["pace"];
+    let pace = PaceSettings::deserialize(&cx.settings["pace"]).unwrap_or_default();
     let read =
-        |key: &str, default| pace[key].as_u64().filter(|ms| *ms > 0).map_or(default, Duration::from_millis);
-    let shortest = read("shortest_ms", SHORTEST);
-    (shortest, read("longest_ms", LONGEST).max(shortest))
+        |ms: Option<NonZeroU32>, default| ms.map_or(default, |ms| Duration::from_millis(u64::from(ms.get())));
+    let shortest = read(pace.shortest_ms, SHORTEST);
+    (shortest, read(pace.longest_ms, LONGEST).max(shortest))
 }

@@ -20,7 +20,7 @@ const LIMITS: [u128; 5] = [
 ];
 /// Parts of codes about the operator's account or its money, in lower case without marks. None of them may be a part of a
 /// word about requests: `balance` would be found in `LoadBalancerError`, `budget` in `ThinkingBudgetExceeded`.
-const ACCOUNT_CODES: [&str; 28] = [
+const ACCOUNT_CODES: [&str; 33] = [
     "arrear",
     "accountoverdue",
     "billoverdue",
@@ -49,6 +49,11 @@ const ACCOUNT_CODES: [&str; 28] = [
     "freetier",
     "accountdisabled",
     "accountblocked",
+    "accountsuspended",
+    "exceededcurrentquota",
+    "organizationrestricted",
+    "blockedapiaccess",
+    "wrongapikey",
 ];
 /// The same, for codes that begin so: `SetLimitExceeded` is about the account's own limit, `AssetLimitExceeded` is not.
 const ACCOUNT_BEGINNINGS: [&str; 8] = [
@@ -62,7 +67,7 @@ const ACCOUNT_BEGINNINGS: [&str; 8] = [
     "subscription",
 ];
 /// Words about money, for codes that stand for a spent account as well as for a busy one.
-const SPENT: [&str; 16] = [
+const SPENT: [&str; 19] = [
     "free trial",
     "free-trial",
     "free quota",
@@ -79,6 +84,9 @@ const SPENT: [&str; 16] = [
     "spend limit",
     "spending cap",
     "out of credits",
+    "usage limit reached",
+    "package has expired",
+    "plan has expired",
 ];
 /// Beginnings of the names of a provider's own objects, which may name the operator.
 const RESOURCES: [&str; 4] = ["projects/", "organizations/", "arn:", "accounts/"];

@@ -7,10 +7,14 @@ use serde::de::DeserializeOwned;
 use crate::contract::accepted::Accepted;
 use crate::contract::completion::{Answered, Prepared, TextFailure, TextRequest};
 use crate::contract::context::Context;
-use crate::contract::failure::Refusal;
+use crate::contract::direct::{DirectRequest, Plan, Response};
+use crate::contract::failure::{Failure, Refusal};
 use crate::contract::reply::Reply;
 use crate::contract::step::Step;
 use crate::contract::submission::{Event, Submission};
+use crate::contract::translation::{DialectPrepared, DialectRequest};
+use crate::interfaces::dialect::Dialect;
+use crate::interfaces::direct::Direct;
 use crate::interfaces::jobs::Jobs;
 use crate::interfaces::text::Text;
 
@@ -66,6 +70,25 @@ pub fn answer<F: Text>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answe
     F::answer(cx, decode(state), reply)
 }
 
+/// Checks a request that is answered at once.
+///
+/// # Errors
+/// The family's own refusal.
+pub fn plan<F: Direct>(cx: &Context, request: DirectRequest) -> Result<Plan<Vec<u8>>, Refusal> {
+    Ok(F::prepare(cx, request)?.map(|state| encode(&state)))
+}
+
+/// Translates the answer to it.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn respond<F: Direct>(cx: &Context, state: &[u8], reply: Reply) -> Result<Response, Failure> {
+    F::answer(cx, decode(state), reply)
+}
+
 /// Begins a stream.
 ///
 /// # Panics
@@ -73,6 +96,38 @@ pub fn answer<F: Text>(cx: &Context, state: &[u8], reply: Reply) -> Result<Answe
 #[must_use]
 pub fn relay<F: Text>(cx: &Context, state: &[u8]) -> F::Relay {
     F::relay(cx, decode(state))
+}
+
+/// Translates a request of a dialect.
+///
+/// # Errors
+/// The family's own refusal.
+pub fn translate<F: Dialect>(
+    cx: &Context,
+    request: DialectRequest,
+) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
+    let DialectPrepared { call, framing, state, extra } = F::prepare(cx, request)?;
+    Ok(DialectPrepared { call, framing, state: encode(&state), extra })
+}
+
+/// Reads a whole answer of a dialect.
+///
+/// # Errors
+/// The family's own failure.
+///
+/// # Panics
+/// As [`advance`].
+pub fn read_answer<F: Dialect>(cx: &Context, state: &[u8], reply: Reply) -> Result<String, TextFailure> {
+    F::answer(cx, decode(state), reply)
+}
+
+/// Begins to read a stream of a dialect.
+///
+/// # Panics
+/// As [`advance`].
+#[must_use]
+pub fn reader<F: Dialect>(cx: &Context, state: &[u8]) -> F::Reader {
+    F::reader(cx, decode(state))
 }
 
 /// JSON, so that an operator can read a stuck task and a new field needs only `#[serde(default)]`.

@@ -11,6 +11,10 @@ pub const VIEWS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/views"));
 pub const BULK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bulk"));
 /// The world that exports `text`.
 pub const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/text"));
+/// The world that exports `direct`.
+pub const DIRECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/direct"));
+/// The world that exports `dialect`.
+pub const DIALECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dialect"));
 
 /// The bytes as an array, which a section of its own needs.
 ///

@@ -1,7 +1,10 @@
 //! A new family of each language: written by the binary, built by its own script, played against its own scripts.
 
-use std::path::{Path, PathBuf};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
+use crate::authors::package::unpacked;
 use crate::authors::running::draws_a_picture;
 use crate::authors::scene::{REPOSITORY, done, kept, refused, run};
 
@@ -16,7 +19,7 @@ fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -
     run("sh", &["build.sh"], &family, tools);
     let played = done(&family, &["plugin", "play", "play", "family.wasm"]);
     assert!(played.contains("red-kite 0.1.0: loaded, its self-tests hold"), "{played}");
-    for script in ["draws", "fails", "refuses"] {
+    for script in ["draws", "fails", "refuses", "retries"] {
         assert!(played.contains(&format!("ok  play/{script}.play")), "{played}");
     }
     // The scripts are not empty words: a changed one fails, and says where.
@@ -33,46 +36,23 @@ fn author(language: &[&str], tools: &[(&str, &Path)], prepare: impl Fn(&Path)) -
     std::fs::metadata(family.join("family.wasm")).unwrap().len()
 }
 
-/// The SDK as a registry would have it, unpacked outside of the repository.
-fn packaged_sdk(into: &Path) -> PathBuf {
-    let target = kept("package");
-    let target_dir = target.display().to_string();
-    let words = [
-        "package",
-        "--package",
-        "gatehouse-sdk",
-        "--allow-dirty",
-        "--no-verify",
-        "--target-dir",
-        &target_dir,
-    ];
-    run(env!("CARGO"), &words, Path::new(REPOSITORY), &[]);
-    let name = concat!("gatehouse-sdk-", env!("CARGO_PKG_VERSION"));
-    let archive = target.join("package").join(format!("{name}.crate"));
-    run("tar", &["-xzf", &archive.display().to_string()], into, &[]);
-    into.join(name)
-}
-
+/// As an author anywhere has it: the packages of a registry, and nothing of this repository. Without it a crate of the host could
+/// slip into what is published, and nobody outside could build.
 #[test]
-fn a_rust_family_from_the_packaged_sdk() {
-    let (sdk, target, folder) = (format!("{REPOSITORY}/sdk"), kept("rust"), tempfile::tempdir().unwrap());
-    let packaged = packaged_sdk(folder.path());
-    let bytes = author(&["--sdk", &sdk], &[("CARGO_TARGET_DIR", &target)], |family| {
-        let manifest = family.join("Cargo.toml");
-        let text = std::fs::read_to_string(&manifest).unwrap();
-        let (path, other) = (Path::new(&sdk).canonicalize().unwrap(), packaged.display());
-        let changed = text.replace(
-            &format!("gatehouse-sdk = {{ path = \"{}/\" }}", path.display()),
-            &format!("gatehouse-sdk = {{ path = \"{other}\" }}"),
-        );
-        // The test kit would bring the repository's own SDK; a build needs none.
-        let changed: String = changed
-            .lines()
-            .filter(|line| !line.starts_with("gatehouse-testkit"))
-            .flat_map(|line| [line, "\n"])
-            .collect();
-        assert!(changed.contains(&other.to_string()), "{changed}");
-        std::fs::write(manifest, changed).unwrap();
+fn a_rust_family_from_the_published_packages() {
+    let target = kept("rust");
+    let bytes = author(&[], &[("CARGO_TARGET_DIR", &target)], |family| {
+        let outside = family.parent().unwrap();
+        unpacked(outside);
+        // The versions that this machine has.
+        std::fs::copy(format!("{REPOSITORY}/Cargo.lock"), family.join("Cargo.lock")).unwrap();
+        run("cargo", &["test", "--offline", "--quiet"], family, &[("CARGO_TARGET_DIR", &target)]);
+        let lock = std::fs::read_to_string(family.join("Cargo.lock")).unwrap();
+        let (used, _) = lock.split_once("[[patch.unused]]").unwrap();
+        let ours: Vec<&str> = used.lines().filter(|line| line.starts_with("name = \"gatehouse")).collect();
+        let expected = ["contract", "sdk", "testkit"].map(|name| format!("name = \"gatehouse-{name}\""));
+        assert_eq!(ours, expected, "what a family and its tests are built of");
+        run("cargo", &["check", "--offline", "--quiet"], &outside.join("gatehouse-build"), &[]);
     });
     assert!(bytes < 2 << 20, "{bytes}");
 }
@@ -104,6 +84,48 @@ fn run_npm(tools: &Path) {
     run("npm", &["install", "--no-audit", "--no-fund", "--ignore-scripts"], tools, &[]);
 }
 
+/// A build that kept to the packages of its first run would ignore a changed list of them. Stand-ins for `python3` and
+/// `npm` say what was asked of them.
+#[test]
+fn a_build_installs_packages_again_when_their_list_has_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let installs = folder.path().join("installs");
+    let count = format!("echo one >> '{}'\n", installs.display());
+    let ends = "chmod +x \"$t\"\n";
+    let python = format!(
+        "#!/bin/sh\nmkdir -p \"$3/bin\"\nfor t in \"$3/bin/pip\" \"$3/bin/componentize-py\"; do printf '#!/bin/sh\\n' > \"$t\"; {ends}done\n\
+         {count}"
+    );
+    let npm = format!(
+        "#!/bin/sh\nmkdir -p node_modules/.bin\nt=node_modules/.bin/componentize-qjs\nprintf '#!/bin/sh\\n' > \"$t\"\n{ends}\
+         echo '{{}}' > package-lock.json\n{count}"
+    );
+    for (name, text) in [("python3", python), ("npm", npm)] {
+        std::fs::write(tools.join(name), text).unwrap();
+        std::fs::set_permissions(tools.join(name), Permissions::from_mode(0o755)).unwrap();
+    }
+    let tools = tools.display().to_string();
+    let installed = |family: &Path| {
+        run("sh", &["-c", "PATH=\"$0:$PATH\" exec sh build.sh", &tools], family, &[]);
+        std::fs::read_to_string(&installs).unwrap().lines().count()
+    };
+    for (language, lists) in
+        [("python", vec!["requirements.txt"]), ("js", vec!["package.json", "package-lock.json"])]
+    {
+        std::fs::write(&installs, "").unwrap();
+        done(folder.path(), &["plugin", "new", language, "--lang", language]);
+        let family = folder.path().join(language);
+        assert_eq!((installed(&family), installed(&family)), (1, 1), "{language}");
+        for (at, list) in lists.into_iter().enumerate() {
+            let text = std::fs::read_to_string(family.join(list)).unwrap();
+            std::fs::write(family.join(list), text + "\n").unwrap();
+            assert_eq!((installed(&family), installed(&family)), (at + 2, at + 2), "{list}");
+        }
+    }
+}
+
 #[test]
 fn a_folder_is_never_written_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,8 +138,9 @@ fn a_folder_is_never_written_over() {
 }
 
 #[test]
-fn a_registry_or_a_git_repository_can_bring_the_sdk() {
+fn a_registry_a_git_repository_or_a_folder_can_bring_the_sdk() {
     let folder = tempfile::tempdir().unwrap();
+    let sdk = Path::new(REPOSITORY).join("sdk").canonicalize().unwrap().display().to_string();
     for (name, more, expected) in [
         ("one", vec![], format!("gatehouse-sdk = {:?}", env!("CARGO_PKG_VERSION"))),
         (
@@ -125,6 +148,7 @@ fn a_registry_or_a_git_repository_can_bring_the_sdk() {
             vec!["--git", "https://git.example/g"],
             "gatehouse-sdk = { git = \"https://git.example/g\" }".to_owned(),
         ),
+        ("three", vec!["--sdk", &sdk], format!("gatehouse-sdk = {{ path = \"{sdk}/\" }}")),
     ] {
         done(folder.path(), &[&["plugin", "new", name][..], &more].concat());
         let manifest = std::fs::read_to_string(folder.path().join(name).join("Cargo.toml")).unwrap();

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod languages;
+mod mock;
 mod package;
 mod play;
 mod running;

@@ -1,11 +1,13 @@
 //! `gatehouse plugin play`, `surfaces` and `dev`: what they print, and how they refuse.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use crate::authors::scene::{REPOSITORY, done, refused};
 
 /// A component of this repository that serves jobs.
-fn component() -> String {
+pub(crate) fn component() -> String {
     let crate_dir = Path::new(REPOSITORY).join("sdk/templates/rust");
     let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
     gatehouse_build::build_plugin(&crate_dir, &target).unwrap().display().to_string()
@@ -25,6 +27,10 @@ fn a_script_that_does_not_fit_says_where() {
         ),
         (submit.to_owned(), "the script ends, but the family answered and no line expects it"),
         (format!("\n{submit}\n\"stat\""), "s.play:3: unknown variant `stat`"),
+        (
+            submit.replace("images.generate", "images.create"),
+            "expected a surface of the manifest (\"images.generate\"), got \"images.create\"",
+        ),
         (
             format!("{submit}\n{{\"expect\": {{\"accepted\": {{\"charge\": {{\"quantity\": 2}}}}}}}}"),
             "accepted.charge.quantity: expected 2\n  came: 1",
@@ -95,6 +101,31 @@ fn a_component_under_the_limits_of_the_configuration() {
     std::fs::write(folder.path().join("gatehouse.toml"), "[plugins.limits]\nmemory_mib = 1\n").unwrap();
     let problem = refused(folder.path(), &["plugin", "play", &play, &wasm], 1);
     assert!(problem.contains("memory"), "{problem}");
+}
+
+/// An author plays the same component again and again; one made from Python takes 15 s to compile.
+#[test]
+fn a_component_is_compiled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wasm, play) = (component(), format!("{REPOSITORY}/sdk/templates/rust/play"));
+    let played = |cache: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
+        command.current_dir(folder.path()).args(["plugin", "play", &play, &wasm]);
+        let output = command.env("XDG_CACHE_HOME", cache).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let cache = folder.path().join("cache");
+    assert!(played(&cache).contains("compiled now"));
+    assert!(played(&cache).contains("compiled before"));
+    let code = cache.join("gatehouse/code");
+    assert_eq!(std::fs::metadata(&code).unwrap().permissions().mode() & 0o777, 0o700);
+    for file in std::fs::read_dir(&code).unwrap() {
+        std::fs::write(file.unwrap().path(), "damaged").unwrap();
+    }
+    assert!(played(&cache).contains("compiled now"), "damaged code is not run");
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    assert!(played(&folder.path().join("file")).contains("compiled now"), "no folder, and no error");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
 mod openapi;
+mod page;
 mod providers;
 mod recipes;
 mod rows;
@@ -88,22 +89,45 @@ scripts! {
     anthropic_python_older: anthropic(OLDER_PYTHON, "0.125.0"),
     anthropic_node_current: anthropic(CURRENT_NODE, "1.11.0"),
     anthropic_node_older: anthropic(OLDER_NODE, "0.71.2"),
-    vercel_ai: Script { set: VERCEL, package: "ai", version: "7.0.173", file: "vercel_ai", side: Side::Vercel, limits: &[] },
-    langchain: framework("langchain", "langchain-openai", "1.7.3", "langchain_client", &[]),
-    litellm: framework("litellm", "litellm", "1.106.2", "litellm_client", &[]),
-    pydantic_ai: framework("pydantic-ai", "pydantic-ai-slim", "2.68.0", "pydantic_ai_client", &[]),
-    instructor: framework("instructor", "instructor", "1.17.0", "instructor_client", &[
-        (25, "all its answers have a structure: row 29"),
-        (27, "it runs no tools: a structure is one call of one"),
-        (28, "it runs no tools"),
-        (32, "it has no embeddings"),
-    ]),
-    openai_agents: framework("agents", "openai-agents", "0.24.0", "agents_client", &[
-        (32, "it has no embeddings"),
-    ]),
-    llm: framework("llm", "llm", "0.36", "llm_client", &[
-        (32, "its embeddings of OpenAI's have one fixed address"),
-    ]),
+}
+
+/// Their scripts ask the scene nothing, so they share one. A framework may swallow a refusal and go another way: no request of
+/// theirs may be refused.
+#[test]
+fn frameworks_and_the_vercel_sdk() {
+    Script::run_side_by_side(&[
+        Script {
+            set: VERCEL,
+            package: "ai",
+            version: "7.0.173",
+            file: "vercel_ai",
+            side: Side::Vercel,
+            limits: &[],
+        },
+        framework("langchain", "langchain-openai", "1.7.3", "langchain_client", &[]),
+        framework("litellm", "litellm", "1.106.2", "litellm_client", &[]),
+        framework("pydantic-ai", "pydantic-ai-slim", "2.68.0", "pydantic_ai_client", &[]),
+        framework(
+            "instructor",
+            "instructor",
+            "1.17.0",
+            "instructor_client",
+            &[
+                (25, "all its answers have a structure: row 29"),
+                (27, "it runs no tools: a structure is one call of one"),
+                (28, "it runs no tools"),
+                (32, "it has no embeddings"),
+            ],
+        ),
+        framework("agents", "openai-agents", "0.24.0", "agents_client", &[(32, "it has no embeddings")]),
+        framework(
+            "llm",
+            "llm",
+            "0.36",
+            "llm_client",
+            &[(32, "its embeddings of OpenAI's have one fixed address")],
+        ),
+    ]);
 }
 
 #[test]

@@ -27,6 +27,18 @@ pub(crate) struct Script {
 impl Script {
     /// Runs it; fails the test unless every check of each of its rows passes.
     pub(crate) fn run(&self) {
+        let command = self.command();
+        let output = gatehouse_harness::run(async move {
+            let scene = Scene::start("").await;
+            let output = perform(&scene, command, self.set.name).await;
+            scene.gateway.expect_sound_ledger().await;
+            output
+        });
+        self.check(&output);
+    }
+
+    /// The process of the script.
+    fn command(&self) -> Command {
         let (program, folder) = self.set.ready();
         let ending = if self.set.tool == Tool::Python { "py" } else { "mjs" };
         let mut command = Command::new(program);
@@ -35,17 +47,26 @@ impl Script {
             command.arg("-B");
         }
         command.arg(folder.join(format!("{}.{ending}", self.file)));
-        let output = gatehouse_harness::run(async move {
+        command
+    }
+
+    /// Runs scripts that ask the scene nothing, all at once on one scene; none of their requests may be refused. Each one
+    /// that fails is named, below what it printed.
+    pub(crate) fn run_side_by_side(scripts: &[Self]) {
+        let runs: Vec<_> = scripts.iter().map(|script| (script.command(), script.set.name)).collect();
+        let outputs = gatehouse_harness::run(async move {
             let scene = Scene::start("").await;
-            let output = perform(&scene, command, self.set.name).await;
+            let runs = runs.into_iter().map(|(command, set)| perform(&scene, command, set));
+            let outputs = futures_util::future::join_all(runs).await;
             scene.gateway.expect_sound_ledger().await;
-            // The scripts of the other sides ask for refusals, too.
-            if matches!(self.side, Side::Framework | Side::Vercel) {
-                scene.expect_no_refusals(self.package);
-            }
-            output
+            scene.expect_no_refusals("one of the frameworks");
+            outputs
         });
-        self.check(&output);
+        let failed: Vec<&str> = std::iter::zip(scripts, &outputs)
+            .filter(|(script, output)| std::panic::catch_unwind(|| script.check(output)).is_err())
+            .map(|(script, _)| script.package)
+            .collect();
+        assert!(failed.is_empty(), "failed: {}", failed.join(", "));
     }
 
     fn check(&self, output: &[String]) {

@@ -1,6 +1,6 @@
 //! Properties no SDK shows: the order of events on the wire, the hold after a provider that never ends, and connections.
 
-use gatehouse_harness::{Connection, Gateway, run, send, until};
+use gatehouse_harness::{Connection, Gateway, checks, run, run_together, send, until};
 use serde_json::{Value, json};
 
 use crate::clients::scene::Scene;
@@ -28,71 +28,75 @@ fn frames(text: &str) -> Vec<(&str, Value)> {
     frames.collect()
 }
 
-/// Row 16.
 #[test]
-fn a_streams_events_come_in_the_specified_order() {
-    run(async {
-        let scene = Scene::start("").await;
-        for model in ["lm-sonnet-4-6", "gpt-sim"] {
-            let asked = json!({
-                "model": model, "max_tokens": 100, "stream": true,
-                "messages": [{"role": "user", "content": "a lighthouse"}],
-            });
-            let text = post(&scene, "/v1/messages", &asked).await;
-            let frames = frames(&text);
-            let mut names: Vec<&str> = frames.iter().map(|(name, _)| *name).collect();
-            for (name, data) in &frames {
-                assert_eq!(data["type"], **name, "{text}");
-            }
-            names.dedup_by(|one, other| one == other && *one == "content_block_delta");
-            let expected = [
-                "message_start",
-                "content_block_start",
-                "ping",
-                "content_block_delta",
-                "content_block_stop",
-                "message_delta",
-                "message_stop",
-            ];
-            assert_eq!(names, expected, "{model}: {text}");
-            let usage = frames[frames.len() - 2].1["usage"].as_object().expect("usage");
-            for field in
-                ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
-            {
-                assert!(usage[field].is_u64(), "{model}: {field} in {usage:?}");
-            }
+fn the_wire_is_as_specified() {
+    run_together(
+        async || Scene::start("").await,
+        checks![
+            a_streams_events_come_in_the_specified_order,
+            a_chat_stream_is_data_lines_and_a_done,
+            one_connection_carries_two_hundred_requests,
+        ],
+    );
+}
+
+/// Row 16.
+async fn a_streams_events_come_in_the_specified_order(scene: &Scene) {
+    for model in ["lm-sonnet-4-6", "gpt-sim"] {
+        let asked = json!({
+            "model": model, "max_tokens": 100, "stream": true,
+            "messages": [{"role": "user", "content": "a lighthouse"}],
+        });
+        let text = post(scene, "/v1/messages", &asked).await;
+        let frames = frames(&text);
+        let mut names: Vec<&str> = frames.iter().map(|(name, _)| *name).collect();
+        for (name, data) in &frames {
+            assert_eq!(data["type"], **name, "{text}");
         }
-    });
+        names.dedup_by(|one, other| one == other && *one == "content_block_delta");
+        let expected = [
+            "message_start",
+            "content_block_start",
+            "ping",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+        ];
+        assert_eq!(names, expected, "{model}: {text}");
+        let usage = frames[frames.len() - 2].1["usage"].as_object().expect("usage");
+        for field in
+            ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+        {
+            assert!(usage[field].is_u64(), "{model}: {field} in {usage:?}");
+        }
+    }
 }
 
 /// The same for chat, whose clients reject a frame without data or with an id.
-#[test]
-fn a_chat_stream_is_data_lines_and_a_done() {
-    run(async {
-        let scene = Scene::start("").await;
-        for model in ["lm-sonnet-4-6", "gpt-sim"] {
-            let asked = json!({
-                "model": model, "stream": true, "stream_options": {"include_usage": true},
-                "messages": [{"role": "user", "content": "a lighthouse"}],
-            });
-            let text = post(&scene, "/v1/chat/completions", &asked).await;
-            let body = text.strip_suffix("data: [DONE]\n\n").expect("the end");
-            let chunks: Vec<Value> = body
-                .split_terminator("\n\n")
-                .map(|frame| {
-                    let data = frame.strip_prefix("data: ").expect("data alone");
-                    serde_json::from_str(data).unwrap_or_else(|error| panic!("{data}: {error}"))
-                })
-                .collect();
-            let (last, others) = chunks.split_last().expect("chunks");
-            assert_eq!(last["choices"], json!([]), "{model}: {text}");
-            assert!(last["usage"]["completion_tokens"].is_u64(), "{model}: {text}");
-            assert!(others.iter().all(|chunk| chunk["usage"].is_null()), "{model}: {text}");
-            assert_eq!(others[0]["choices"][0]["delta"]["role"], "assistant", "{model}: {text}");
-            let ends = others.iter().filter(|chunk| chunk["choices"][0]["finish_reason"] == "stop").count();
-            assert_eq!(ends, 1, "{model}: {text}");
-        }
-    });
+async fn a_chat_stream_is_data_lines_and_a_done(scene: &Scene) {
+    for model in ["lm-sonnet-4-6", "gpt-sim"] {
+        let asked = json!({
+            "model": model, "stream": true, "stream_options": {"include_usage": true},
+            "messages": [{"role": "user", "content": "a lighthouse"}],
+        });
+        let text = post(scene, "/v1/chat/completions", &asked).await;
+        let body = text.strip_suffix("data: [DONE]\n\n").expect("the end");
+        let chunks: Vec<Value> = body
+            .split_terminator("\n\n")
+            .map(|frame| {
+                let data = frame.strip_prefix("data: ").expect("data alone");
+                serde_json::from_str(data).unwrap_or_else(|error| panic!("{data}: {error}"))
+            })
+            .collect();
+        let (last, others) = chunks.split_last().expect("chunks");
+        assert_eq!(last["choices"], json!([]), "{model}: {text}");
+        assert!(last["usage"]["completion_tokens"].is_u64(), "{model}: {text}");
+        assert!(others.iter().all(|chunk| chunk["usage"].is_null()), "{model}: {text}");
+        assert_eq!(others[0]["choices"][0]["delta"]["role"], "assistant", "{model}: {text}");
+        let ends = others.iter().filter(|chunk| chunk["choices"][0]["finish_reason"] == "stop").count();
+        assert_eq!(ends, 1, "{model}: {text}");
+    }
 }
 
 /// Row 10, where the provider never ends: delivered text is paid, and no hold stays.
@@ -125,23 +129,19 @@ fn a_provider_that_never_ends_keeps_no_hold() {
 }
 
 /// Row 18: connections live long enough, and one connection carries every kind of request.
-#[test]
-fn one_connection_carries_two_hundred_requests() {
-    run(async {
-        let scene = Scene::start("").await;
-        let mut connection = Connection::open(scene.gateway.public).await;
-        let bearer = format!("Bearer {}", scene.key("main"));
-        for number in 0..200 {
-            // Answers, refusals and unknown paths: none of them may close the connection.
-            let (path, status) =
-                [("/v1/models", 200), ("/v1/tasks/task_1", 404), ("/v1/v1/models", 404)][number % 3];
-            connection.request("GET", path, &[("authorization", &bearer)], b"").await;
-            let answer = connection.read().await.unwrap_or_else(|| panic!("request {number}: closed"));
-            assert_eq!(answer.status, status, "request {number}");
-            assert_eq!(answer.header("connection"), "", "request {number}");
-        }
-        assert!(idle_seconds(&scene.gateway).await >= LEAST_IDLE);
-    });
+async fn one_connection_carries_two_hundred_requests(scene: &Scene) {
+    let mut connection = Connection::open(scene.gateway.public).await;
+    let bearer = format!("Bearer {}", scene.key("main"));
+    for number in 0..200 {
+        // Answers, refusals and unknown paths: none of them may close the connection.
+        let (path, status) =
+            [("/v1/models", 200), ("/v1/tasks/task_1", 404), ("/v1/v1/models", 404)][number % 3];
+        connection.request("GET", path, &[("authorization", &bearer)], b"").await;
+        let answer = connection.read().await.unwrap_or_else(|| panic!("request {number}: closed"));
+        assert_eq!(answer.status, status, "request {number}");
+        assert_eq!(answer.header("connection"), "", "request {number}");
+    }
+    assert!(idle_seconds(&scene.gateway).await >= LEAST_IDLE);
 }
 
 /// The limit in effect, as the operator's command prints it.

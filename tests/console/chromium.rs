@@ -1,14 +1,12 @@
 //! The browser and its driver: found, or installed, and started on a port of its own.
 
-use std::fs::File;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
+use crate::packages::install_if_missing;
 
 /// How often the driver is started before a test gives up.
 const TRIES: usize = 20;
@@ -23,7 +21,7 @@ impl Driver {
     /// Starts the driver. With port 0 it takes a free port of IPv6 and then asks for the same one of IPv4; where another
     /// process has that, it ends, and a new one is tried.
     pub(crate) async fn start() -> Self {
-        install_if_missing().await;
+        install_if_missing(&["chromium", "chromedriver"], &["chromium", "chromium-driver"]).await;
         let mut said = Vec::new();
         for _ in 0..TRIES {
             match Self::try_start().await {
@@ -63,32 +61,4 @@ impl Driver {
         }
         Err(said + &errors.await.expect("the reader of the driver's output"))
     }
-}
-
-/// Installs the packages where this is Debian and root, once for all tests that run at the same time.
-async fn install_if_missing() {
-    let is_there = || ["chromium", "chromedriver"].iter().all(|program| in_path(program));
-    let lock =
-        File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("chromium.lock")).expect("a lock file");
-    tokio::task::block_in_place(|| lock.lock()).expect("the lock");
-    if is_there() {
-        return;
-    }
-    let run = async |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
-        command.status().await.is_ok_and(|status| status.success())
-    };
-    let installed = in_path("apt-get")
-        && run("apt-get", &["update", "-q"]).await
-        && run("apt-get", &[&["install", "-qy", "--no-install-recommends"][..], &PACKAGES].concat()).await;
-    assert!(
-        installed && is_there(),
-        "these tests need the packages {}: install them",
-        PACKAGES.join(" and ")
-    );
-}
-
-fn in_path(program: &str) -> bool {
-    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
 }

@@ -5,7 +5,7 @@
 
 mod accessibility;
 mod ambiguous;
-mod browser;
+pub(crate) mod browser;
 mod chromium;
 mod flows;
 mod follow;

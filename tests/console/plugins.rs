@@ -27,7 +27,8 @@ fn a_version_is_swapped_and_rolled_back() {
         tab.choose("#defaults", &defaults).await;
         tab.press("Check only").await;
         tab.see("a family may bring [prices]").await;
-        std::fs::write(&defaults, "[plugins.settings.context-image]\npace = 1\n").expect("a file");
+        std::fs::write(&defaults, "[plugins.settings.context-image]\npace = { longest_ms = 1000 }\n")
+            .expect("a file");
         tab.choose("#defaults", &defaults).await;
         tab.press("Check only").await;
         tab.see("plugins.settings.context-image").await;

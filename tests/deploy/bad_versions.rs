@@ -58,7 +58,7 @@ async fn send_requests(
 /// Waits until that many versions are rolled back; requests go on meanwhile.
 async fn until_rolled_back(gateway: &Gateway, count: usize) {
     let rolled_back =
-        async || versions(gateway).await.iter().filter(|(_, state)| state == "withdrawn").count() >= count;
+        async || versions(gateway).await.iter().filter(|(_, state)| state == "rolled_back").count() >= count;
     until("versions are rolled back", rolled_back).await;
 }
 
@@ -67,7 +67,7 @@ async fn expect_canary_reports(gateway: &Gateway, rolled_back: &[&String]) {
     let canaries = async || -> Vec<Value> {
         let history = gateway.command(&["plugin", "history", "context-image", "--json"]).await;
         let history: Value = serde_json::from_str(&history).expect("a history as JSON");
-        let reports = history["deployments"].as_array().expect("reports").clone();
+        let reports = history["data"].as_array().expect("reports").clone();
         reports.into_iter().filter(|report| report["kind"] == "canary").collect()
     };
     until("every rollback has its report", async || canaries().await.len() == rolled_back.len()).await;
@@ -123,7 +123,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
             assert_eq!(installed.status.success(), caught.is_empty(), "step {step}: {text}");
             if !caught.is_empty() {
                 let refusal: Value = serde_json::from_str(&text).expect("a refusal as JSON");
-                let stages = refusal["message"]["stages"].as_array().expect("stages");
+                let stages = refusal["stages"].as_array().expect("stages");
                 let last = stages.last().expect("at least one");
                 assert_eq!((&last["stage"], &last["verdict"]), (&json!(caught), &json!("refused")), "{text}");
             }
@@ -157,7 +157,7 @@ fn ten_deployments_six_of_them_bad_fail_no_request() {
         let last = gatehouse_model::Digest::of(&std::fs::read(builds.build(9)).expect("a build")).to_string();
         assert_eq!(serving, [&last], "the last good one serves: {states:?}");
         let withdrawn: Vec<&String> =
-            states.iter().filter(|(_, state)| state == "withdrawn").map(|(digest, _)| digest).collect();
+            states.iter().filter(|(_, state)| state == "rolled_back").map(|(digest, _)| digest).collect();
         assert_eq!(withdrawn.len(), 4, "{states:?}");
         expect_canary_reports(&gateway, &withdrawn).await;
         gateway.expect_sound_ledger().await;

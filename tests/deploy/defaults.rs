@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::deploy::{IMAGES, start};
 
 /// The plugin of a new family, as another build for each mark.
-fn surf(self_test: &str, mark: u8) -> Vec<u8> {
+pub(super) fn surf(self_test: &str, mark: u8) -> Vec<u8> {
     let body = json!({"script": {"submit": {"model": "surf-1", "keys": ["surf-1"]}}});
     let mut wasm = puppet_claiming(&json!({
         "family": "surf",
@@ -23,10 +23,10 @@ fn surf(self_test: &str, mark: u8) -> Vec<u8> {
 }
 
 /// Files of the family's author.
-struct Author(tempfile::TempDir);
+pub(super) struct Author(pub(super) tempfile::TempDir);
 
 impl Author {
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+    pub(super) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.0.path().join(name);
         std::fs::write(&path, bytes).expect("a file");
         path.display().to_string()
@@ -34,7 +34,7 @@ impl Author {
 }
 
 /// A task of the new family that calls its provider once.
-async fn play(caller: &Caller) -> Value {
+pub(super) async fn play(caller: &Caller) -> Value {
     let script = json!({"submit": {"model": "surf-1", "keys": ["surf-1"]},
         "steps": [{"call": {"provider": "kling", "path": "/v1/hello", "json": {}}}]});
     let body = json!({"model": "surf-latest", "prompt": "a wave", "script": script});
@@ -46,7 +46,7 @@ async fn play(caller: &Caller) -> Value {
     answer.json()["data"].take()
 }
 
-fn kept(gateway: &Gateway) -> PathBuf {
+pub(super) fn kept(gateway: &Gateway) -> PathBuf {
     gateway.folder().join("data/defaults/surf.toml")
 }
 
@@ -130,7 +130,7 @@ fn a_new_family_is_installed_with_what_it_needs() {
         // The prices that came with it are a version of the price book, which names the plugin.
         let books = gateway.command(&["prices", "history", "--limit", "1", "--json"]).await;
         let books: Value = serde_json::from_str(&books).expect("versions as JSON");
-        let newest = &books["books"][0];
+        let newest = &books["data"][0];
         let cause = newest["cause"].as_str().expect("a cause");
         assert!(cause.starts_with("plugin install surf ") && cause.ends_with(" with defaults"), "{newest}");
         assert_eq!(newest["who"], "command line", "{newest}");

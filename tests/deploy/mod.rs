@@ -1,10 +1,12 @@
 //! Deployments through the admin API while requests run: no request fails, no task is lost, and a bad component never
 //! serves.
 
+mod artifacts;
 mod bad_versions;
 mod defaults;
 mod disabling;
 mod refusals;
+mod start_without;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,9 +69,9 @@ async fn versions(gateway: &Gateway) -> Vec<(String, String)> {
     let list: Value =
         serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("a list as JSON");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let plugins = list["plugins"].as_array().expect("a list");
+    let plugins = list["data"].as_array().expect("a list");
     let images = plugins.iter().filter(|one| one["family"] == "context-image");
-    images.map(|one| (text(&one["digest"]), text(&one["state"]["state"]))).collect()
+    images.map(|one| (text(&one["digest"]), text(&one["state"]))).collect()
 }
 
 #[test]

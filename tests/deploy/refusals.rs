@@ -41,7 +41,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
 
         let typo = write("typo.wasm", &guest("1.0.1", &["guest"], "images.generat", "ctx-pro"));
-        let unserved = "no route of this gateway serves surface \"images.generat\"; its surfaces are ";
+        let unserved = "no route leads to surface \"images.generat\"; declare one in the manifest, such as POST /v1/guest/generations, or name a surface that has one: ";
         refused(&["plugin", "check", &typo], &[unserved, "images.generate", "videos.remix"]).await;
         refused(&["plugin", "install", &typo, "--allow-removal"], &[unserved]).await;
         let price = write("price.wasm", &guest("1.0.1", &["guest"], "images.generate", "guest"));
@@ -62,7 +62,7 @@ fn a_mistake_is_named_with_its_remedy_and_changes_nothing() {
         assert!(models().await.contains(&"guest".to_owned()));
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let kept = list["plugins"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
+        let kept = list["data"].as_array().expect("a list").iter().find(|one| one["version"] == "1.0.1");
         let digest = kept.expect("kept")["digest"].as_str().expect("a digest").to_owned();
         refused(&["plugin", "activate", &digest], &[removal]).await;
         gateway.command(&["plugin", "activate", &digest, "--allow-removal"]).await;
@@ -99,4 +99,93 @@ fn a_component_that_is_too_much_for_the_compiler_is_refused_and_the_gateway_serv
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(error.contains("inspect: it imports acme:secrets/vault@1.0.0"), "{error}");
     });
+}
+
+/// What an author may get wrong: `check` and `install` say the same, with and without a gateway, and neither the tasks nor the
+/// version that serves see anything of it. (What fails only on real requests is in `hostile::canaries` and `bad_versions`.)
+#[test]
+fn a_bad_version_is_refused_alike_by_check_and_install() {
+    run(async {
+        let (mut gateway, _sandbox, caller) =
+            start(&format!("{NO_CANARY}[plugins.settings.guest]\nsise = 1\n\n")).await;
+        let builds = Builds::new();
+        let version = |version: &str, claims: Value| {
+            let mut all = json!({
+                "family": "guest", "version": version,
+                "models": [{"id": "guest-1", "surfaces": ["images.generate"]}],
+                "providers": ["bfl"], "price_keys": ["ctx-pro"], "self_tests": [],
+            });
+            claims.as_object().expect("claims").iter().for_each(|(key, claim)| all[key] = claim.clone());
+            puppet_claiming(&all)
+        };
+        let write = |name: &str, bytes: &[u8]| builds.write(name, bytes).display().to_string();
+        gateway.command(&["plugin", "install", &write("good.wasm", &version("1.0.0", json!({})))]).await;
+        let script = json!({"submit": {"model": "guest-1", "keys": ["ctx-pro"]}, "steps": [{"wait": 3000}]});
+        let body = json!({"model": "guest-1", "prompt": "x", "script": script});
+        let task = caller.post("/v1/images/generations", &body).await.task_id();
+
+        let test = |expect: &str| json!([{"surface": "images.generate", "body": {"script": {"submit": {"model": "guest-1", "keys": ["ctx-pro"]}}}, "expect": expect}]);
+        let schema = json!({"type": "object", "additionalProperties": false, "properties": {"size": {"type": "integer"}}});
+        let lying = carrying(&version("1.0.5", json!({})), "{\"family\": \"guest\"}");
+        let bad = [
+            (
+                version("1.0.1", json!({"price_keys": ["guest-one"]})),
+                "fit: ",
+                "price key \"guest-one\" has no price",
+            ),
+            (version("1.0.2", json!({"self_tests": test("refused")})), "self-test: ", "it promised Refused"),
+            (
+                version("1.0.3", json!({"settings_schema": schema})),
+                "fit: ",
+                "`sise`: no setting of the name `sise` is known; did you mean `size`?",
+            ),
+            (
+                version("1.0.4", json!({"providers": ["nobody"]})),
+                "fit: ",
+                "provider \"nobody\" has no account",
+            ),
+            (lying, "describe: ", "section gatehouse:manifest: the component says something else at "),
+            (version("one", json!({})), "describe: ", "\"one\" is not semver"),
+        ];
+        let files: Vec<String> =
+            bad.iter().enumerate().map(|(at, (wasm, ..))| write(&format!("bad-{at}.wasm"), wasm)).collect();
+        for runs in [true, false] {
+            if !runs {
+                gateway.terminate().await;
+            }
+            for (file, (_, stage, reason)) in files.iter().zip(&bad) {
+                let mut told = Vec::new();
+                for command in ["check", "install"] {
+                    let output = gateway.try_command(&["plugin", command, file]).await;
+                    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                    assert_eq!(output.status.code(), Some(1), "{command} {reason}: {text}");
+                    assert!(text.contains(stage) && text.contains(reason), "{command}: {text}");
+                    told.push(text);
+                }
+                assert_eq!(told[0], told[1], "a gateway runs: {runs}");
+            }
+        }
+        gateway.restart().await;
+        let caller = caller.at(gateway.public);
+        assert_eq!(caller.end_of(&task).await["status"], "completed", "the task saw nothing of them");
+        let list: Value =
+            serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
+        let guests =
+            list["plugins"].as_array().expect("plugins").iter().filter(|one| one["family"] == "guest");
+        let guests: Vec<_> = guests.map(|one| (&one["version"], &one["state"]["state"])).collect();
+        assert_eq!(guests, [(&json!("1.0.0"), &json!("active"))], "nothing of them is kept");
+        // The operator reads afterwards what was tried: each installation by the running gateway has its report.
+        let history = gateway.command(&["plugin", "history", "guest", "--json"]).await;
+        let refused = history.matches("\"refused\"").count();
+        assert!(refused >= 4, "{history}");
+        gateway.expect_sound_ledger().await;
+    });
+}
+
+/// A component that carries this manifest for readers, whatever it says of itself.
+fn carrying(wasm: &[u8], manifest: &str) -> Vec<u8> {
+    let name = b"gatehouse:manifest";
+    let (name_bytes, bytes) = (u8::try_from(name.len()), u8::try_from(1 + name.len() + manifest.len()));
+    let head = [0, bytes.expect("a short one"), name_bytes.expect("a short name")];
+    [wasm, &head, name, manifest.as_bytes()].concat()
 }

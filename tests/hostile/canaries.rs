@@ -10,9 +10,9 @@ use crate::hostile::scene::gateway::Scene;
 async fn state_of(scene: &Scene, version: &str) -> String {
     let list = scene.gateway.command(&["plugin", "list", "--json"]).await;
     let list: Value = serde_json::from_str(&list).expect("a list as JSON");
-    let mut puppets = list["plugins"].as_array().expect("plugins").iter();
+    let mut puppets = list["data"].as_array().expect("plugins").iter();
     let found = puppets.find(|one| one["family"] == "puppet" && one["version"] == version);
-    found.map(|one| one["state"]["state"].as_str().unwrap_or_default().to_owned()).expect("that version")
+    found.map(|one| one["state"].as_str().unwrap_or_default().to_owned()).expect("that version")
 }
 
 fn version(version: &str, claims: &Value) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn a_task_that_only_the_canary_can_read_waits_for_a_version_that_does_not_fault(
         for _ in 0..5 {
             tasks.push(scene.submit(&json!({"steps": [rest, rest]})).await.task_id());
         }
-        until("it is rolled back", async || state_of(&scene, "2.0.0").await == "withdrawn").await;
+        until("it is rolled back", async || state_of(&scene, "2.0.0").await == "rolled_back").await;
         for task in &tasks {
             let task = scene.caller.task(task).await;
             assert!(task["status"] != "failed" && task["status"] != "completed", "{task}");
@@ -67,7 +67,7 @@ fn a_canary_that_bills_more_than_was_held_is_rolled_back() {
             let told = notes.iter().any(|note| note["text"].to_string().contains("the hold is billed"));
             assert!(told, "{notes:?}");
         }
-        until("it is rolled back", async || state_of(&scene, "2.0.0").await == "withdrawn").await;
+        until("it is rolled back", async || state_of(&scene, "2.0.0").await == "rolled_back").await;
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -14,7 +14,7 @@ const IMAGES: &str = "/v1/images/generations";
 async fn digest_of(gateway: &Gateway, family: &str) -> String {
     let text = gateway.command(&["plugin", "list", "--json"]).await;
     let list: Value = serde_json::from_str(&text).expect("JSON");
-    let plugins = list["plugins"].as_array().expect("a list").iter();
+    let plugins = list["data"].as_array().expect("a list").iter();
     let digest =
         plugins.filter(|plugin| plugin["family"] == family).find_map(|plugin| plugin["digest"].as_str());
     digest.unwrap_or_else(|| panic!("{family} in {text}")).to_owned()

@@ -6,6 +6,7 @@
 mod chat;
 mod clip;
 mod context_image;
+mod generatecontent;
 mod imagine;
 mod journey;
 mod messages;
@@ -13,6 +14,6 @@ mod motion;
 mod scene;
 
 /// The family's component, built once a run.
-fn component(family: &str) -> gatehouse_testkit::Component {
-    gatehouse_testkit::Component::build(&format!("{}/../../plugins/{family}", env!("CARGO_MANIFEST_DIR")))
+fn component(family: &str) -> gatehouse_play::Component {
+    gatehouse_play::Component::build(&format!("{}/../../plugins/{family}", env!("CARGO_MANIFEST_DIR")))
 }

@@ -1,6 +1,7 @@
 //! Text through the real listener, over simulated providers of both protocols: a thousand streams at once, slow
 //! providers, large bodies, the lines of the log, clients that leave, and providers that answer in another form than the request.
 
+mod dialects;
 mod embeddings;
 mod large;
 mod left;

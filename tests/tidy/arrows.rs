@@ -15,9 +15,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-schema", &[]),
     ("gatehouse-docs", &["gatehouse-schema"]),
     ("gatehouse-guest", &["gatehouse-model"]),
-    ("gatehouse-runtime", &["gatehouse-files", "gatehouse-guest", "gatehouse-model", "gatehouse-schema"]),
+    (
+        "gatehouse-runtime",
+        &["gatehouse-contract", "gatehouse-files", "gatehouse-guest", "gatehouse-model", "gatehouse-schema"],
+    ),
     ("gatehouse-fair", &[]),
-    ("gatehouse-upstream", &["gatehouse-fair", "gatehouse-model"]),
+    ("gatehouse-upstream", &["gatehouse-contract", "gatehouse-fair", "gatehouse-model"]),
     ("gatehouse-media", &["gatehouse-files", "gatehouse-model", "gatehouse-upstream"]),
     (
         "gatehouse-driver",
@@ -62,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-runtime",
             "gatehouse-media",
             "gatehouse-model",
+            "gatehouse-play",
             "gatehouse-sandbox",
             "gatehouse-store",
             "gatehouse-tasks",
@@ -72,7 +76,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-sdk", &[]),
     ("gatehouse-text-protocols", &["gatehouse-sdk"]),
     ("gatehouse-build", &[]),
-    ("gatehouse-testkit", &["gatehouse-build", "gatehouse-runtime", "gatehouse-model", "gatehouse-sdk"]),
+    ("gatehouse-contract", &[]),
+    ("gatehouse-testkit", &["gatehouse-contract", "gatehouse-sdk"]),
+    (
+        "gatehouse-play",
+        &["gatehouse-build", "gatehouse-model", "gatehouse-runtime", "gatehouse-sdk", "gatehouse-testkit"],
+    ),
     ("gatehouse-harness", &["gatehouse-build", "gatehouse-model"]),
     ("gatehouse-fault-injection", &[]),
     ("gatehouse-plugin-tests", &[]),
@@ -123,6 +132,26 @@ fn every_arrow_is_in_the_picture() {
         }
     }
     assert_none("arrows that are not in the picture", &broken);
+}
+
+/// A registry refuses a package that depends on one it does not have.
+#[test]
+fn what_is_published_builds_on_what_is_published() {
+    let is_published = |package: &Package| package.publish.as_ref().is_none_or(|to| !to.is_empty());
+    let published: BTreeSet<String> =
+        packages().into_iter().filter(is_published).map(|package| package.name.to_string()).collect();
+    assert!(published.contains("gatehouse-sdk"), "{published:?}");
+    let mut broken = Vec::new();
+    for package in packages().iter().filter(|package| published.contains(package.name.as_str())) {
+        let ours = package.dependencies.iter().filter(|it| it.name.starts_with("gatehouse"));
+        let built = ours.filter(|it| it.kind != DependencyKind::Development);
+        broken.extend(
+            built
+                .filter(|it| !published.contains(&it.name))
+                .map(|it| format!("{} -> {}", package.name, it.name)),
+        );
+    }
+    assert_none("dependencies that no registry has", &broken);
 }
 
 #[test]

@@ -1,14 +1,13 @@
-//! The admin API: operations of an operator, the service that performs them, the admin listener, and the client
-//! that reaches a running gateway.
+//! The admin API: its resources, the service behind them, the admin listener, and the client that reaches a running gateway
+//! or answers by itself where none runs.
 //!
-//! Owns the JSON of operations, results and resources, their checks, the tokens, logins and sessions, the health and
+//! Owns the JSON of resources, their checks, the tokens, logins and sessions, the health and
 //! metrics pages of the admin listener, and the file that tells commands on the same machine its address. The console's
 //! pages are `console`'s; this only serves them. The rules of money and keys stay in
 //! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
 
 mod api;
 mod client;
-mod client_tls;
 mod config;
 mod endpoint_file;
 mod http;
@@ -20,30 +19,29 @@ mod tests;
 mod token;
 
 pub use api::{
-    AccountErrorView, AccountHealth, AdoptedReply, AmbiguousCall, AttemptView, AuditNote, BreakerView,
-    Component, DefaultEffect, DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView,
-    DeploymentOutcomeView, DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination,
-    FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
-    Operation, OperationError, OperationResult, PluginState, PluginView, PreviewCharge, PreviewUnit,
-    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
-    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
-    RulingWord, StageVerdict, StageView, TaskRuling, TaskSummary, TokenPrice, UnitPrice, WaitingView,
-    WebhookPolicyView, WebhookRequest, WebhookView,
+    AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
+    DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
+    DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
+    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, OperationError,
+    PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
+    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
+    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord,
+    StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
+    WebhookPolicyView, WebhookView,
 };
-pub use client::{ClientError, perform};
-pub use client_tls::ClientTls;
+pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, TlsError};
 pub use gatehouse_store::{
-    AllTasksPage, AllTasksQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage, StatementRow,
-    UsagePeriod,
+    AllTasksPage, AllTasksQuery, AuditQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage,
+    StatementRow, UsagePeriod,
 };
 pub use gatehouse_tasks::{
-    DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind, StepRecord,
-    StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent,
-    WebhookPolicy,
+    AuditRecord, DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind,
+    StepRecord, StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
+    WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
 pub use server::{

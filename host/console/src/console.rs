@@ -159,7 +159,7 @@ impl PageContext {
             Page::PriceBook => prices::versions::show(self, &request).await,
             Page::PriceBooks => prices::versions::list(self, &request).await,
             Page::Prices => prices::active::show(self, &request).await,
-            Page::Providers => providers::show(self, &request).await,
+            Page::Providers => providers::show(self, &request),
             Page::SessionEnd => system::end_session(self, &request).await,
             Page::SessionEndAll => Ok(system::end_all_sessions(self).await),
             Page::Statements => statements::show(self, &request).await,

@@ -18,14 +18,6 @@ impl PageError {
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
-
-    /// A result of another kind than the operation has: a fault of this program.
-    pub(crate) fn unexpected() -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the gateway gave a result of another kind; its log says more",
-        )
-    }
 }
 
 impl From<OperationError> for PageError {

@@ -34,8 +34,12 @@ pub struct Operation {
     pub surface: Option<&'static str>,
     /// Whether a request must name its model in the body. Otherwise the path says which.
     pub model_in_body: bool,
-    /// Whether it is there only if a family renders tasks itself.
-    pub view: bool,
+    /// Whether the body may be a form as well.
+    pub takes_forms: bool,
+    /// The surface whose schema describes the parameters of the query; `None` where the host does.
+    pub reads: Option<&'static str>,
+    /// The surface on which a family renders tasks itself, if the route is for that.
+    pub view: Option<&'static str>,
     /// The answers of status 200, and others that are no errors.
     pub answers: Vec<Answer>,
     /// The form of its errors.
@@ -139,8 +143,8 @@ pub struct Family {
     pub version: String,
     /// The digest of its version.
     pub digest: String,
-    /// Whether it renders tasks itself.
-    pub views: bool,
+    /// The surfaces on which it renders tasks itself.
+    pub views: Vec<String>,
     /// What it serves to this caller.
     pub surfaces: Vec<Surface>,
 }

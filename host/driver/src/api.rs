@@ -106,8 +106,8 @@ pub struct FamilyListing {
     pub version: String,
     /// The digest of that version.
     pub digest: Digest,
-    /// Whether it renders tasks itself.
-    pub views: bool,
+    /// The surfaces on which it renders tasks itself.
+    pub views: Vec<String>,
     /// Its least specific price keys, each of which needs a price.
     pub price_keys: Vec<String>,
     /// The surfaces that the caller may use; never empty.
@@ -121,7 +121,7 @@ pub struct SurfaceListing {
     pub name: String,
     /// JSON Schema of its parameters.
     pub schema: String,
-    /// Ids and aliases that the caller may name, sorted; never empty.
+    /// Ids and aliases that the caller may name, sorted; empty only where a surface reads.
     pub models: Vec<String>,
     /// The model meant when a request names none, if the caller may use it.
     pub default_model: Option<String>,
@@ -138,6 +138,8 @@ pub struct ModelListing {
     pub family: String,
     /// Surfaces it serves.
     pub surfaces: Vec<String>,
+    /// What it makes, where its family says so.
+    pub modality: Option<String>,
     /// When the version serving it was activated.
     pub since: UnixMs,
 }

@@ -56,6 +56,9 @@ pub enum SubmitError {
         /// For the client: no more than it may know.
         reason: &'static str,
     },
+    /// The family of a path is switched off.
+    #[error("{0} is not served at present: the operator has switched it off")]
+    PathSwitchedOff(String),
     /// The key may not use the model.
     #[error("this key may not use model {0:?}")]
     ModelForbidden(String),

@@ -10,6 +10,7 @@ mod api;
 mod body;
 mod config;
 mod detached;
+mod direct;
 mod disks;
 mod driver;
 mod errors;
@@ -32,10 +33,13 @@ pub use api::{
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
+pub use direct::{AnswerPieces, AnswerRequest, AnswerResponse, WholeAnswer};
 pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
+pub use gatehouse_model::{FormFields, FormValue};
+pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::UsageSums;
 pub use gatehouse_upstream::{

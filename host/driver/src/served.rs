@@ -1,10 +1,13 @@
 //! Which models this gateway can serve: those of active families, whose providers have an account here. Any
 //! other is neither listed nor accepted: its task would fail later, and its client could not tell why.
 
+use std::sync::Arc;
+
 use gatehouse_model::About;
-use gatehouse_runtime::{Registry, Unserved};
+use gatehouse_runtime::{Registry, ServedRoute, Unserved};
 
 use crate::config::tables::Tables;
+use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 
@@ -15,11 +18,12 @@ const NO_PLUGIN: &str = "no plugin serves it";
 impl DriverState {
     /// The refusal of a model that nobody has. While families start, it may be one of theirs.
     pub(crate) fn unknown_model(&self, requested: String) -> SubmitError {
+        self.starting().unwrap_or(SubmitError::UnknownModel(requested))
+    }
+
+    fn starting(&self) -> Option<SubmitError> {
         let families = self.plugins.families_not_ready();
-        if families.is_empty() {
-            return SubmitError::UnknownModel(requested);
-        }
-        SubmitError::Starting(families.join(", "))
+        (!families.is_empty()).then(|| SubmitError::Starting(families.join(", ")))
     }
 
     /// The refusal of a request that names no model, where no family has one for it.
@@ -57,6 +61,28 @@ impl DriverState {
             SubmitError::UnknownModel(_) => self.without_plugin(model, surface),
             starting => starting,
         }
+    }
+
+    /// The refusal of a text whose model's dialect no active family speaks.
+    pub(crate) fn no_dialect(&self, model: &str, dialect: &str) -> SubmitError {
+        if let starting @ SubmitError::Starting(_) = self.unknown_model(model.to_owned()) {
+            return starting;
+        }
+        let dialects = self.plugins.registry().dialects();
+        tracing::warn!(
+            model,
+            dialect,
+            ?dialects,
+            "a request asks for a model whose provider speaks a dialect that no active plugin speaks: `gatehouse plugin list` \
+             shows which families are switched off, failed or missing"
+        );
+        self.not_served(model, NO_PLUGIN)
+    }
+
+    /// Whether the text model of that id has an account at its provider, and a family that speaks the provider's dialect.
+    pub(crate) fn serves_text(&self, registry: &Registry, tables: &Tables, id: &str) -> bool {
+        tables.serves_text(id)
+            && tables.models.dialect(id).is_none_or(|dialect| registry.dialect(dialect).is_some())
     }
 
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
@@ -109,6 +135,20 @@ impl DriverState {
         self.not_served(model, NO_PLUGIN)
     }
 
+    /// The refusal of a path of a family that is off; `None` where it is told as one that never was.
+    fn path_switched_off(&self, path: &str, family: &str) -> Option<SubmitError> {
+        tracing::warn!(
+            path,
+            family,
+            "a request comes to a path whose family is switched off: `gatehouse plugin list` shows it, and `gatehouse plugin \
+             enable FAMILY` switches it on"
+        );
+        match self.plugins.config().unserved {
+            Unserved::Unavailable => Some(SubmitError::PathSwitchedOff(path.to_owned())),
+            Unserved::NotFound => None,
+        }
+    }
+
     /// The refusal, as the operator wants it told.
     fn not_served(&self, model: &str, reason: &'static str) -> SubmitError {
         let model = model.to_owned();
@@ -119,9 +159,29 @@ impl DriverState {
     }
 }
 
+impl Driver {
+    /// Every route of the families. The same value as long as no family is switched.
+    #[must_use]
+    pub fn routes(&self) -> Arc<[ServedRoute]> {
+        Arc::clone(self.state.plugins.registry().routes())
+    }
+
+    /// The refusal of a path of a family that is switched off; `None` where it is to be told as one that never was.
+    #[must_use]
+    pub fn switched_off_path(&self, path: &str, family: &str) -> Option<SubmitError> {
+        self.state.path_switched_off(path, family)
+    }
+
+    /// The refusal of what a family that has not started yet may serve; `None` once all have.
+    #[must_use]
+    pub fn starting(&self) -> Option<SubmitError> {
+        self.state.starting()
+    }
+}
+
 impl Tables {
     /// Whether the provider of the text model of that id has an account.
-    pub(crate) fn serves_text(&self, model: &str) -> bool {
+    fn serves_text(&self, model: &str) -> bool {
         self.upstream.knows(&self.models.provider(model))
     }
 }

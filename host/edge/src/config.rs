@@ -12,6 +12,8 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::cors::Cors;
+
 /// The `[server]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -31,6 +33,8 @@ pub struct Config {
     pub lame_duck_ms: u32,
     /// Seconds for which browsers shall use TLS only (`Strict-Transport-Security`, on answers over TLS); 0: no such header.
     pub hsts_seconds: u32,
+    /// Pages of other origins that may call the API from a browser.
+    pub cors: Cors,
     /// Networks whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` count.
     pub trusted_proxies: Vec<IpNet>,
     /// Threads that serve sockets, those to providers too; 0: one for every two processors. The gateway's runtime is made
@@ -131,6 +135,7 @@ impl Default for Config {
             cleartext_http2: false,
             lame_duck_ms: 1000,
             hsts_seconds: 0,
+            cors: Cors::default(),
             trusted_proxies: Vec::new(),
             threads: 0,
             limits: Limits::default(),

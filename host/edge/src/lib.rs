@@ -13,6 +13,7 @@
 
 mod backend;
 mod config;
+mod cors;
 mod documentation;
 mod edge;
 mod endpoints;
@@ -26,8 +27,9 @@ mod sse;
 mod tests;
 
 pub use config::{Config, Limits, PublicUrl, Tls, WrongPublicUrl};
+pub use cors::{Cors, PageOrigin, WrongPageOrigin};
 pub use edge::{Edge, Error};
 pub use errors::{ErrorRow, error_table};
 pub use gatehouse_net::{Certificates, TlsError, reachable};
 pub use http::local::{LocalError, LocalRequests};
-pub use http::surfaces::{SurfaceRow, plugin_surfaces, surfaces};
+pub use http::surfaces::{SurfaceRow, own_paths, surfaces};

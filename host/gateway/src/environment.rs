@@ -1,5 +1,7 @@
 //! The process's environment: read here, and handed on as configuration.
 
+use std::path::PathBuf;
+
 /// What every overriding variable begins with: `GATEHOUSE__SERVER__LISTEN` sets `server.listen`.
 pub(crate) const OVERRIDE: &str = "GATEHOUSE__";
 
@@ -9,6 +11,12 @@ pub(crate) fn overrides() -> Vec<(String, String)> {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
     std::env::vars_os().filter_map(text).filter(|(name, _)| name.starts_with(OVERRIDE)).collect()
+}
+
+/// The folder of this user for what can be made again, if there is one.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
+    let named = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")).filter(|it| it.is_absolute()))
 }
 
 /// Whether standard output is the journal of the service manager, by its device and inode as systemd tells them.

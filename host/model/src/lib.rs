@@ -22,21 +22,29 @@ mod time;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use boxed::Boxed;
-pub use contract::about::{About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict};
+pub use contract::about::{
+    About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict, is_kebab_case,
+};
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
+pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange, passes};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
+pub use contract::route::{
+    FormFields, FormValue, MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below,
+    path_parameter, paths_overlap, specified_routes,
+};
 pub use contract::task_contract::{
     Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,
     Probe, Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
-    Answered, Chunk, Obstacle, Prepared, Protocol, Sse, TextFailure, TextRequest, TextRoute, Usage,
+    Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
+    TextFailure, TextRequest, TextRoute, Usage,
 };
 pub use credits::Credits;
 pub use customer::Customer;

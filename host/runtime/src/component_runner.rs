@@ -1,31 +1,39 @@
 //! Runs one component without registry, data folder or async runtime, under the same engine, limits and rules as the
-//! service. For the plugin testkit and similar tools.
+//! service. For scripts and similar tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_model::{
-    About, Accepted, Answered, Call, Chunk, Context, Event, Json, Prepared, Refusal, Reply, Sse, Step,
-    Submission, TaskView, TextFailure, TextRequest,
+    About, Accepted, Answered, Call, Chunk, Context, DialectPrepared, DialectRequest, Digest, Event, Json,
+    Prepared, Refusal, Reply, Sse, Step, Submission, TaskView, TextFailure, TextRequest,
 };
+use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::config::Config;
 use crate::deploy::error::{StageError, causes};
+use crate::deploy::plugin_store::PluginStore;
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::admit::admit;
+use crate::deploy::stages::compile::Compiler;
 use crate::deploy::stages::inspect::inspect;
 use crate::deploy::verifier::{Candidate, Verifier};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
 use crate::version::Version;
+use crate::version_text::Half;
 
 /// A loaded component. Cheap to clone; may be used from any thread. A call blocks its thread.
 #[derive(Clone)]
 pub struct ComponentRunner {
     verifier: Arc<Verifier>,
     version: Arc<Version>,
+    was_compiled: bool,
 }
+
+/// Components whose code a folder of code keeps.
+const KEPT: usize = 16;
 
 impl ComponentRunner {
     /// Takes `wasm` through the stages admit, inspect, compile (in memory), link, describe and self-test.
@@ -34,30 +42,52 @@ impl ComponentRunner {
     /// The stage that refused it, and why.
     pub fn load(wasm: &[u8], limits: Limits) -> Result<Self, StageError> {
         let config = Config { limits, ..Config::new(PathBuf::new()) };
-        Self::load_with(wasm, &config)
+        Self::load_with(wasm, &config, None)
     }
 
-    /// The same under a whole configuration: limits by family, settings. Its folder and threads are unused.
+    /// The same under a whole configuration: limits by family, settings. Its folder and threads are unused. The folder `code`
+    /// keeps compiled code from one process to the next, by content, for the latest few components; one that cannot be used
+    /// costs a compilation, and nothing else.
     ///
     /// # Errors
     /// The stage that refused it, and why.
-    pub fn load_with(wasm: &[u8], config: &Config) -> Result<Self, StageError> {
+    pub fn load_with(wasm: &[u8], config: &Config, code: Option<&Path>) -> Result<Self, StageError> {
         let digest = admit(wasm, config.largest_limits().component())?;
-        inspect(wasm)?;
+        let package = inspect(wasm)?;
         let verifier = Verifier::open(0, 0, config.largest_memory())
             .map_err(|error| StageError::Host(error.to_string()))?;
-        let component =
-            Component::new(&verifier.engine, wasm).map_err(|error| StageError::Compile(causes(&error)))?;
-        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
+        let kept = code.and_then(|folder| kept(&verifier.engine, folder, &digest, wasm, config));
+        let (component, was_compiled) = match kept {
+            Some(kept) => kept,
+            None => {
+                let compiled = Component::new(&verifier.engine, wasm);
+                (compiled.map_err(|error| StageError::Compile(causes(&error)))?, true)
+            }
+        };
+        let candidate = Candidate { component, digest, bytes: Some(wasm.len()), manifest: package.manifest };
         let version = verifier.verify(&candidate, config, &mut StageLog::default())?;
         verifier.self_test(&version)?;
-        Ok(Self { verifier: Arc::new(verifier), version })
+        Ok(Self { verifier: Arc::new(verifier), version, was_compiled })
+    }
+
+    /// Whether it was compiled now; otherwise its code was found.
+    #[must_use]
+    pub fn was_compiled(&self) -> bool {
+        self.was_compiled
     }
 
     /// Its manifest.
     #[must_use]
     pub fn about(&self) -> &About {
         self.version.about()
+    }
+
+    /// The document that its manifest was read from.
+    ///
+    /// # Errors
+    /// The fault of the call.
+    pub fn manifest(&self) -> Result<String, StageError> {
+        Ok(self.verifier.document(&self.version.pre, self.version.limits())?)
     }
 
     /// The operator's table for its family: the `settings` of a context.
@@ -160,9 +190,60 @@ impl ComponentRunner {
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
+        self.stream(Half::Text, cx, state, batches)
+    }
+
+    /// Translates a Messages request with the dialect half, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn translate(
+        &self,
+        cx: Context,
+        request: DialectRequest,
+    ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
+        let version = Arc::clone(&self.version);
+        let budget_ms = version.limits().call_ms.get();
+        self.verifier.run(move || version.translate_within(budget_ms, &cx, request))
+    }
+
+    /// Reads a whole answer with the dialect half, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn read_answer(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<Json, TextFailure>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.read_answer(&cx, &state, reply, None))
+    }
+
+    /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn frame_reader(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        batches: Vec<Vec<Sse>>,
+    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
+        self.stream(Half::Dialect, cx, state, batches)
+    }
+
+    fn stream(
+        &self,
+        half: Half,
+        cx: Context,
+        state: Vec<u8>,
+        batches: Vec<Vec<Sse>>,
+    ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         let version = Arc::clone(&self.version);
         self.verifier.run(move || {
-            let mut stream = version.relay(&cx, &state, None)?;
+            let mut stream = version.open_stream(half, &cx, &state, None)?;
             let is_over =
                 |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
@@ -176,4 +257,19 @@ impl ComponentRunner {
             Ok(answers)
         })
     }
+}
+
+/// The component's code, found in `folder` or compiled and kept there; `true` when it was compiled now.
+fn kept(
+    engine: &Engine,
+    folder: &Path,
+    digest: &Digest,
+    wasm: &[u8],
+    config: &Config,
+) -> Option<(Component, bool)> {
+    let store = Arc::new(PluginStore::of_code(folder).ok()?);
+    let compiled = Compiler::new(engine.clone(), Arc::clone(&store), 1).compile(digest, wasm, config).ok()?;
+    // What is left too long is found the next time.
+    drop(store.drop_checked_code(KEPT));
+    Some(compiled)
 }

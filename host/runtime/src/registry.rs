@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use gatehouse_model::{About, Digest, UnixMs};
+use gatehouse_model::{About, Digest, FormFields, FormValue, RouteInfo, RouteUse, UnixMs, paths_overlap};
+use gatehouse_schema::{Kind, Reader};
 
 use crate::deploy::disabled::Disabled;
 use crate::deploy::stages::fit::FitError;
@@ -20,6 +21,21 @@ pub struct Registry {
     defaults: HashMap<String, String>,
     /// Families that are switched off.
     disabled: BTreeMap<String, DisabledFamily>,
+    /// Every route of both.
+    routes: Arc<[ServedRoute]>,
+}
+
+/// A route that a family of this gateway declares. Several families may serve one, each with its models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedRoute {
+    /// As the manifest has it.
+    pub route: RouteInfo,
+    /// A family that serves it, or would if it were not switched off.
+    pub family: String,
+    /// Whether no active family serves it.
+    pub is_off: bool,
+    /// What the texts of a form stand for; `None` where its body is JSON.
+    pub form: Option<FormFields>,
 }
 
 /// A family's serving version.
@@ -37,6 +53,8 @@ pub(crate) struct DisabledFamily {
     pub(crate) by: Disabled,
     /// Every name of its models, as far as they are known.
     pub(crate) names: Vec<String>,
+    /// Its routes, as far as they are known.
+    pub(crate) routes: Vec<RouteInfo>,
 }
 
 #[derive(Debug)]
@@ -65,6 +83,8 @@ pub struct ModelRow {
     pub family: String,
     /// The surfaces it serves.
     pub surfaces: Vec<String>,
+    /// What it makes, where its family says so.
+    pub modality: Option<String>,
     /// When the version serving it was activated.
     pub since: UnixMs,
 }
@@ -103,6 +123,18 @@ impl Registry {
         self.active().find(|active| serves(active.version.about())).map(|active| Arc::clone(&active.version))
     }
 
+    /// The version whose dialect half speaks `dialect`.
+    #[must_use]
+    pub fn dialect(&self, dialect: &str) -> Option<Arc<Version>> {
+        self.active().find(|active| active.version.speaks(dialect)).map(|active| Arc::clone(&active.version))
+    }
+
+    /// Every dialect that a family speaks.
+    #[must_use]
+    pub fn dialects(&self) -> Vec<String> {
+        self.active().flat_map(|active| active.version.about().dialects.iter().cloned()).collect()
+    }
+
     /// Every surface served by a text half, and since when.
     #[must_use]
     pub fn text_surfaces(&self) -> Vec<(String, UnixMs)> {
@@ -130,6 +162,7 @@ impl Registry {
             model: name.model.clone(),
             family: name.family.clone(),
             surfaces: info.surfaces.clone(),
+            modality: info.modality.clone(),
             since: active.since,
         })
     }
@@ -144,6 +177,12 @@ impl Registry {
     #[must_use]
     pub fn versions(&self) -> Vec<Arc<Version>> {
         self.active().map(|active| Arc::clone(&active.version)).collect()
+    }
+
+    /// Every route of the families, each once. The same value as long as no family is switched.
+    #[must_use]
+    pub fn routes(&self) -> &Arc<[ServedRoute]> {
+        &self.routes
     }
 
     /// The family that is switched off and would serve `model` (id or alias).
@@ -193,11 +232,38 @@ impl Registry {
                 return clash("text surface", &surface.name, &owner.family().to_owned(), remedy);
             }
         }
+        for dialect in &about.dialects {
+            let owner = self.dialect(dialect).filter(|owner| owner.family() != about.family);
+            if let Some(owner) = owner {
+                let remedy = "one family speaks a dialect: give it another name";
+                return clash("dialect", dialect, &owner.family().to_owned(), remedy);
+            }
+        }
         for surface in about.surfaces.iter().filter(|surface| surface.default_model.is_some()) {
             let owner = self.defaults.get(&surface.name).and_then(|model| self.names.get(model));
             if let Some(owner) = owner.filter(|name| name.family != about.family) {
                 let remedy = "leave `default_model` out: requests then name the model";
                 return clash("the default model of surface", &surface.name, &owner.family, remedy);
+            }
+        }
+        self.routes_fit(about)
+    }
+
+    /// Whether a request finds one family by its path, or any of several by its model.
+    fn routes_fit(&self, about: &About) -> Result<(), FitError> {
+        let routes = about.all_routes();
+        for active in self.active().filter(|active| active.version.family() != about.family) {
+            for theirs in active.version.about().all_routes() {
+                // A request that reads names no model, by which one of several families would be found.
+                let is_shared = |own: &RouteInfo| own.means(&theirs) && own.does != RouteUse::Read;
+                let clashes = |own: &&RouteInfo| paths_overlap(&own.path, &theirs.path) && !is_shared(own);
+                if let Some(own) = routes.iter().find(clashes) {
+                    return Err(FitError::RouteTaken {
+                        route: own.line(),
+                        owner: format!("the active family {:?}", active.version.family()),
+                        theirs: format!("{}, surface {:?}", theirs.line(), theirs.surface),
+                    });
+                }
             }
         }
         Ok(())
@@ -233,6 +299,7 @@ impl Registry {
         for active in families.values() {
             registry.index(active.version.about());
         }
+        registry.routes = routes(&families, &registry.disabled);
         registry.families = families;
         registry
     }
@@ -250,4 +317,44 @@ impl Registry {
             }
         }
     }
+}
+
+/// The routes of all families, each once; an active family comes before one that is off.
+fn routes(
+    families: &BTreeMap<String, Active>,
+    disabled: &BTreeMap<String, DisabledFamily>,
+) -> Arc<[ServedRoute]> {
+    let active = families.iter().flat_map(|(family, active)| {
+        let about = active.version.about();
+        about.all_routes().into_iter().map(|route| {
+            let form = route.form.then(|| form_fields(about, &route.surface));
+            ServedRoute { route, family: family.clone(), is_off: false, form }
+        })
+    });
+    let off = disabled.iter().flat_map(|(family, off)| {
+        let routes = off.routes.iter().cloned();
+        routes.map(|route| ServedRoute { route, family: family.clone(), is_off: true, form: None })
+    });
+    let mut found: Vec<ServedRoute> = Vec::new();
+    for served in active.chain(off) {
+        let is_known = found.iter().any(|known| known.route.is_at(&served.route));
+        if !is_known {
+            found.push(served);
+        }
+    }
+    found.into()
+}
+
+/// What the texts of a form stand for, by the schema of the surface.
+fn form_fields(about: &About, surface: &str) -> FormFields {
+    let schema = about.surfaces.iter().find(|own| own.name == surface).map(|own| own.schema.as_str());
+    let schema = serde_json::from_str(schema.unwrap_or_default()).unwrap_or_default();
+    let Kind::Object(fields) = Reader::new(&schema).kind(&schema) else { return FormFields::new() };
+    let value = |kind: &Kind| match kind {
+        Kind::Boolean | Kind::Number { .. } | Kind::Object(_) | Kind::Map(_) => FormValue::Json,
+        Kind::Choice(values) if values.iter().all(|one| !one.value.is_string()) => FormValue::Json,
+        Kind::List { .. } => FormValue::List,
+        Kind::Text { .. } | Kind::Choice(_) | Kind::Variants(_) | Kind::Json => FormValue::Text,
+    };
+    fields.iter().map(|field| (field.name.clone(), value(&field.kind))).collect()
 }

@@ -174,10 +174,10 @@ impl PluginService {
     /// # Errors
     /// The stage that refused it.
     pub fn check<'a>(&self, component: impl Into<SignedComponent<'a>>) -> Result<DeployReport, DeployError> {
-        self.check_with(component, Removal::Refused)
+        self.check_with(component, Removal::Refused, None)
     }
 
-    /// The same; `removal` says whether the version may leave out what its predecessor serves.
+    /// The same for what [`PluginService::install_with`] would be asked: whatever passes here, an installation takes.
     ///
     /// # Errors
     /// As [`PluginService::check`].
@@ -185,8 +185,9 @@ impl PluginService {
         &self,
         component: impl Into<SignedComponent<'a>>,
         removal: Removal,
+        companion: Option<&dyn Companion>,
     ) -> Result<DeployReport, DeployError> {
-        self.state.deploy(&component.into(), Order { goal: Goal::Check, removal }, None)
+        self.state.deploy(&component.into(), Order { goal: Goal::Check, removal }, companion)
     }
 
     /// The same under another configuration.

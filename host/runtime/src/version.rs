@@ -117,7 +117,8 @@ impl Version {
         let family = || self.family().to_owned();
         let mut functions = Vec::new();
         functions.extend(self.about.offers.jobs.then_some(["submit", "advance"]).into_iter().flatten());
-        functions.extend(self.about.offers.text.then_some(["prepare", "answer"]).into_iter().flatten());
+        let is_text = self.about.offers.text || self.about.offers.dialect;
+        functions.extend(is_text.then_some(["prepare", "answer"]).into_iter().flatten());
         for function in functions {
             for outcome in OUTCOMES {
                 metrics::counter!(metric::PLUGIN_CALLS, "family" => family(), "function" => function, "outcome" => outcome)

@@ -11,7 +11,7 @@ use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
 use crate::abi_v1::exports::Family;
-use crate::abi_v1::text;
+use crate::abi_v1::{dialect, text};
 use crate::exec::answer_rules;
 use crate::exec::instance::Instance;
 use crate::exec::instance_permits::InstancePermit;
@@ -52,26 +52,47 @@ impl Version {
         request: TextRequest,
         permit: impl FnOnce(bool) -> Option<InstancePermit>,
     ) -> Result<Result<PreparedText, Refusal>, Fault> {
-        let bytes = request.body.len();
-        let (instance, prepared) = if bytes > MAX_KEPT {
-            (None, self.prepare(cx, request)?)
-        } else {
-            let provider = request.route.provider.clone();
-            self.check_input(REQUEST, bytes, self.limits().text())?;
-            let mut instance = Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?;
-            let answer = instance.call(|family, store| text::prepare(family, store, cx, request));
-            (Some(instance), self.judge_prepared(answer, bytes, provider)?)
-        };
-        let prepared = match prepared {
+        let (bytes, provider) = (request.body.len(), request.route.provider.clone());
+        let (instance, answer) =
+            self.call_kept(bytes, |family, store| text::prepare(family, store, cx, request))?;
+        let prepared = match self.judge_prepared(answer, bytes, provider)? {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let instance = match permit(prepared.streaming) {
-            Some(permit) => Some(Box::new(RequestInstance { instance, version: Arc::clone(self), permit })),
-            None if prepared.streaming => return Err(Fault::Busy),
-            None => None,
-        };
+        let instance = self.keep(instance, prepared.streaming, permit(prepared.streaming))?;
         Ok(Ok(PreparedText { prepared, instance }))
+    }
+
+    /// The first call for a request of that many bytes, and its instance if it may be kept.
+    pub(crate) fn call_kept<R>(
+        &self,
+        bytes: usize,
+        call: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    ) -> Result<(Option<Instance>, Result<R, Fault>), Fault> {
+        self.check_input(REQUEST, bytes, self.limits().text())?;
+        let budget_ms = self.limits().call_ms.get();
+        if bytes > MAX_KEPT {
+            return Ok((None, self.call_for_input(bytes, budget_ms, call)));
+        }
+        let mut instance = Instance::new(&self.pre, self.call_setup(None, budget_ms))?;
+        let answer = instance.call(call);
+        Ok((Some(instance), answer))
+    }
+
+    /// Keeps the instance of a request where it has a permit. A stream without one is busy.
+    pub(crate) fn keep(
+        self: &Arc<Self>,
+        instance: Option<Instance>,
+        streaming: bool,
+        permit: Option<InstancePermit>,
+    ) -> Result<Option<Box<RequestInstance>>, Fault> {
+        match permit {
+            Some(permit) => {
+                Ok(Some(Box::new(RequestInstance { instance, version: Arc::clone(self), permit })))
+            }
+            None if streaming => Err(Fault::Busy),
+            None => Ok(None),
+        }
     }
 
     fn judge_prepared(
@@ -91,16 +112,7 @@ impl Version {
     }
 
     fn check_prepared(&self, prepared: Prepared, bytes: usize, provider: String) -> Result<Prepared, Fault> {
-        // The operator decides which provider serves a text model.
-        if prepared.call.provider != provider {
-            let why = format!(
-                "expected a call to the route's provider {provider:?}, got {:?}",
-                prepared.call.provider
-            );
-            return Err(Fault::bad("call", why));
-        }
-        answer_rules::call(&prepared.call, &[provider])?;
-        answer_rules::plain_call(&prepared.call)?;
+        answer_rules::text_call(&prepared.call, provider)?;
         answer_rules::text_state(&prepared.state, bytes, &self.limits())?;
         let max_output_tokens = prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS);
         Ok(Prepared { max_output_tokens, ..prepared })
@@ -113,17 +125,9 @@ impl Version {
         reply: Reply,
         instance: Option<Instance>,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
-        let bytes = match &reply.body {
-            Body::Inline(bytes) => bytes.len(),
-            Body::Blob(_) => 0,
-        };
-        self.check_input(REPLY, bytes, self.limits().crossing())?;
+        let bytes = size(&reply);
         let whole = |family: &Family, store: &mut Store<Guest>| text::whole(family, store, cx, state, reply);
-        let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
-            Some(mut instance) => instance.call(whole),
-            None => self.call_for_input(bytes, self.limits().call_ms.get(), whole),
-        };
-        match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
+        match self.read_reply(bytes, instance, whole)? {
             Ok(answered) => {
                 answer_rules::json("answer", &answered.body)?;
                 Ok(Ok(answered))
@@ -132,8 +136,25 @@ impl Version {
         }
     }
 
-    pub(crate) fn relay(
+    /// A call that reads a reply of that many bytes, in the instance that was kept for it, if any.
+    pub(crate) fn read_reply<R>(
+        &self,
+        bytes: usize,
+        instance: Option<Instance>,
+        call: impl FnOnce(&Family, &mut Store<Guest>) -> wasmtime::Result<R>,
+    ) -> Result<R, Fault> {
+        self.check_input(REPLY, bytes, self.limits().crossing())?;
+        let answer = match instance.filter(|_| bytes <= MAX_KEPT) {
+            Some(mut instance) => instance.call(call),
+            None => self.call_for_input(bytes, self.limits().call_ms.get(), call),
+        };
+        answer.map_err(|fault| fault.for_input(REPLY, bytes))
+    }
+
+    /// Begins a stream with one half of the family.
+    pub(crate) fn open_stream(
         self: &Arc<Self>,
+        half: Half,
         cx: &Context,
         state: &[u8],
         instance: Option<Instance>,
@@ -142,9 +163,29 @@ impl Version {
             Some(instance) => instance,
             None => Instance::new(&self.pre, self.call_setup(None, self.limits().call_ms.get()))?,
         };
-        let relay = instance.call(|family, store| text::relay(family, store, cx, state))?;
-        Ok(Stream { instance, relay, version: Arc::clone(self), begun: cx.now, bytes: 0 })
+        let resource = instance.call(|family, store| match half {
+            Half::Text => text::relay(family, store, cx, state),
+            Half::Dialect => dialect::reader(family, store, cx, state),
+        })?;
+        Ok(Stream { instance, half, resource, version: Arc::clone(self), begun: cx.now, bytes: 0 })
     }
+}
+
+/// The bytes of a reply that its plugin is handed.
+pub(crate) fn size(reply: &Reply) -> usize {
+    match &reply.body {
+        Body::Inline(bytes) => bytes.len(),
+        Body::Blob(_) => 0,
+    }
+}
+
+/// Which half of a family translates a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// For the client.
+    Text,
+    /// From its provider; of its chunks only the events are known.
+    Dialect,
 }
 
 /// A request and an answer up to this many bytes share an instance; larger ones need its memory for themselves.
@@ -195,7 +236,8 @@ impl RequestInstance {
 /// of the instance.
 pub(crate) struct Stream {
     instance: Instance,
-    relay: ResourceAny,
+    half: Half,
+    resource: ResourceAny,
     version: Arc<Version>,
     begun: UnixMs,
     /// Of the provider's events so far: its memory is that of all of them.
@@ -221,15 +263,21 @@ impl Stream {
     }
 
     pub(crate) fn push(&mut self, events: Vec<Sse>) -> Result<Result<Chunk, TextFailure>, Fault> {
-        let relay = self.relay;
+        let (half, resource) = (self.half, self.resource);
         self.bytes = events.iter().fold(self.bytes, |bytes, event| bytes.saturating_add(event.data.len()));
-        let pushed = self.instance.call(|family, store| text::push(family, store, relay, events));
+        let pushed = self.instance.call(|family, store| match half {
+            Half::Text => text::push(family, store, resource, events),
+            Half::Dialect => dialect::push(family, store, resource, events),
+        });
         chunk(pushed.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
     }
 
     pub(crate) fn end(&mut self) -> Result<Result<Chunk, TextFailure>, Fault> {
-        let relay = self.relay;
-        let ended = self.instance.call(|family, store| text::end(family, store, relay));
+        let (half, resource) = (self.half, self.resource);
+        let ended = self.instance.call(|family, store| match half {
+            Half::Text => text::end(family, store, resource),
+            Half::Dialect => dialect::end(family, store, resource),
+        });
         chunk(ended.map_err(|fault| fault.for_input(REPLY, self.bytes))?)
     }
 }
@@ -253,7 +301,7 @@ fn chunk(pushed: Result<Chunk, TextFailure>) -> Result<Result<Chunk, TextFailure
     Ok(Ok(chunk))
 }
 
-fn shorten_message(mut failure: TextFailure) -> TextFailure {
+pub(crate) fn shorten_message(mut failure: TextFailure) -> TextFailure {
     answer_rules::trim(&mut failure.message);
     failure
 }

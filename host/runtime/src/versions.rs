@@ -114,7 +114,7 @@ impl ServiceState {
                 self.compiler.compile(&digest, &wasm, &self.config.load()).map_err(broken)?
             }
         };
-        let candidate = Candidate { component, digest, bytes: None };
+        let candidate = Candidate { component, digest, bytes: None, manifest: None };
         let version = self
             .verifier
             .verify(&candidate, &self.config.load_full(), &mut StageLog::default())

@@ -9,6 +9,7 @@
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
 //! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI), [`messages`] (Anthropic's Messages API)
 //! and [`chat`] (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
+//! [`scripted`] is one whose answers its caller gives.
 
 pub mod ark;
 pub mod chat;
@@ -19,6 +20,7 @@ pub mod imagine;
 pub mod messages;
 pub mod midjourney;
 mod sandbox;
+pub mod scripted;
 pub mod text;
 pub mod veo;
 

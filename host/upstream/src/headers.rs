@@ -1,5 +1,6 @@
 //! Which headers may cross, in both directions. Pure.
 
+use gatehouse_contract::is_host_header;
 use gatehouse_model::Header;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -40,7 +41,7 @@ pub(crate) fn outgoing(asked: &[Header], credential: &Credential) -> Result<Head
     for Header { name, value } in asked {
         let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("header name {name:?}"))?;
         let text = name.as_str();
-        if credential.owns(text) || Header::is_hosts(text) {
+        if credential.owns(text) || is_host_header(text) {
             return Err(format!("header {text}"));
         }
         let value = HeaderValue::from_str(value).map_err(|_| format!("the value of header {text}"))?;

@@ -8,7 +8,7 @@
 //! Never retries what may have been executed (a 401 for an old token says that it was not), never follows a redirect of a
 //! call, never shows a credential to a plugin or a log line, never reads the environment (secrets come in resolved), never
 //! stores bytes itself (see [`Blobs`]).
-//! Called by `driver` (calls, posts to webhooks) and `media` (fetch).
+//! Called by `driver` (calls, posts to webhooks), `media` (fetch) and the command line (plugins in a registry).
 //!
 //! ```text
 //! Call --(CallPermit)--> credential --> target --> request (blobs, signature) --> Connector --> socket
@@ -16,6 +16,7 @@
 //! Reply <-- stripped headers, capped and redacted body <-- response --> health signal --> breaker, pause
 //! ```
 
+mod artifact;
 mod auth;
 mod call;
 mod client;
@@ -34,6 +35,9 @@ mod upstream;
 #[cfg(test)]
 mod tests;
 
+pub use artifact::client::{ArtifactClient, ArtifactError, PulledArtifact};
+pub use artifact::login::Login;
+pub use artifact::reference::ArtifactReference;
 pub use auth::scheme::{Auth, HmacAuth, HmacForm, JwtAuth, ServiceAccountAuth};
 pub use client::address::reserved;
 pub use client::dial::{Dial, Dialed, Stream};
@@ -52,6 +56,7 @@ pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
 pub use post::{Answer, Post, check_post_url};
 pub use provider::affinity;
 pub use request::blobs::{Blobs, OpenBlob};
+pub use response::pass::{Passing, Pieces};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};
 pub use upstream::{AccountChange, PreparedProviders, Upstream};

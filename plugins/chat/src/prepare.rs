@@ -91,6 +91,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             lead,
             names,
             fields,
+            legacy: request.body.get("functions").is_some(),
             embeddings: None,
         },
         extra: Extra::new(),

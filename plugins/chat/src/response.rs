@@ -5,7 +5,7 @@ pub(crate) mod output_bytes;
 
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
-use gatehouse_text_protocols::incoming::Incoming;
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
@@ -15,6 +15,9 @@ use crate::errors;
 use crate::state::State;
 use output_bytes::output_bytes;
 
+/// Begins a text of some servers, and is none of it.
+const MARK: char = '\u{feff}';
+
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {
     let body = match &reply.body {
         Body::Inline(bytes) => String::from_utf8_lossy(bytes),
@@ -23,16 +26,25 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answe
     if !reply.is_success() {
         return Err(errors::of(state).of_answer(reply.status, &body));
     }
+    let body = body.trim_start_matches(MARK);
     let mended = match &state.embeddings {
-        None => Incoming::new(!state.translated, &state.lead).whole(&body),
+        None => state.incoming().whole(body),
         Some(_) => None,
     };
-    let body = mended.as_deref().unwrap_or(&body);
+    let body = mended.as_deref().unwrap_or(body);
     let Some(whole) = Object::parse(body) else {
+        if let Some(failure) = errors::of(state).instead(body) {
+            return Err(failure);
+        }
         let what = if body.trim().is_empty() { "it is empty" } else { "it is no JSON object" };
         return Err(errors::unreadable(what, body));
     };
-    if whole.get("error").is_some() {
+    let has_choices = whole.items("choices").is_some_and(|choices| !choices.is_empty());
+    let has_answer = has_choices || ["content", "data"].iter().any(|name| whole.get(name).is_some());
+    if let Some(failure) = errors::of(state).instead(body).filter(|_| !has_answer) {
+        return Err(failure);
+    }
+    if whole.get("error").is_some_and(is_error) {
         return Err(errors::of(state).of_error(body));
     }
     if let Some(asked) = &state.embeddings {
@@ -61,14 +73,22 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
             return Err(errors::unreadable("a choice of it has no `message`", body));
         };
         written = written.saturating_add(output_bytes(&message));
-        if let Some(reason) = wrong_reason(&choice, calls(&message)) {
-            edits.replace(reason, quoted("stop"));
+        if let Some((reason, right)) = wrong_reason(&choice, calls(&message), state.legacy) {
+            edits.replace(reason, quoted(right));
+        }
+        for (at, raw) in message.items("tool_calls").unwrap_or_default().into_iter().enumerate() {
+            match with_id(raw, cx.seed, at) {
+                Ok(None) => {}
+                Ok(Some(call)) => edits.replace(raw, call),
+                Err(NoName) => return Err(errors::unreadable("a call of it has no name", body)),
+            }
         }
     }
-    let counts = TokenCounts::of_completion(whole);
-    if let Some((raw, counted)) =
-        whole.get("usage").zip(whole.object("usage").as_ref().and_then(usage::completed))
-    {
+    let counts = TokenCounts::of_completion(whole).settled(written);
+    let mended = whole.object("usage").and_then(|given| {
+        usage::completed(&given).or_else(|| usage::is_sum(&given).then(|| counts.chat_json()))
+    });
+    if let Some((raw, counted)) = whole.get("usage").zip(mended) {
         edits.replace(raw, counted);
     }
     let mut out = Writer::new(body.len() + 64);
@@ -107,14 +127,49 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written), extra: Extra::new() })
 }
 
+/// A call that does not say what is called.
+struct NoName;
+
+/// A call with an id and a type, where it lacks one: a client sends both back.
+fn with_id(raw: Raw<'_>, seed: u64, at: usize) -> Result<Option<String>, NoName> {
+    let Some(call) = Object::parse(raw.get()) else { return Err(NoName) };
+    let called = call.object("function").or_else(|| call.object("custom")).ok_or(NoName)?;
+    called.string("name").filter(|name| !name.is_empty()).ok_or(NoName)?;
+    let (has_id, has_type) = (call.string("id").is_some(), call.string("type").is_some());
+    if has_id && has_type {
+        return Ok(None);
+    }
+    let mut out = Writer::new(raw.get().len() + 64);
+    if !has_id {
+        out.member("id", &quoted(&format!("call_{seed:016x}_{at}")));
+    }
+    if !has_type {
+        out.member("type", "\"function\"");
+    }
+    for (name, raw) in call.iter().filter(|(name, _)| call.get(name).is_some()) {
+        out.member(name, raw.get());
+    }
+    Ok(Some(out.done()))
+}
+
 /// Whether a message calls tools.
 pub(crate) fn calls(message: &Object<'_>) -> bool {
     message.items("tool_calls").is_some_and(|calls| !calls.is_empty())
         || message.get("function_call").is_some()
 }
 
-/// A reason that says that tools were called, where none was: an agent would wait for what never comes.
-pub(crate) fn wrong_reason<'a>(choice: &Object<'a>, has_called: bool) -> Option<Raw<'a>> {
-    let reason = choice.string("finish_reason").filter(|_| !has_called)?;
-    matches!(reason.decoded().as_ref(), "tool_calls" | "function_call").then(|| reason.raw())
+/// A reason that says that tools were called, where none was, or the reverse, and the right one: an agent would wait for what
+/// never comes, or not call what it should.
+pub(crate) fn wrong_reason<'a>(
+    choice: &Object<'a>,
+    has_called: bool,
+    is_legacy: bool,
+) -> Option<(Raw<'a>, &'static str)> {
+    let reason = choice.string("finish_reason")?;
+    let right = match (reason.decoded().as_ref(), has_called) {
+        ("tool_calls" | "function_call", false) => "stop",
+        ("stop", true) if !is_legacy => "tool_calls",
+        _ => return None,
+    };
+    Some((reason.raw(), right))
 }

@@ -1,6 +1,7 @@
 //! What the reading of an answer needs to know of its request.
 
 use gatehouse_text_protocols::field_names::FieldNames;
+use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::responses::Echo;
 use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
@@ -28,9 +29,22 @@ pub struct State {
     /// Where the fields of the provider's request came from.
     #[serde(default)]
     pub(crate) fields: FieldNames,
+    /// The client asked with `functions`, and reads `function_call`.
+    #[serde(default)]
+    pub(crate) legacy: bool,
     /// The client asked for embeddings.
     #[serde(default)]
     pub(crate) embeddings: Option<EmbeddingsAsked>,
+}
+
+impl State {
+    /// The reader of what the provider sends.
+    pub(crate) fn incoming(&self) -> Incoming {
+        match self.legacy && !self.translated && self.response.is_none() {
+            true => Incoming::legacy(&self.lead),
+            false => Incoming::new(!self.translated, &self.lead),
+        }
+    }
 }
 
 /// What a request for embeddings asked for.

@@ -8,7 +8,6 @@ mod tool_calls;
 mod whole_completion;
 
 use gatehouse_sdk::Context;
-use gatehouse_text_protocols::incoming::Incoming;
 use gatehouse_text_protocols::relay::Stream;
 
 use crate::responses::Responses;
@@ -18,7 +17,7 @@ use from_messages::FromMessages;
 
 /// The stream that answers a request.
 pub(crate) fn begin(cx: &Context, mut state: State) -> Stream {
-    let incoming = Incoming::new(!state.translated, &state.lead);
+    let incoming = state.incoming();
     match (state.translated, state.response.take()) {
         (true, None) => Stream::new(incoming, FromMessages::new(cx, state)),
         (true, Some(echo)) => Stream::new(incoming, Responses::new(FromMessages::new(cx, state), echo)),

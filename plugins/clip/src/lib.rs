@@ -11,7 +11,8 @@ mod upstream_error;
 mod video;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission, Surface,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -63,9 +64,12 @@ impl Family for Clip {
         }
         about
             .surface(Surface::new::<VideoParams>(VIDEOS).names_with_scheme(names::SCHEME))
+            .route(HttpRoute::submit("/v1/videos/generations", VIDEOS))
             .model(Model::new(AVATAR_KEY).makes("video").serves(AVATARS))
             .price_key(AVATAR_KEY)
             .surface(Surface::new::<AvatarParams>(AVATARS).names_in("group_id"))
+            .route(HttpRoute::submit("/v1/clip2/private-avatar", AVATARS).model("clip-2.0").asset())
+            .settings::<video::provider::Settings>()
             .provider(video::provider::NAME)
             .provider(avatar::provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)

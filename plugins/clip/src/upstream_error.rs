@@ -7,17 +7,27 @@
 use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::provider::{REFUSED, is_account_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 /// An error as both planes write it, but for the case of its fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct UpstreamError {
-    #[serde(default, alias = "Code")]
+    #[serde(default, alias = "Code", deserialize_with = "word")]
     pub(crate) code: String,
-    #[serde(default, alias = "Message")]
+    #[serde(default, alias = "Message", deserialize_with = "word")]
     pub(crate) message: String,
     #[serde(default)]
     param: Option<String>,
+}
+
+/// A text, or a number as one. Anything else says nothing, and makes nothing beside it unreadable.
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    })
 }
 
 /// Whose an error is.

@@ -15,7 +15,8 @@ mod state;
 mod submit;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, NoSettings, Refusal, Step, Submission,
+    Surface, Verdict,
 };
 use serde_json::json;
 
@@ -43,6 +44,8 @@ impl Family for ContextImage {
             .model(Model::new("ctx-pro").makes("image").serves(SURFACE))
             .model(Model::new("ctx-max").makes("image").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
+            .route(HttpRoute::submit("/v1/images/generations", SURFACE))
+            .settings::<NoSettings>()
             .provider(provider::NAME)
             .price_key("ctx-pro")
             .price_key("ctx-max")

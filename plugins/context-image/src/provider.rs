@@ -142,16 +142,17 @@ struct Record {
 
 impl Record {
     fn meaning(&self) -> Polled<Answer> {
-        match self.status.as_str() {
-            "Ready" => self.ready(),
-            "Request Moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
-            "Content Moderated" => Polled::Failed(self.moderated("the generated image", "output")),
-            "Error" | "Failed" => {
+        // Servers of the same protocol write the words in other letters.
+        match self.status.to_ascii_lowercase().replace('_', " ").as_str() {
+            "ready" => self.ready(),
+            "request moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
+            "content moderated" => Polled::Failed(self.moderated("the generated image", "output")),
+            "error" | "failed" | "cancelled" | "canceled" | "expired" => {
                 let reason = self.details.as_ref().or(self.result.as_ref()).map(ToString::to_string);
                 log::warn("the provider failed a task", &[("reason", &reason.unwrap_or_default())]);
                 Polled::Failed(POLICY.failed())
             }
-            "Task not found" => Polled::Missing,
+            "task not found" => Polled::Missing,
             // "Pending", and whatever newer words mean: the host's deadline ends what never ends.
             _ => Polled::Clear(Answer::Running(self.progress.as_ref().and_then(Value::as_f64).map(percent))),
         }

@@ -13,7 +13,8 @@ mod request;
 mod state;
 
 use gatehouse_sdk::{
-    About, Accepted, Charge, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Charge, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission,
+    Surface, Verdict,
 };
 use serde_json::json;
 
@@ -40,6 +41,8 @@ impl Family for Imagine {
         About::new("imagine", env!("CARGO_PKG_VERSION"))
             .model(Model::new(MODEL).makes("image").alias(ALIAS).serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE).default_model(MODEL))
+            .route(HttpRoute::submit("/v1/images/generations", SURFACE))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key(MODEL)
             .self_test(SURFACE, good, Verdict::Accepted)

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Submitted};
-use gatehouse_sdk::{Call, Context, Reply, log};
-use serde_json::{Value, json};
+use gatehouse_sdk::{Call, Context, Reply};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::request::ImageRequest;
 use crate::state::Image;
@@ -51,17 +53,20 @@ pub(crate) fn call(cx: &Context, request: &ImageRequest) -> Call {
     Call::post(NAME, path).json(&body).once().cut_body().timeout(TIMEOUT)
 }
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider's id of the model.
+    #[schemars(regex(pattern = r"\S"))]
+    pub(crate) upstream_model: Option<String>,
+}
+
 /// The operator's setting, if it is one.
-fn upstream_model(cx: &Context) -> &str {
-    match &cx.settings["upstream_model"] {
-        Value::Null => UPSTREAM_MODEL,
-        Value::String(model) if !model.trim().is_empty() => model,
-        other => {
-            let came = other.to_string();
-            log::error("plugins.settings.imagine.upstream_model: expected a model id", &[("came", &came)]);
-            UPSTREAM_MODEL
-        }
-    }
+fn upstream_model(cx: &Context) -> String {
+    let chosen = cx.settings_as::<Settings>().upstream_model;
+    chosen.filter(|model| !model.trim().is_empty()).unwrap_or_else(|| UPSTREAM_MODEL.to_owned())
 }
 
 /// The images of an answer: at least one, at most as many as asked for.

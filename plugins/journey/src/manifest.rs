@@ -1,11 +1,11 @@
 //! The manifest: one model, sixteen routes and the family's own rendering, and requests with a known answer.
 
-use gatehouse_sdk::{About, Model, Parent, ParentAt, Surface, Verdict};
+use gatehouse_sdk::{About, HttpRoute, Model, Parent, ParentAt, Surface, Verdict};
 use serde_json::{Value, json};
 
 use crate::action::Action;
 use crate::billing::MODEL;
-use crate::provider::calls::NAME;
+use crate::provider::calls::{NAME, Settings};
 use crate::record::{Button, Completed, Kind, Record, Status};
 use crate::request::follow_up::{PanSchema, RemixParams, TileParams, ZoomSchema};
 use crate::request::modal::ModalParams;
@@ -15,13 +15,49 @@ use crate::request::video::VideoParams;
 use crate::version::Version;
 
 pub(crate) fn about() -> About {
-    let about = About::new("journey", env!("CARGO_PKG_VERSION")).provider(NAME).price_key(MODEL);
+    let about = About::new("journey", env!("CARGO_PKG_VERSION"))
+        .settings::<Settings>()
+        .provider(NAME)
+        .price_key(MODEL);
     let model = Action::ALL
         .into_iter()
         .fold(Model::new(MODEL).makes("image"), |model, action| model.serves(action.surface()));
     let about =
         Action::ALL.into_iter().fold(about.model(model), |about, action| about.surface(surface(action)));
+    let read =
+        HttpRoute::view("/v1/journey/{task_id}", "journey.read").summary("Read a task with its buttons");
+    let about = about.route(route("generations", Action::Imagine)).route(read.tag(TAG));
+    let about = Action::ALL.into_iter().fold(about, |about, action| {
+        let verb = action.surface().trim_start_matches("journey.").replace('_', "-");
+        about.route(route(&format!("generations/{verb}"), action))
+    });
     with_self_tests(about)
+}
+
+/// The group of its routes in the documentation.
+const TAG: &str = "Journey";
+
+fn route(path: &str, action: Action) -> HttpRoute {
+    let summary = match action {
+        Action::Imagine => "Draw four pictures of a text",
+        Action::Blend => "Blend pictures",
+        Action::Describe => "Describe a picture",
+        Action::Edits => "Edit a picture by a text",
+        Action::Modal => "Finish an inpaint task",
+        Action::Video => "Make films of a picture",
+        Action::Upscale => "Upscale of a task's picture",
+        Action::Variation => "Variation of a task's picture",
+        Action::HighVariation => "High variation of a task's picture",
+        Action::LowVariation => "Low variation of a task's picture",
+        Action::Reroll => "Reroll of a task's picture",
+        Action::Zoom => "Zoom of a task's picture",
+        Action::Pan => "Pan of a task's picture",
+        Action::Inpaint => "Inpaint of a task's picture",
+        Action::RemixStrong => "Remix strong of a task's picture",
+        Action::RemixSubtle => "Remix subtle of a task's picture",
+    };
+    let route = HttpRoute::submit(format!("/v1/journey/{path}"), action.surface());
+    route.model(MODEL).tag(TAG).summary(summary)
 }
 
 fn surface(action: Action) -> Surface {

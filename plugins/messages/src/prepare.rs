@@ -4,6 +4,7 @@
 mod chat_messages;
 mod chat_request;
 mod older_names;
+mod pairs;
 mod pass_through;
 mod to_chat;
 

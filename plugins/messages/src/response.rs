@@ -8,7 +8,7 @@ pub(crate) mod message;
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure};
-use gatehouse_text_protocols::incoming::{Incoming, without_halves};
+use gatehouse_text_protocols::incoming::{Incoming, is_error, without_halves};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
 };
@@ -34,8 +34,15 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
         return Err(errors::of(state).of_answer(reply.status, &reply.text()));
     }
     let text = reply.text();
-    let mended = Incoming::new(state.wire == Wire::Chat, &state.lead).whole(&text);
-    let text = mended.as_deref().unwrap_or(&text);
+    let text = text.trim_start_matches('\u{feff}');
+    let mended = Incoming::new(state.wire == Wire::Chat, &state.lead).whole(text);
+    let text = mended.as_deref().unwrap_or(text);
+    let has_answer = Object::parse(text).is_some_and(|whole| {
+        whole.get("content").is_some() || whole.items("choices").is_some_and(|choices| !choices.is_empty())
+    });
+    if let Some(failure) = errors::of(state).instead(text).filter(|_| !has_answer) {
+        return Err(failure);
+    }
     match state.wire {
         Wire::Messages => message(state, text),
         Wire::Chat => completion(cx, state, text),
@@ -46,7 +53,7 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
 fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
-    if fields.get("error").is_some() {
+    if fields.get("error").is_some_and(is_error) {
         return Err(errors::of(state).of_error(body));
     }
     let content = fields.get("content").filter(|_| fields.text("type").as_deref() == Some("message"));
@@ -95,7 +102,7 @@ fn output_bytes(block: &Object<'_>) -> u64 {
 
 fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
     let mut whole: Completion<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
-    if whole.error.is_some() {
+    if whole.error.is_some_and(is_error) {
         return Err(errors::of(state).of_error(body));
     }
     let choices = whole.choices.as_mut().filter(|choices| !choices.is_empty());
@@ -126,6 +133,8 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
         output_bytes += input.get().len() as u64;
         message.content.push(ContentBlock::ToolUse { id, name, input });
     }
+    let counts = counts.settled(output_bytes);
+    message.usage = UsageForm::full(counts.usage());
     let sequence = choice.stopped_at(&state.stops);
     let stop = StopReason::of_chat(&reason, !calls.is_empty(), sequence.is_some());
     let stop = if refusal.is_some() { StopReason::Refusal } else { stop };

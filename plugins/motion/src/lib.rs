@@ -15,7 +15,8 @@ mod state;
 mod submit;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Family, Jobs, Model, Refusal, Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Family, HttpRoute, Jobs, Model, Refusal, Step, Submission, Surface,
+    Verdict,
 };
 use serde_json::json;
 
@@ -49,6 +50,8 @@ impl Family for Motion {
             .model(Model::new("motion-2.6").makes("video").serves(SURFACE))
             .model(Model::new("motion-2.7").makes("video").serves(SURFACE))
             .surface(Surface::new::<Params>(SURFACE))
+            .route(HttpRoute::submit("/v1/videos/generations", SURFACE))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .price_key("motion-2.6")
             .price_key("motion-2.7")

@@ -2,12 +2,14 @@
 
 mod codes;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply, log};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::request::{Mode, Model, VideoRequest};
@@ -39,6 +41,15 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
         .timeout(SUBMIT_TIMEOUT)
 }
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider's id of a model, by model and mode: `motion-2.6-text`, ...
+    pub(crate) upstream_models: BTreeMap<String, String>,
+}
+
 /// The operator's choice, `upstream_models."<model>-<mode>"`, or the usual one.
 fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
     let usual = match (model, mode) {
@@ -47,8 +58,9 @@ fn upstream_model(cx: &Context, model: Model, mode: Mode) -> String {
         (Model::Motion27, Mode::Text) => "wan2.7-t2v",
         (Model::Motion27, Mode::Image | Mode::Effects) => "wan2.7-i2v",
     };
-    let chosen = cx.settings["upstream_models"][format!("{}-{}", model.id(), mode.name())].as_str();
-    chosen.filter(|chosen| !chosen.is_empty()).unwrap_or(usual).to_owned()
+    let chosen =
+        cx.settings_as::<Settings>().upstream_models.remove(&format!("{}-{}", model.id(), mode.name()));
+    chosen.filter(|chosen| !chosen.is_empty()).unwrap_or_else(|| usual.to_owned())
 }
 
 pub(crate) fn poll(id: &str) -> Call {
@@ -118,8 +130,19 @@ struct Record {
 
 #[derive(Default, Deserialize)]
 struct Reason {
+    #[serde(default, deserialize_with = "word")]
     code: Option<String>,
+    #[serde(default, deserialize_with = "word")]
     message: Option<String>,
+}
+
+/// A text, or a number as one. Anything else says nothing, and makes nothing beside it unreadable.
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }
 
 #[derive(Deserialize)]
@@ -150,14 +173,14 @@ impl Reason {
 
 impl Output {
     fn polled(self) -> Polled<Answer> {
-        match self.task_status.as_deref() {
+        match self.task_status.as_deref().map(str::to_ascii_uppercase).as_deref() {
             Some("PENDING" | "SUSPENDED") => Polled::Clear(Answer::Waiting),
             Some("SUCCEEDED") => match self.video_url {
                 Some(video) if is_url(&video) => Polled::Clear(Answer::Ready { video }),
                 _ => Polled::Faulty("SUCCEEDED without a URL in `video_url`".to_owned()),
             },
-            Some("FAILED") => Polled::Failed(self.failure()),
-            Some("CANCELED") => {
+            Some("FAILED" | "ERROR" | "EXPIRED" | "TIMEOUT") => Polled::Failed(self.failure()),
+            Some("CANCELED" | "CANCELLED") => {
                 log::warn("the provider cancelled a task", &[]);
                 Polled::Failed(POLICY.failed())
             }

@@ -16,8 +16,8 @@ mod submit;
 mod words;
 
 use gatehouse_sdk::{
-    About, Accepted, Context, Event, Facts, Family, Jobs, MediaKind, Model as ModelInfo, Parent, Refusal,
-    Step, Submission, Surface, Verdict,
+    About, Accepted, Context, Event, Facts, Family, HttpRoute, Jobs, MediaKind, Model as ModelInfo, Parent,
+    Refusal, Step, Submission, Surface, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -60,6 +60,9 @@ impl Family for Scene {
         about
             .surface(Surface::new::<VideoParams>(VIDEOS))
             .surface(Surface::new::<RemixParams>(REMIX).parent_in_path())
+            .route(HttpRoute::submit("/v1/videos/generations", VIDEOS))
+            .route(HttpRoute::submit("/v1/videos/{task_id}/remix", REMIX))
+            .settings::<provider::Settings>()
             .provider(provider::NAME)
             .self_test(VIDEOS, text, Verdict::Accepted)
             .self_test(VIDEOS, frames, Verdict::Accepted)

@@ -4,7 +4,7 @@
 use crate::provider_error::ProviderError;
 
 /// Types and codes.
-const CODES: [&str; 8] = [
+const CODES: [&str; 9] = [
     "context_length_exceeded",
     "context_window_exceeded",
     "context_window_exceeded_error",
@@ -13,10 +13,11 @@ const CODES: [&str; 8] = [
     "model_max_prompt_tokens_exceeded",
     "max_context_length_exceeded",
     "prompt_too_long",
+    "tokens_limit_reached",
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 29] = [
+const WORDS: [&[&str]; 33] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -44,6 +45,12 @@ const WORDS: [&[&str]; 29] = [
     &["input token count", "exceed"],
     &["prompt token count", "exceed"],
     &["token count exceed"],
+    // What vLLM has left for the answer.
+    &["max_tokens must be at least 1, got -"],
+    &["max_completion_tokens must be at least 1, got -"],
+    // Ark, SambaNova.
+    &["exceed max message tokens"],
+    &["input length", "exceed", "maximum"],
     // TGI, Together.
     &["`inputs` tokens + `max_new_tokens` must be"],
     &["`inputs` must have less than"],
@@ -94,6 +101,11 @@ mod tests {
             "Invalid request: Your request exceeded model token limit: 262144",
             "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
             "Prompt exceeds max length",
+            "max_tokens must be at least 1, got -904.",
+            "Total tokens of image and text exceed max message tokens.",
+            "Input length 140000 exceeds the maximum length 98304.",
+            "Input length 5000 exceeds maximum allowed token size 4096",
+            "context window exceeds limit",
             "too many tokens: total number of tokens in the prompt cannot exceed 4081",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();

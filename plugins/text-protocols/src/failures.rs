@@ -49,7 +49,11 @@ impl Failures<'_> {
                 _ => format!("the provider failed (HTTP {status})"),
             })
         };
-        self.translate(status, ProviderError::read(body), body).unwrap_or_else(failed)
+        let of_text = || {
+            ProviderError::of_text(body)
+                .filter(|it| matches!(status, 400 | 413 | 422) && is_about_request(it))
+        };
+        self.translate(status, ProviderError::read(body).or_else(of_text), body).unwrap_or_else(failed)
     }
 
     /// An error inside an answer of 200, or inside a stream.
@@ -59,6 +63,12 @@ impl Failures<'_> {
         let status = error.as_ref().and_then(ProviderError::implied_status).unwrap_or(502);
         let failed = || TextFailure::upstream("the provider failed while it answered");
         self.translate(status, error, body).unwrap_or_else(failed)
+    }
+
+    /// The error that an answer of 200, or an event, is in place of what was asked for; `None` where it is none.
+    #[must_use]
+    pub fn instead(&self, body: &str) -> Option<TextFailure> {
+        ProviderError::read(body).map(|_| self.of_error(body))
     }
 
     /// `None` for a failure of the provider itself.
@@ -93,8 +103,17 @@ impl Failures<'_> {
             }
             _ if error.is_about_account() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
             429 if error.says_spent() => (Obstacle::Account, NO_ACCOUNT.to_owned()),
+            // Servers have any status for it.
+            400..=599 if status != 429 && lacks(&error).is_some() => {
+                (Obstacle::Invalid, or(message, lacks(&error).unwrap_or_default()))
+            }
+            421 | 451 if is_error => {
+                let message =
+                    said.filter(|_| self.says_refused(&error)).and_then(|said| self.for_client(said));
+                (Obstacle::Invalid, or(message, "the provider refuses what the request asks for"))
+            }
             // The operator's table names a model the provider does not have; the client named another one.
-            _ if error.is("model_not_found") || is_about_endpoint(&error) => return Some(unknown_model()),
+            _ if self.is_about_model(&error) || is_about_endpoint(&error) => return Some(unknown_model()),
             404 if is_error && (said.is_none() || is_about_route(&error)) => return Some(unknown_model()),
             404 if said.is_some() => {
                 (Obstacle::NotFound, or(message, "the provider does not find what the request names"))
@@ -110,6 +129,21 @@ impl Failures<'_> {
         };
         let field = (is_for_client && obstacle == Obstacle::Invalid).then(|| self.field(&error)).flatten();
         Some(TextFailure { field, ..TextFailure::new(obstacle, message) })
+    }
+
+    /// Whether it is about a model that the provider does not have, or not for the operator.
+    fn is_about_model(&self, error: &ProviderError) -> bool {
+        let code = error.code.to_ascii_lowercase();
+        if MODEL_CODES.iter().any(|known| code == *known || error.kind == *known) {
+            return true;
+        }
+        let said = error.message().unwrap_or_default().to_ascii_lowercase();
+        let said = said.strip_prefix("the ").unwrap_or(&said);
+        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        // Further inside, the words may be the client's own.
+        let begins = MODEL_BEGINNINGS.iter().any(|words| said.starts_with(words));
+        let is_named = !self.upstream.is_empty() && said.starts_with(&self.upstream.to_ascii_lowercase());
+        (begins && has(&MODEL_WORDS)) || (is_named && said.contains("is not a valid model"))
     }
 
     /// The message in the words that the clients of the family know.
@@ -155,6 +189,64 @@ impl Failures<'_> {
         let head = path.split(['.', '[']).next().unwrap_or_default();
         is_member(head).then(|| self.fields.own(path))
     }
+}
+
+/// Codes of models that a provider does not have, or not for this account, in lower case.
+const MODEL_CODES: [&str; 9] = [
+    "model_not_found",
+    "invalid_model",
+    "model_decommissioned",
+    "model_not_available",
+    "model_terms_required",
+    "modelnotopen",
+    "operationnotsupported",
+    "unsupported_api_for_model",
+    "1211",
+];
+/// Beginnings of messages about the model that the operator's table names, without the article, and what they say of it.
+const MODEL_BEGINNINGS: [&str; 7] = [
+    "model",
+    "unknown model",
+    "invalid model",
+    "no model",
+    "invocation of model",
+    "unable to access",
+    "not found the model",
+];
+const MODEL_WORDS: [&str; 11] = [
+    "not exist",
+    "not found",
+    "unknown model",
+    "invalid model",
+    "no models loaded",
+    "decommissioned",
+    "deprecated and",
+    "non-serverless model",
+    "on-demand throughput",
+    "permission denied",
+    "terms acceptance",
+];
+/// What a model cannot do, in the words of servers, and as a client reads it.
+const LACKS: [(&[&str], &str); 2] = [
+    (
+        &[
+            "image input is not supported",
+            "does not support image",
+            "support image input",
+            "does not support vision",
+        ],
+        "this model does not take pictures",
+    ),
+    (
+        &["does not support tools", "support tool use", "does not support function calling"],
+        "this model does not take tools",
+    ),
+];
+
+/// What the model cannot do that was asked of it.
+fn lacks(error: &ProviderError) -> Option<&'static str> {
+    let row = LACKS.iter().find(|(words, _)| words.iter().any(|words| error.mentions(words)));
+    row.map(|(_, sentence)| *sentence)
 }
 
 /// What a client reads for an error of the operator's account; names nothing of it.

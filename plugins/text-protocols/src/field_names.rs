@@ -25,7 +25,7 @@ pub enum Translation {
     ResponsesToChat,
     /// Both are chat completions, and the cap may have its other name.
     ChatToChat,
-    /// Both are Messages requests, of which messages and blocks that say nothing are left out.
+    /// Both are Messages requests, and items of lists that say nothing are left out.
     MessagesToMessages,
 }
 
@@ -47,6 +47,8 @@ pub struct Origins {
     messages: Vec<MessagePaths>,
     /// The client's paths of the tools, where they have other numbers.
     tools: Vec<String>,
+    /// Lists of which items were left out: the client's path of each, and the client's numbers of what was sent.
+    lists: Vec<(String, Vec<usize>)>,
 }
 
 /// The translations that a request went through, the client's last.
@@ -57,7 +59,13 @@ impl Origins {
     /// Of a translation; `cap` is the client's name of the cap on output tokens.
     #[must_use]
     pub fn new(translation: Translation, cap: &str) -> Self {
-        Self { translation, cap: cap.to_owned(), messages: vec![], tools: vec![] }
+        Self { translation, cap: cap.to_owned(), messages: vec![], tools: vec![], lists: vec![] }
+    }
+
+    /// Of a Messages request that was passed on; `lists` are those of which items were left out.
+    #[must_use]
+    pub fn shortened(lists: Vec<(String, Vec<usize>)>) -> Self {
+        Self { lists, ..Self::new(Translation::MessagesToMessages, "max_tokens") }
     }
 
     /// With the places of the provider's messages, in order.
@@ -83,12 +91,19 @@ impl Origins {
         if self.tools.len() > MAX_PLACES {
             self.tools.clear();
         }
+        for (_, numbers) in &mut self.lists {
+            numbers.truncate(MAX_PLACES);
+        }
+        self.lists.truncate(MAX_PLACES);
         self
     }
 
     /// The client's path of a field.
     fn own(&self, path: &str) -> String {
         let parts = segments(path);
+        if self.translation == Translation::MessagesToMessages {
+            return self.numbered(&parts);
+        }
         let Some((head, rest)) = parts.split_first() else { return path.to_owned() };
         let own = match *head {
             "messages" => return self.message(rest),
@@ -97,6 +112,24 @@ impl Origins {
             _ => None,
         };
         own.or_else(|| self.renamed(&parts)).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path with the client's numbers. A number that was not kept ends it: the list alone is told.
+    fn numbered(&self, parts: &[&str]) -> String {
+        let mut own = String::new();
+        for part in parts {
+            let numbers = self.lists.iter().find(|(list, _)| *list == own).map(|(_, numbers)| numbers);
+            let number = match (numbers, part.parse::<usize>()) {
+                (Some(numbers), Ok(at)) => match numbers.get(at) {
+                    Some(number) => number.to_string(),
+                    None => return own,
+                },
+                _ => (*part).to_owned(),
+            };
+            own.push_str(if own.is_empty() { "" } else { "." });
+            own.push_str(&number);
+        }
+        own
     }
 
     fn message(&self, rest: &[&str]) -> String {
@@ -112,23 +145,13 @@ impl Origins {
             return all.to_owned();
         };
         let part = match rest {
-            [_, "content", at, tail @ ..] => at.parse::<usize>().ok().map(|at| (at, tail)),
+            [_, "content", at, ..] => at.parse::<usize>().ok().and_then(|at| place.parts.get(at)),
             _ => None,
         };
-        match part {
-            Some((at, tail)) if place.parts.get(at).is_some_and(|part| !part.is_empty()) => {
-                self.within(&place.parts[at], tail)
-            }
-            _ if place.own.is_empty() => all.to_owned(),
-            _ => self.within(&place.own, &rest[1..]),
-        }
-    }
-
-    /// The client's path of what is inside of a message or a part; of another protocol it is the path of the whole.
-    fn within(&self, own: &str, rest: &[&str]) -> String {
-        match self.translation {
-            Translation::MessagesToMessages => self.written(&[&segments(own), rest].concat()),
-            _ => own.to_owned(),
+        match part.filter(|part| !part.is_empty()) {
+            Some(part) => part.clone(),
+            None if place.own.is_empty() => all.to_owned(),
+            None => place.own.clone(),
         }
     }
 
@@ -164,8 +187,7 @@ impl Origins {
 
     /// A path as the client's protocol writes it.
     fn written(&self, parts: &[&str]) -> String {
-        let is_dotted =
-            matches!(self.translation, Translation::MessagesToChat | Translation::MessagesToMessages);
+        let is_dotted = self.translation == Translation::MessagesToChat;
         let mut path = String::new();
         for part in parts {
             let is_index = part.bytes().all(|byte| byte.is_ascii_digit());
@@ -367,15 +389,23 @@ mod tests {
     /// Without it a client looks for its mistake in another message.
     #[test]
     fn a_messages_client_reads_its_own_numbers() {
-        let messages = vec![place("messages.1", &[]), place("messages.3", &["messages.3.content.2"])];
-        let origins = Origins::new(Translation::MessagesToMessages, "max_tokens").with_messages(messages);
+        let list = |path: &str, numbers: &[usize]| (path.to_owned(), numbers.to_vec());
+        let origins = Origins::shortened(vec![
+            list("messages", &[1, 3]),
+            list("messages.3.content", &[2]),
+            list("messages.3.content.2.content", &[1, 4]),
+            list("system", &[2]),
+        ]);
         check(
             &FieldNames::of(origins),
             &[
                 ("messages.0.content.1.text: bad", "messages.1.content.1.text: bad"),
                 ("messages.0: bad", "messages.1: bad"),
                 ("messages.1.content.0.source.data: bad", "messages.3.content.2.source.data: bad"),
+                ("messages.1.content.0.content.1.text: bad", "messages.3.content.2.content.4.text: bad"),
+                ("messages.0.content.1.content.1.text: bad", "messages.1.content.1.content.1.text: bad"),
                 ("messages.7: bad", "messages: bad"),
+                ("system.0.text: bad", "system.2.text: bad"),
                 ("tools.0.custom.name: bad", "tools.0.custom.name: bad"),
                 ("`max_tokens` and `thinking`: bad", "`max_tokens` and `thinking`: bad"),
             ],

@@ -5,14 +5,18 @@
 //! its bytes, and is not even parsed. Never judges an answer; the families do.
 
 mod chat;
+mod forms;
 mod halves;
+mod message_forms;
 mod messages;
 mod reasons;
+mod think;
 
 use gatehouse_sdk::Sse;
 
 use crate::prefill::Lead;
 use chat::Chat;
+pub use forms::is_error;
 pub use halves::without_halves;
 use messages::Messages;
 
@@ -31,7 +35,17 @@ impl Incoming {
     #[must_use]
     pub fn new(is_chat: bool, lead: &str) -> Self {
         let lead = Lead::new(lead);
-        Self(if is_chat { Protocol::Chat(Chat::new(lead)) } else { Protocol::Messages(Messages::new(lead)) })
+        Self(if is_chat {
+            Protocol::Chat(Chat::new(lead, false))
+        } else {
+            Protocol::Messages(Messages::new(lead))
+        })
+    }
+
+    /// Of a chat provider, for a client that reads `function_call`.
+    #[must_use]
+    pub fn legacy(lead: &str) -> Self {
+        Self(Protocol::Chat(Chat::new(Lead::new(lead), true)))
     }
 
     /// A whole answer; `None` where it stays as it is.
@@ -45,6 +59,7 @@ impl Incoming {
 
     /// The next event of a stream, and what was held back before it.
     pub fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let event = plain(event);
         let mut events = match &mut self.0 {
             Protocol::Chat(chat) => chat.event(event),
             Protocol::Messages(messages) => messages.event(event),
@@ -64,6 +79,17 @@ impl Incoming {
             Protocol::Messages(messages) => messages.end(),
         }
     }
+}
+
+/// An event without what some servers write around its data: the name of the field once more, the end in other letters.
+fn plain(mut event: Sse) -> Sse {
+    if let Some(data) = event.data.trim_start().strip_prefix("data:") {
+        event.data = data.to_owned();
+    }
+    if event.data.len() < 16 && event.data.trim().trim_matches(['[', ']']).eq_ignore_ascii_case("done") {
+        event.data = "[DONE]".to_owned();
+    }
+    event
 }
 
 #[cfg(test)]
@@ -115,6 +141,25 @@ mod tests {
         let plain = message(json!({"role": "assistant", "content": "hi"})).to_string();
         assert_eq!(Incoming::new(true, "").whole(&plain), None);
         assert_eq!(Incoming::new(false, "x").whole("no JSON"), None);
+    }
+
+    #[test]
+    fn an_end_is_known_however_it_is_written() {
+        for (given, expected) in [
+            ("[DONE]", "[DONE]"),
+            ("[done]", "[DONE]"),
+            (" DONE ", "[DONE]"),
+            ("data: [DONE]", "[DONE]"),
+            ("data: {}", " {}"),
+            ("\"done\"", "\"done\""),
+        ] {
+            let events = Incoming::new(true, "").event(Sse { event: None, data: given.to_owned() });
+            assert_eq!(
+                events.iter().map(|event| event.data.as_str()).collect::<Vec<_>>(),
+                [expected],
+                "{given}"
+            );
+        }
     }
 
     /// Without it the halves of a character that arrives in two pieces would become two replacement characters.
@@ -185,7 +230,8 @@ mod tests {
     #[test]
     fn a_lead_is_taken_off_whole_answers_of_both_protocols() {
         let message = |content: Value| {
-            json!({"type": "message", "content": content, "stop_reason": "end_turn"}).to_string()
+            json!({"type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "end_turn"})
+                .to_string()
         };
         let text = |text: &str| json!([{"type": "text", "text": text}]);
         let read = |given: Value| Incoming::new(false, "Hello").whole(&message(given));

@@ -20,7 +20,21 @@ const ACCOUNT_CODES: [&str; 8] = [
 ];
 /// Beginnings of messages that concern the operator's account, in lower case. Further inside a message the words may be
 /// the client's own: providers quote schemas, names of tools, and texts.
-const ACCOUNT_BEGINNINGS: [&str; 3] = [
+const ACCOUNT_BEGINNINGS: [&str; 17] = [
+    "api key expired",
+    "api key not valid",
+    "budget has been exceeded",
+    "gemini api free tier is not available",
+    "incorrect api key provided",
+    "invalid api key",
+    "organization has been restricted",
+    "spend limit reached",
+    "the api key you provided",
+    "this organization has been disabled",
+    "user location is not supported",
+    "your account has been",
+    "your account is",
+    "your organization must be verified",
     "your credit balance is too low",
     "you exceeded your current quota",
     "you have reached your specified api usage limits",
@@ -47,6 +61,23 @@ const STATUS_BY_CODE: [(&str, u16); 18] = [
     ("overloaded_error", 529),
 ];
 
+/// Beginnings of messages about too many requests, in lower case.
+const BUSY_BEGINNINGS: [&str; 3] = ["too many requests", "too many tokens", "rate limit"];
+/// Where servers without an error object have their words.
+const PLAIN: [&str; 6] = ["error", "message", "detail", "Message", "error_msg", "title"];
+/// MiniMax's codes, in an answer of 200: the first and the last of some, the status and the type that they mean.
+const MINIMAX: [(u64, u64, u16, &str); 9] = [
+    (1002, 1002, 429, "rate_limit_error"),
+    (1004, 1004, 401, "authentication_error"),
+    (1008, 1008, 402, "insufficient_quota"),
+    (1026, 1027, 400, "content_filter"),
+    (1039, 1039, 400, "context_length_exceeded"),
+    (1042, 1044, 400, "invalid_request_error"),
+    (2013, 2013, 400, "invalid_request_error"),
+    (2049, 2049, 401, "authentication_error"),
+    (2056, 2056, 402, "insufficient_quota"),
+];
+
 /// An error object.
 #[derive(Debug, Default)]
 pub struct ProviderError {
@@ -71,21 +102,31 @@ impl ProviderError {
         let text = |object: &Object<'_>, name: &str| object.text(name).map(|text| text.into_owned());
         // `{"error":{...}}`, `{"error":"..."}`, and the bare forms of vLLM and FastAPI.
         let error = body.object("error").or_else(|| body.object("detail"));
-        let plain = text(&body, "error").or_else(|| text(&body, "message")).or_else(|| text(&body, "detail"));
+        let plain = PLAIN.iter().find_map(|name| text(&body, name)).or_else(|| {
+            // The code says whether it is one.
+            let code = body.unsigned("code").filter(|code| !matches!(code, 0 | 200));
+            text(&body, "msg").filter(|_| code.is_some())
+        });
         let (known, message) = match &error {
-            Some(error) => (true, text(error, "message").or(plain)),
+            Some(error) => (true, text(error, "message").or_else(|| text(error, "error")).or(plain)),
             None => {
                 let bare = body.text("object").as_deref() == Some("error");
                 (plain.is_some() || bare, plain)
             }
         };
+        if let Some(other) = other_form(&body).filter(|_| message.is_none()) {
+            return Some(other);
+        }
         let (known, message) = match body.get("detail").and_then(|raw| validation(raw.get())) {
             Some(words) if message.is_none() => (true, Some(words)),
             _ => (known, message),
         };
         let error = error.unwrap_or(body);
         // A server between has the words of the one behind it in a member of its own (OpenRouter).
-        let behind = error.object("metadata").and_then(|behind| Self::read(&text(&behind, "raw")?));
+        let behind = error.object("metadata").and_then(|behind| match text(&behind, "raw") {
+            Some(raw) => Self::read(&raw),
+            None => Self::read(behind.get("raw")?.get()),
+        });
         if let Some(behind) = behind.filter(|behind| behind.message.is_some()) {
             let status = behind.status.or_else(|| status(&error));
             return Some(Self { status, ..behind });
@@ -100,6 +141,14 @@ impl ProviderError {
             param,
             status: status(&error),
         })
+    }
+
+    /// The same, of a body that is a sentence and nothing else.
+    #[must_use]
+    pub fn of_text(body: &str) -> Option<Self> {
+        let text = body.trim();
+        let is_sentence = !text.is_empty() && !text.starts_with(['{', '[']) && !is_page(text);
+        is_sentence.then(|| Self { message: Some(text.to_owned()), ..Self::default() })
     }
 
     /// The provider's sentence. `None` when there is none, or a page instead.
@@ -130,7 +179,13 @@ impl ProviderError {
     /// Whether it concerns the operator's account: money and credentials.
     #[must_use]
     pub fn is_about_account(&self) -> bool {
-        ACCOUNT_CODES.iter().any(|code| self.is(code))
+        // Google has the same words for what is asked too often within a minute.
+        if self.code == "RESOURCE_EXHAUSTED" && self.mentions("retry in") && !self.mentions("limit: 0") {
+            return false;
+        }
+        let is_suspended = self.begins("account ") && self.mentions("suspended");
+        is_suspended
+            || ACCOUNT_CODES.iter().any(|code| self.is(code))
             || ACCOUNT_BEGINNINGS.iter().any(|words| self.begins(words))
             || is_account_code(&self.code)
             || is_account_code(&self.kind)
@@ -146,7 +201,8 @@ impl ProviderError {
     #[must_use]
     pub fn implied_status(&self) -> Option<u16> {
         let named = || STATUS_BY_CODE.iter().find(|(code, _)| self.is(code)).map(|(_, status)| *status);
-        self.status.or_else(named)
+        let busy = || BUSY_BEGINNINGS.iter().any(|words| self.begins(words)).then_some(429);
+        self.status.or_else(named).or_else(busy)
     }
 }
 
@@ -163,6 +219,31 @@ pub fn is_page(text: &str) -> bool {
 fn status(error: &Object<'_>) -> Option<u16> {
     let number = error.unsigned("code").or_else(|| error.text("code")?.parse().ok())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+/// Forms of servers that have neither an error object nor a sentence in the usual place.
+fn other_form(body: &Object<'_>) -> Option<ProviderError> {
+    if let Some(answer) = body.object("base_resp") {
+        let code = answer.unsigned("status_code").filter(|code| *code != 0)?;
+        let row = MINIMAX.iter().find(|(first, last, ..)| (*first..=*last).contains(&code));
+        let (status, kind) = row.map_or((None, ""), |(_, _, status, kind)| (Some(*status), *kind));
+        let message = answer.text("status_msg").map(std::borrow::Cow::into_owned);
+        let (kind, code) = (kind.to_owned(), code.to_string());
+        return Some(ProviderError { message, kind, code, param: None, status });
+    }
+    // Mistral has its findings in the place of a sentence, others a list of errors.
+    if let Some(inner) = body.object("message").filter(|inner| inner.get("detail").is_some()) {
+        let message = inner.get("detail").and_then(|raw| validation(raw.get()))?;
+        let kind = body.text("type").unwrap_or_default().into_owned();
+        return Some(ProviderError { message: Some(message), kind, ..ProviderError::default() });
+    }
+    let first = body.items("errors").filter(|_| body.get("choices").is_none())?.into_iter().next()?;
+    match crate::json::JsonString::of(first) {
+        Some(text) => {
+            Some(ProviderError { message: Some(text.decoded().into_owned()), ..ProviderError::default() })
+        }
+        None => ProviderError::read(first.get()),
+    }
 }
 
 /// The first finding of a server that validates with Pydantic: `[{"loc":["body","messages"],"msg":"Field required"}]`.
@@ -190,6 +271,15 @@ mod tests {
             r#"{"detail":"bad"}"#,
             r#"{"detail":{"message":" bad "}}"#,
             r#"{"detail":[{"loc":["body"],"msg":"bad","type":"missing"}]}"#,
+            r#"{"detail":{"error":"bad"}}"#,
+            r#"{"Message":"bad"}"#,
+            r#"{"code":500,"msg":"bad","success":false}"#,
+            r#"{"error_code":336003,"error_msg":"bad"}"#,
+            r#"{"base_resp":{"status_code":1000,"status_msg":"bad"}}"#,
+            r#"{"object":"error","message":{"detail":[{"loc":["body"],"msg":"bad"}]},"type":"invalid_request_error"}"#,
+            r#"{"success":false,"errors":[{"code":5006,"message":"bad"}],"result":{}}"#,
+            r#"{"errors":["bad"]}"#,
+            r#"{"error":{"message":"Provider returned error","metadata":{"raw":{"error":{"message":"bad"}}}}}"#,
         ] {
             assert_eq!(
                 ProviderError::read(body).as_ref().and_then(ProviderError::message),
@@ -197,7 +287,16 @@ mod tests {
                 "{body}"
             );
         }
-        for body in ["", "<html>", "[]", "{}", r#"{"id":"x","choices":[]}"#] {
+        for body in [
+            "",
+            "<html>",
+            "[]",
+            "{}",
+            r#"{"id":"x","choices":[]}"#,
+            r#"{"code":0,"msg":"ok"}"#,
+            r#"{"choices":[],"base_resp":{"status_code":0,"status_msg":""}}"#,
+            r#"{"message":{"role":"assistant","content":"a"},"done":false}"#,
+        ] {
             assert!(ProviderError::read(body).is_none(), "{body}");
         }
         let status = |code: &str| {
@@ -207,5 +306,11 @@ mod tests {
         assert_eq!(status("\"401\""), Some(401));
         assert_eq!(status("\"model_not_found\""), Some(404));
         assert_eq!(status("1"), None);
+        let implied = |body: &str| ProviderError::read(body).unwrap().implied_status();
+        assert_eq!(
+            implied(r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#),
+            Some(402)
+        );
+        assert_eq!(implied(r#"{"message":"Too many requests, please wait."}"#), Some(429));
     }
 }

@@ -4,6 +4,8 @@
 //! every piece. Ids are not either: some servers send none. A piece begins another call under a known number where it has
 //! both another id and a name, or another name, or begins an object after that of the call is complete.
 
+use std::borrow::Cow;
+
 /// The calls of one answer so far, in the order they began.
 #[derive(Debug, Default)]
 pub struct ToolCalls(Vec<Call>);
@@ -30,6 +32,18 @@ struct Call {
     /// The function's name, once it sent one.
     name: Option<String>,
     json: JsonNesting,
+    /// The arguments so far, as far as they are an object.
+    text: String,
+    /// How far the text of JSON is read that they are written in.
+    quoted: Option<Quoted>,
+}
+
+/// A text of JSON that comes in pieces.
+#[derive(Debug, Default)]
+struct Quoted {
+    /// An escape that is not complete.
+    escape: String,
+    has_ended: bool,
 }
 
 /// Where a piece belongs.
@@ -41,8 +55,14 @@ enum Match {
 }
 
 impl ToolCalls {
-    /// The position of the call that a piece belongs to; the number of calls before it is one that the piece begins.
-    pub fn find(&mut self, piece: &CallPiece<'_>) -> usize {
+    /// The position of the call that a piece belongs to, and what it adds to the arguments; the number of calls before it is
+    /// one that the piece begins. What follows the end of the object, and the same object once more, adds nothing.
+    pub fn take<'p>(&mut self, piece: &CallPiece<'p>) -> (usize, Cow<'p, str>) {
+        let position = self.find(piece);
+        (position, self.0[position].add(piece.arguments))
+    }
+
+    fn find(&mut self, piece: &CallPiece<'_>) -> usize {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
         let before = self.0.len();
@@ -52,19 +72,21 @@ impl ToolCalls {
             Match::New => self.begin(piece.number, None),
         };
         let is_new = before < self.0.len();
+        // Two calls of one id would have one result.
+        let is_known = self.0.iter().any(|call| id.is_some() && call.id.as_deref() == id);
         let call = &mut self.0[position];
-        if call.id.is_none() {
+        if call.id.is_none() && !is_known {
             call.id = id.map(str::to_owned);
         }
         if is_new || call.name.is_none() {
             call.name = name.map(str::to_owned).or_else(|| call.name.take());
         }
-        call.json.read(piece.arguments);
         position
     }
 
     fn begin(&mut self, number: Option<u64>, name: Option<String>) -> usize {
-        self.0.push(Call { number, id: None, name, json: JsonNesting::default() });
+        let (json, text) = (JsonNesting::default(), String::new());
+        self.0.push(Call { number, id: None, name, json, text, quoted: None });
         self.0.len() - 1
     }
 
@@ -100,17 +122,81 @@ impl ToolCalls {
         };
         let Some(found) = found else { return Match::New };
         let call = &self.0[found];
+        let again = arguments.trim();
+        let begins_again = call.json.is_complete() && again.trim_start_matches('"').starts_with('{');
         if id.is_some() && call.id.as_deref() == id {
-            return Match::Known(found);
+            let is_other = begins_again && again != call.text.trim() && call.quoted.is_none();
+            return if is_other { Match::Behind(found) } else { Match::Known(found) };
         }
         let other_id = name.is_some() && id.is_some() && call.id.is_some();
         let other_name = name.zip(call.name.as_deref()).is_some_and(|(name, known)| name != known);
-        let begins_again = call.json.is_complete() && arguments.trim_start().starts_with('{');
         match by_id() {
             _ if !(other_id || other_name || begins_again) => Match::Known(found),
             Some(known) => Match::Known(known),
             None => Match::Behind(found),
         }
+    }
+}
+
+impl Call {
+    /// What a piece adds to the arguments.
+    fn add<'p>(&mut self, arguments: &'p str) -> Cow<'p, str> {
+        let is_quoted = self.json.is_blank() && arguments.trim_start().starts_with('"');
+        if is_quoted {
+            self.quoted.get_or_insert_default();
+        }
+        let piece = match &mut self.quoted {
+            Some(quoted) => Cow::Owned(quoted.read(arguments)),
+            None => Cow::Borrowed(arguments),
+        };
+        let begins = if self.json.is_blank() { piece.trim_start() } else { self.text.trim_start() };
+        if !begins.starts_with('{') {
+            self.json.read(&piece);
+            return piece;
+        }
+        if self.json.is_complete() {
+            let is_again = piece.trim() == self.text.trim();
+            return if is_again || is_left_over(&piece) { Cow::Borrowed("") } else { piece };
+        }
+        let end = self.json.read_object(&piece);
+        let kept = if is_left_over(&piece[end..]) { end } else { piece.len() };
+        self.text.push_str(&piece[..kept]);
+        match piece {
+            Cow::Borrowed(piece) => Cow::Borrowed(&piece[..kept]),
+            Cow::Owned(piece) => Cow::Owned(piece[..kept].to_owned()),
+        }
+    }
+}
+
+/// Whether a text behind an object is brackets that close nothing.
+fn is_left_over(text: &str) -> bool {
+    text.contains(['}', ']']) && text.trim().bytes().all(|byte| matches!(byte, b'}' | b']'))
+}
+
+impl Quoted {
+    /// What a piece of the text says.
+    fn read(&mut self, piece: &str) -> String {
+        let mut out = String::with_capacity(piece.len());
+        for letter in piece.chars() {
+            match (self.escape.is_empty(), letter) {
+                _ if self.has_ended => {}
+                (true, '\\') => self.escape.push(letter),
+                // The first one begins the text.
+                (true, '"') => self.has_ended = !out.is_empty(),
+                (true, letter) => out.push(letter),
+                (false, letter) => {
+                    self.escape.push(letter);
+                    let text = format!("\"{}\"", self.escape);
+                    if let Ok(said) = serde_json::from_str::<String>(&text) {
+                        out.push_str(&said);
+                        self.escape.clear();
+                    } else if self.escape.len() > 12 {
+                        self.escape.clear();
+                    }
+                }
+            }
+        }
+        out
     }
 }
 
@@ -138,6 +224,18 @@ impl JsonNesting {
                 _ => {}
             }
         }
+    }
+
+    /// Reads on up to the end of the object; how many bytes that were.
+    fn read_object(&mut self, text: &str) -> usize {
+        for (at, letter) in text.char_indices() {
+            let end = at + letter.len_utf8();
+            self.read(&text[at..end]);
+            if self.is_complete() {
+                return end;
+            }
+        }
+        text.len()
     }
 
     /// Whether there is nothing yet.
@@ -232,7 +330,7 @@ mod tests {
             let mut calls = ToolCalls::default();
             for (at, ((number, id, name, arguments), expected)) in pieces.iter().enumerate() {
                 let piece = CallPiece { number: *number, id: *id, name: Some(*name), arguments };
-                assert_eq!(calls.find(&piece), *expected, "{server}: piece {at}");
+                assert_eq!(calls.take(&piece).0, *expected, "{server}: piece {at}");
                 assert!(
                     !pieces.iter().any(|(piece, _)| piece.2 == "f")
                         || calls.name(0).is_none_or(|name| name == "f")
@@ -241,7 +339,58 @@ mod tests {
         }
         let mut calls = ToolCalls::default();
         let piece = |name| CallPiece { name, arguments: "{}", ..CallPiece::default() };
-        assert_eq!((calls.find(&piece(Some("f"))), calls.find(&piece(None))), (0, 1));
+        assert_eq!((calls.take(&piece(Some("f"))).0, calls.take(&piece(None)).0), (0, 1));
         assert_eq!(calls.name(1), Some("f"), "a call without a name is one more of the last");
+    }
+
+    /// Without it a tool runs with two objects as its arguments, or with a text of one.
+    #[test]
+    fn arguments_are_one_object_however_a_server_writes_them() {
+        type Piece = (Option<&'static str>, &'static str);
+        type Found = (&'static str, Option<&'static str>);
+        let table: [(&str, &[Piece], &[Found]); 9] = [
+            ("plain", &[(Some("a"), "{\"p\":"), (None, "1}")], &[("{\"p\":1}", Some("a"))]),
+            (
+                "the call again at its end",
+                &[(Some("a"), "{\"p\":1}"), (Some("a"), "{\"p\":1}")],
+                &[("{\"p\":1}", Some("a"))],
+            ),
+            (
+                "an id twice",
+                &[(Some("a"), "{\"p\":1}"), (Some("a"), "{\"p\":2}")],
+                &[("{\"p\":1}", Some("a")), ("{\"p\":2}", None)],
+            ),
+            ("one bracket too many", &[(Some("a"), "{\"p\":1}}")], &[("{\"p\":1}", Some("a"))]),
+            (
+                "the same in a piece",
+                &[(Some("a"), "{\"p\":\"}\"}"), (None, "}")],
+                &[("{\"p\":\"}\"}", Some("a"))],
+            ),
+            (
+                "a text of JSON",
+                &[(Some("a"), "\"{\\\"p\\\":\\\"\\\\n\\\"}\"")],
+                &[("{\"p\":\"\\n\"}", Some("a"))],
+            ),
+            (
+                "the same in pieces",
+                &[(Some("a"), "\"{\\"), (None, "\"p\\\""), (None, ":1}\"")],
+                &[("{\"p\":1}", Some("a"))],
+            ),
+            ("no object", &[(Some("a"), "ls -l"), (None, " /")], &[("ls -l /", Some("a"))]),
+            ("blanks", &[(Some("a"), ""), (None, " {"), (None, "}\n")], &[(" {}\n", Some("a"))]),
+        ];
+        for (server, pieces, expected) in table {
+            let mut calls = ToolCalls::default();
+            let mut read: Vec<String> = Vec::new();
+            for (id, arguments) in pieces {
+                let piece = CallPiece { number: Some(0), id: *id, name: Some("f"), arguments };
+                let (at, added) = calls.take(&piece);
+                read.resize(read.len().max(at + 1), String::new());
+                read[at].push_str(&added);
+            }
+            let found: Vec<_> =
+                read.iter().enumerate().map(|(at, text)| (text.as_str(), calls.id(at))).collect();
+            assert_eq!(found, expected, "{server}");
+        }
     }
 }

@@ -11,6 +11,16 @@ use crate::json::{Object, Raw, Writer};
 /// The counts that every chat client reads.
 const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
+/// Those of a Messages provider: read, written, read from a cache, written to one.
+const MESSAGES_NAMES: [&str; 4] =
+    ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+/// What Bedrock adds to the last event of a stream, and the names there.
+const BEDROCK_METRICS: &str = "amazon-bedrock-invocationMetrics";
+const BEDROCK_NAMES: [&str; 4] =
+    ["inputTokenCount", "outputTokenCount", "cacheReadInputTokenCount", "cacheWriteInputTokenCount"];
+/// Bytes of text in a token, as the host guesses.
+const USUAL_BYTES_PER_TOKEN: u64 = 4;
+
 /// The counts reported so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokenCounts {
@@ -19,6 +29,8 @@ pub struct TokenCounts {
     chat: ChatCounts,
     reasoning: u64,
     reported: bool,
+    /// The count of what was written is the one that a stream begins with, before anything is.
+    is_of_beginning: bool,
 }
 
 impl TokenCounts {
@@ -36,27 +48,62 @@ impl TokenCounts {
         reports.filter(|report| *report != Report::Nothing).count() > 0
     }
 
+    /// Reads every count in an event of a Messages provider's stream, wherever it stands.
+    pub fn read_event(&mut self, event: &Object<'_>) {
+        let inner = |name: &str| event.object(name).and_then(|inner| inner.object("usage"));
+        for usage in [inner("message"), event.object("usage"), inner("delta")].into_iter().flatten() {
+            self.read_messages(&usage);
+        }
+        let is_beginning = event.get("message").is_some();
+        self.is_of_beginning = self.reported && (is_beginning || self.is_of_beginning && !says_output(event));
+        if let Some(metrics) = event.object(BEDROCK_METRICS) {
+            self.read_names(&metrics, BEDROCK_NAMES);
+        }
+    }
+
     /// Reads `usage` of a Messages provider, whole or in part.
     pub fn read_messages(&mut self, usage: &Object<'_>) {
+        let names = MESSAGES_NAMES;
+        if !names.iter().any(|name| usage.get(name).is_some()) {
+            // Some servers have the names of the other protocol.
+            if let Some(counted) = ChatCounts::read(usage) {
+                self.usage = greater(self.usage, counted.usage());
+                self.reported = true;
+            }
+            return;
+        }
+        self.read_names(usage, names);
+        // What the provider did on its own, such as to shorten the conversation, is counted there alone.
+        let all = usage.items("iterations").unwrap_or_default();
+        let mut sum = Self::default();
+        for one in all.iter().filter_map(|raw| Object::parse(raw.get())) {
+            let mut counts = Self::default();
+            counts.read_names(&one, names);
+            sum.usage = added(sum.usage, counts.usage);
+        }
+        self.usage = greater(self.usage, sum.usage);
+    }
+
+    /// Reads counts by their names, in the order of [`MESSAGES_NAMES`].
+    fn read_names(&mut self, usage: &Object<'_>, [input, output, cached, written]: [&str; 4]) {
         let known = self.usage;
         let (minutes, hour) = cache_writes(usage);
         let mut read = |name: &str, known: u64| {
-            let count = usage.unsigned(name);
+            let count = usage.count(name);
             self.reported |= count.is_some();
             count.unwrap_or(known)
         };
         let now = Usage {
-            input: read("input_tokens", known.input),
-            output: read("output_tokens", known.output).max(known.output),
-            cached: read("cache_read_input_tokens", known.cached),
-            cache_write: read("cache_creation_input_tokens", known.cache_write)
-                .max(minutes.saturating_add(hour)),
+            input: read(input, known.input),
+            output: read(output, known.output).max(known.output),
+            cached: read(cached, known.cached),
+            cache_write: read(written, known.cache_write).max(minutes.saturating_add(hour)),
             cache_write_hour: hour.max(known.cache_write_hour),
         };
         // The end of a stream may tell apart what its beginning had counted as one.
         self.usage = if prompt(&now) >= prompt(&known) { now } else { greater(now, known) };
         let details = usage.object("output_tokens_details");
-        let reasoning = details.and_then(|it| it.unsigned("thinking_tokens"));
+        let reasoning = details.and_then(|it| it.count("thinking_tokens"));
         self.reasoning = self.reasoning.max(reasoning.unwrap_or(0));
     }
 
@@ -70,6 +117,22 @@ impl TokenCounts {
         self.reasoning = self.chat.reasoning;
         self.reported = true;
         if self.chat == counted { Report::All } else { Report::Less }
+    }
+
+    /// The counts of an answer that has ended, with `written` bytes of text: of a sum alone its part, and no count of what was
+    /// written where there is only that of the beginning.
+    #[must_use]
+    pub fn settled(mut self, written: u64) -> Self {
+        let guess = written.div_ceil(USUAL_BYTES_PER_TOKEN);
+        if self.chat.is_sum() {
+            self.chat.completion = guess.min(self.chat.total);
+            self.chat.prompt = self.chat.total - self.chat.completion;
+            self.usage = self.chat.usage();
+        }
+        if self.is_of_beginning && self.usage.output < guess {
+            self.usage.output = 0;
+        }
+        self
     }
 
     /// For the host: `None` when the provider reported nothing.
@@ -112,15 +175,25 @@ pub enum Report {
     Less,
 }
 
+/// Whether an event counts what was written.
+fn says_output(event: &Object<'_>) -> bool {
+    let places = [event.object("usage"), event.object("delta").and_then(|delta| delta.object("usage"))];
+    places.iter().flatten().any(|usage| usage.get(MESSAGES_NAMES[1]).is_some())
+        || event.get(BEDROCK_METRICS).is_some()
+}
+
 /// Every `usage` in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's
-/// streams have it.
+/// streams have it, or in its message.
 #[must_use]
 pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
     let mut found: Vec<Raw<'a>> = completion.get("usage").into_iter().collect();
     found.extend(completion.object("x_groq").and_then(|groq| groq.get("usage")));
     let choices = completion.get("choices").filter(|raw| raw.get().contains("\"usage\""));
     for choice in choices.and_then(crate::json::items).unwrap_or_default() {
-        found.extend(Object::parse(choice.get()).and_then(|choice| choice.get("usage")));
+        let Some(choice) = Object::parse(choice.get()) else { continue };
+        found.extend(choice.get("usage"));
+        let inner = ["delta", "message"].into_iter().filter_map(|name| choice.object(name));
+        found.extend(inner.filter_map(|inner| inner.get("usage")));
     }
     found
 }
@@ -135,6 +208,8 @@ struct ChatCounts {
     cache_write: u64,
     cache_write_hour: u64,
     reasoning: u64,
+    /// All of them, where nothing else is counted.
+    total: u64,
 }
 
 impl ChatCounts {
@@ -142,22 +217,23 @@ impl ChatCounts {
     fn read(usage: &Object<'_>) -> Option<Self> {
         let either = |names: [&str; 2]| names.iter().find_map(|name| usage.object(name)).unwrap_or_default();
         let most = |object: &Object<'_>, names: &[&str]| {
-            names.iter().filter_map(|name| object.unsigned(name)).max().unwrap_or(0)
+            names.iter().filter_map(|name| object.count(name)).max().unwrap_or(0)
         };
         let read = either(["prompt_tokens_details", "input_tokens_details"]);
         let written = either(["completion_tokens_details", "output_tokens_details"]);
         // DeepSeek counts what its cache had and what it had not.
-        let (hit, miss) =
-            (usage.unsigned("prompt_cache_hit_tokens"), usage.unsigned("prompt_cache_miss_tokens"));
+        let (hit, miss) = (usage.count("prompt_cache_hit_tokens"), usage.count("prompt_cache_miss_tokens"));
         let halves =
             (hit.is_some() || miss.is_some()).then(|| hit.unwrap_or(0).saturating_add(miss.unwrap_or(0)));
-        let named = usage.unsigned("prompt_tokens");
-        let prompt = named.or_else(|| usage.unsigned("input_tokens")).max(halves);
-        let completion = usage.unsigned("completion_tokens").or_else(|| usage.unsigned("output_tokens"));
+        let named = usage.count("prompt_tokens").or_else(|| usage.count("promptTokens"));
+        let prompt = named.or_else(|| usage.count("input_tokens")).max(halves);
+        let completion = ["completion_tokens", "output_tokens", "completionTokens"];
+        let completion = completion.iter().find_map(|name| usage.count(name));
+        let total = usage.count("total_tokens").or_else(|| usage.count("totalTokens"));
         if prompt.is_none() && completion.is_none() {
-            return None;
+            return total.filter(|total| *total > 0).map(|total| Self { total, ..Self::default() });
         }
-        let total = usage.unsigned("total_tokens");
+        let has_both = prompt.is_some() && completion.is_some();
         let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
         let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
@@ -171,10 +247,12 @@ impl ChatCounts {
         let (minutes, hour) = cache_writes(usage);
         let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
         let cache_write = most(&read, &WRITES).max(most(usage, &WRITES)).max(minutes.saturating_add(hour));
-        let reasoning = most(&written, &["reasoning_tokens", "thinking_tokens"]);
+        const REASONING: [&str; 2] = ["reasoning_tokens", "thinking_tokens"];
+        let reasoning = most(&written, &REASONING).max(most(usage, &REASONING));
         let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
-        // xAI does not count reasoning in `completion_tokens`; its total shows it.
-        let is_apart = reasoning > 0 && total == Some(sum(&[prompt, completion, reasoning]));
+        // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it.
+        let is_apart =
+            reasoning > completion || (reasoning > 0 && total == Some(sum(&[prompt, completion, reasoning])));
         if is_apart {
             completion = completion.saturating_add(reasoning);
         }
@@ -185,7 +263,16 @@ impl ChatCounts {
             || (!is_apart && total == Some(sum(&[prompt, aside, completion])))
             || (named.is_none() && halves.is_none() && of_messages > 0);
         let prompt = if is_aside { sum(&[prompt, aside]) } else { prompt };
-        Some(Self { prompt, completion, cached, cache_write, cache_write_hour: hour, reasoning })
+        // Gemini counts its thinking in the total alone.
+        if has_both {
+            completion = completion.max(total.unwrap_or(0).saturating_sub(prompt));
+        }
+        Some(Self { prompt, completion, cached, cache_write, cache_write_hour: hour, reasoning, total: 0 })
+    }
+
+    /// Whether there is only the sum of the counts.
+    fn is_sum(self) -> bool {
+        self.total > 0 && self.prompt == 0 && self.completion == 0
     }
 
     /// The greater of each count.
@@ -197,6 +284,7 @@ impl ChatCounts {
             cache_write: self.cache_write.max(other.cache_write),
             cache_write_hour: self.cache_write_hour.max(other.cache_write_hour),
             reasoning: self.reasoning.max(other.reasoning),
+            total: self.total.max(other.total),
         }
     }
 
@@ -211,13 +299,24 @@ impl ChatCounts {
 /// What went into a cache for five minutes, and for an hour, where it is told apart.
 fn cache_writes(usage: &Object<'_>) -> (u64, u64) {
     let apart = usage.object("cache_creation").unwrap_or_default();
-    let count = |name: &str| apart.unsigned(name).unwrap_or(0);
+    let count = |name: &str| apart.count(name).unwrap_or(0);
     (count("ephemeral_5m_input_tokens"), count("ephemeral_1h_input_tokens"))
 }
 
 /// Tokens read.
 fn prompt(usage: &Usage) -> u64 {
     usage.input.saturating_add(usage.cached).saturating_add(usage.cache_write)
+}
+
+/// The sum of each count.
+fn added(one: Usage, other: Usage) -> Usage {
+    Usage {
+        input: one.input.saturating_add(other.input),
+        output: one.output.saturating_add(other.output),
+        cached: one.cached.saturating_add(other.cached),
+        cache_write: one.cache_write.saturating_add(other.cache_write),
+        cache_write_hour: one.cache_write_hour.saturating_add(other.cache_write_hour),
+    }
 }
 
 /// The greater of each count.
@@ -237,8 +336,8 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
     if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) {
         return None;
     }
-    let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage)?;
-    let total = usage.unsigned("total_tokens").unwrap_or_else(|| prompt.saturating_add(completion));
+    let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage).filter(|counts| !counts.is_sum())?;
+    let total = usage.count("total_tokens").unwrap_or(0).max(prompt.saturating_add(completion));
     let mut out = Writer::new(192);
     for (name, count) in CHAT_COUNTS.into_iter().zip([prompt, completion, total]) {
         out.member(name, &count.to_string());
@@ -247,6 +346,12 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
         out.member(name, raw.get());
     }
     Some(out.done())
+}
+
+/// Whether `usage` of a chat provider has only the sum of the counts.
+#[must_use]
+pub fn is_sum(usage: &Object<'_>) -> bool {
+    ChatCounts::read(usage).is_some_and(ChatCounts::is_sum)
 }
 
 /// Drops counts that are all zero although the model wrote text: some providers send zeros.
@@ -328,6 +433,30 @@ mod tests {
                     "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 60}}}),
                 (40, 100, 60, 0),
             ),
+            // The same without a sum, and Perplexity.
+            (
+                json!({"usage": {"prompt_tokens": 100, "completion_tokens": 40, "completion_tokens_details": {"reasoning_tokens": 60}}}),
+                (100, 100, 0, 0),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 33, "completion_tokens": 7, "total_tokens": 40, "reasoning_tokens": 74}}),
+                (33, 81, 0, 0),
+            ),
+            // Gemini counts its thinking in the sum alone.
+            (
+                json!({"usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 515}}),
+                (10, 505, 0, 0),
+            ),
+            // Numbers in other forms.
+            (json!({"usage": {"prompt_tokens": "1000", "completion_tokens": "100"}}), (1000, 100, 0, 0)),
+            (json!({"usage": {"prompt_tokens": 1000.0, "completion_tokens": 99.2}}), (1000, 100, 0, 0)),
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": -1, "total_tokens": 1100}}),
+                (1000, 100, 0, 0),
+            ),
+            (json!({"usage": {"promptTokens": 1000, "completionTokens": 100}}), (1000, 100, 0, 0)),
+            (json!({"choices": [{"message": {"usage": plain}}]}), (1000, 100, 0, 0)),
+            (json!({"choices": [{"delta": {"usage": plain}}]}), (1000, 100, 0, 0)),
         ] {
             assert_eq!(chat(std::slice::from_ref(&completion)), expected, "{completion}");
         }
@@ -336,6 +465,61 @@ mod tests {
             let json = nothing.to_string();
             assert!(TokenCounts::of_completion(&Object::parse(&json).unwrap()).reported().is_none());
         }
+    }
+
+    /// Without it an answer whose server counts only the sum is charged by a guess.
+    #[test]
+    fn a_sum_alone_is_shared_out_by_what_was_written() {
+        for (written, expected) in [(0, (1100, 0)), (400, (1000, 100)), (40_000, (0, 1100))] {
+            let counts =
+                TokenCounts::of_completion(&Object::parse(r#"{"usage":{"total_tokens":1100}}"#).unwrap());
+            let Usage { input, output, .. } = counts.settled(written).reported().expect("counts");
+            assert_eq!((input, output), expected, "{written}");
+        }
+    }
+
+    /// Without it the output of a stream that is counted at its beginning alone, or in another place, costs one token; and what
+    /// a provider reads to shorten a conversation costs nothing.
+    #[test]
+    fn a_messages_providers_counts_are_found_in_every_place() {
+        let begins =
+            json!({"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}});
+        let ends = |usage: Value| json!({"type": "message_delta", "delta": {}, "usage": usage});
+        for (events, expected) in [
+            (vec![begins.clone()], (10, 0, 0)),
+            (vec![begins.clone(), ends(json!({"output_tokens": 5}))], (10, 5, 0)),
+            (vec![begins.clone(), ends(json!({"output_tokens": "5"}))], (10, 5, 0)),
+            (vec![begins.clone(), json!({"delta": {"usage": {"output_tokens": 9}}})], (10, 9, 0)),
+            (
+                vec![json!({"type": "message_stop", "usage": {"input_tokens": 10, "output_tokens": 5}})],
+                (10, 5, 0),
+            ),
+            (vec![ends(json!({"prompt_tokens": 10, "completion_tokens": 5}))], (10, 5, 0)),
+            (
+                vec![
+                    begins.clone(),
+                    json!({"type": "message_stop", BEDROCK_METRICS: {
+                    "inputTokenCount": 12, "outputTokenCount": 7, "cacheReadInputTokenCount": 3}}),
+                ],
+                (12, 7, 3),
+            ),
+            (
+                vec![ends(json!({"input_tokens": 10, "output_tokens": 5, "iterations": [
+                    {"type": "compaction", "input_tokens": 1800, "output_tokens": 35},
+                    {"type": "message", "input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}]}))],
+                (1810, 40, 4),
+            ),
+        ] {
+            let mut counts = TokenCounts::default();
+            for event in &events {
+                counts.read_event(&Object::parse(&event.to_string()).unwrap());
+            }
+            let Usage { input, output, cached, .. } = counts.settled(400).reported().expect("counts");
+            assert_eq!((input, output, cached), expected, "{events:?}");
+        }
+        let mut counts = TokenCounts::default();
+        counts.read_event(&Object::parse(&begins.to_string()).unwrap());
+        assert_eq!(counts.settled(4).usage().output, 1, "a short answer has no more");
     }
 
     /// Without it an hour in the cache costs what five minutes do.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::bindings::exports::gatehouse::family::text::{Obstacle, Sse, TextFailure};
+pub use crate::bindings::gatehouse::family::upstream::{Obstacle, Sse, TextFailure};
 
 use super::call::Call;
 use super::json::{self, Extra};
@@ -167,7 +167,7 @@ impl TextFailure {
     /// A failure.
     #[must_use]
     pub fn new(obstacle: Obstacle, message: impl Into<String>) -> Self {
-        Self { obstacle, message: message.into(), field: None }
+        Self { obstacle, message: message.into(), field: None, retry_after_ms: None }
     }
 
     /// A failure of the provider.

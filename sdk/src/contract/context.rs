@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::json::{self, Extra, millis};
 use crate::bindings::gatehouse::family::types;
+use crate::log;
 
 /// Milliseconds since the Unix epoch, UTC.
 ///
@@ -81,6 +83,31 @@ impl Context {
             settings: Value::Object(serde_json::Map::new()),
             extra: Extra::new(),
         }
+    }
+
+    /// The operator's settings in the family's own shape, whose schema [`About::settings`](crate::About::settings) publishes:
+    /// a host refuses others. What does not fit all the same is logged, and counts as no settings.
+    ///
+    /// ```
+    /// use gatehouse_sdk::{Context, UnixMs};
+    ///
+    /// #[derive(Default, serde::Deserialize)]
+    /// #[serde(default, deny_unknown_fields)]
+    /// struct Settings {
+    ///     greeting: String,
+    /// }
+    ///
+    /// let mut cx = Context::at(UnixMs(1_767_225_600_000));
+    /// assert_eq!(cx.settings_as::<Settings>().greeting, "");
+    /// cx.settings = serde_json::json!({"greeting": "hello"});
+    /// assert_eq!(cx.settings_as::<Settings>().greeting, "hello");
+    /// ```
+    #[must_use]
+    pub fn settings_as<S: DeserializeOwned + Default>(&self) -> S {
+        S::deserialize(&self.settings).unwrap_or_else(|error| {
+            log::error("the settings do not fit", &[("reason", &error.to_string())]);
+            S::default()
+        })
     }
 }
 

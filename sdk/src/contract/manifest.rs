@@ -1,13 +1,15 @@
 //! The manifest of a family: one JSON document, of which these types are the form.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::parent::Parent;
 use super::parent_written::{self, ParentWritten};
+use super::route::HttpRoute;
 
 /// What a family says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -32,8 +34,15 @@ pub struct About {
     /// The models; the operator configures those of text families.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<Model>,
-    /// The surfaces, at least one.
+    /// The surfaces: at least one, but for a family that has dialects alone.
     pub surfaces: Vec<Surface>,
+    /// The ways to the surfaces; a surface of the specification has its own without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<HttpRoute>,
+    /// The text protocols of providers that `dialect` speaks, kebab-case; `protocol` of a model in the operator's configuration
+    /// names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dialects: Vec<String>,
     /// Providers the operator must have configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<String>,
@@ -56,6 +65,21 @@ pub struct About {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub self_tests: Vec<SelfTest>,
 }
+
+/// The operator's bounds: the field `pace` of every family's settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PaceSettings {
+    /// The shortest interval between two polls, in milliseconds.
+    pub shortest_ms: Option<NonZeroU32>,
+    /// The longest one.
+    pub longest_ms: Option<NonZeroU32>,
+}
+
+/// The settings of a family without any of its own: [`About::settings`].
+#[derive(Clone, Copy, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct NoSettings {}
 
 /// A model of a family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -123,9 +147,9 @@ pub enum NameAt {
 /// A request with a known answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SelfTest {
-    /// The surface.
+    /// The surface, or the dialect.
     pub surface: String,
-    /// The request's body.
+    /// The request's body; of a dialect a Messages request.
     pub body: Value,
     /// The tasks it follows up.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "parent_written::all")]
@@ -185,6 +209,8 @@ impl About {
             homepage: None,
             models: Vec::new(),
             surfaces: Vec::new(),
+            routes: Vec::new(),
+            dialects: Vec::new(),
             providers: Vec::new(),
             price_keys: Vec::new(),
             units: BTreeMap::new(),
@@ -209,10 +235,18 @@ impl About {
         self
     }
 
-    /// The operator's settings have the shape of `S`.
+    /// The operator's settings have the shape of `S`, which [`Context::settings_as`](crate::Context::settings_as) reads, and
+    /// the `pace` that every family may have. With `#[schemars(deny_unknown_fields)]` a host refuses misspelt keys.
     #[must_use]
     pub fn settings<S: JsonSchema>(mut self) -> Self {
-        self.settings_schema = Some(schemars::schema_for!(S).to_value());
+        let mut schema = schemars::schema_for!(S);
+        let mut pace = schemars::schema_for!(PaceSettings);
+        pace.remove("$schema");
+        let properties = schema.ensure_object().entry("properties").or_insert_with(|| serde_json::json!({}));
+        if let Value::Object(properties) = properties {
+            properties.insert("pace".to_owned(), pace.to_value());
+        }
+        self.settings_schema = Some(schema.to_value());
         self
     }
 
@@ -227,6 +261,20 @@ impl About {
     #[must_use]
     pub fn surface(mut self, surface: Surface) -> Self {
         self.surfaces.push(surface);
+        self
+    }
+
+    /// Adds a way to a surface.
+    #[must_use]
+    pub fn route(mut self, route: HttpRoute) -> Self {
+        self.routes.push(route);
+        self
+    }
+
+    /// Adds a text protocol that the family speaks: [`Dialect`](crate::Dialect). An operator names it as `protocol` of a model.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialects.push(name.into());
         self
     }
 

@@ -1,12 +1,11 @@
 //! Scripts for families: what a client sends, what the provider answers, what the family must return.
 //!
 //! A [`Script`] is made in Rust, or read from a file that authors of every language write ([`Script::read`]). It runs
-//! natively ([`Script::run_native`]), and with the feature `component` against the built component under the host's
-//! own limits; `gatehouse plugin play` does the same from the command line. Both ways every call is made twice with
-//! equal results, the state is encoded between steps, and the host's rules are checked. Time and seed are arguments,
-//! so a job of half an hour takes microseconds. Never opens a socket.
+//! natively ([`Script::run_native`]); `gatehouse plugin play` plays the same file against the built component, under the
+//! host's own limits. Both ways every call is made twice with equal results, the state is encoded between steps, and the
+//! host's rules are checked. Time and seed are arguments, so a job of half an hour takes microseconds. Never opens a socket.
 //!
-//! Without the feature the kit has no engine: it builds in seconds.
+//! The kit has no engine and no crate of the host: it builds in seconds.
 //!
 //! ```
 //! # use gatehouse_sdk::*;
@@ -15,7 +14,8 @@
 //! # impl Family for Echo {
 //! #     fn about() -> About {
 //! #         let model = Model::new("echo-1").serves("images.generate");
-//! #         About::new("echo", "0.1.0").model(model).provider("echo").price_key("echo-1")
+//! #         let surface = Surface::new::<serde_json::Value>("images.generate");
+//! #         About::new("echo", "0.1.0").model(model).surface(surface).provider("echo").price_key("echo-1")
 //! #     }
 //! # }
 //! # impl Jobs for Echo {
@@ -42,8 +42,7 @@
 //!     .run_native::<Echo>();
 //! ```
 
-#[cfg(feature = "component")]
-mod component;
+mod conversation;
 mod facts;
 mod lines;
 mod machine;
@@ -53,10 +52,10 @@ mod rules;
 mod script;
 mod written;
 
-#[cfg(feature = "component")]
-pub use component::{Component, TextPlay};
+pub use conversation::{Conversation, Exchange, ProviderAnswer};
 pub use facts::picture;
-#[cfg(feature = "component")]
-pub use gatehouse_runtime::{ComponentRunner, Limits};
+pub use gatehouse_sdk::{Body, Outage, Reply};
+pub use machine::{Declared, DialectMachine, Machine, NativeDialect, NativeText, Played};
 pub use manifest::check_family;
 pub use script::Script;
+pub use written::difference;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Cause, Ending, Facts, Outage, Outcome, Probe, Reply, Sse, Stage, Submission,
-    TaskView, TextRequest, View,
+    Accepted, Blame, Call, Cause, DialectRequest, Ending, Facts, Outage, Outcome, Probe, Reply, Sse, Stage,
+    Submission, TaskView, TextRequest, View,
 };
 use serde_json::Value;
 
@@ -92,6 +92,8 @@ pub(crate) enum Ask {
     Split(String, Vec<String>, Reply),
     /// A client's text request.
     Text(Box<TextRequest>),
+    /// A Messages request for a dialect.
+    Translate(Box<DialectRequest>),
     /// The provider's whole answer to it.
     Answer(Reply),
     /// The next events of the provider's stream.
@@ -108,6 +110,7 @@ impl Ask {
             Self::Merge(..) => "merge",
             Self::Split(..) => "split",
             Self::Text(_) => "text",
+            Self::Translate(_) => "translate",
             Self::Answer(_) => "answer",
             Self::Events(_) => "events",
             Self::End => "end",

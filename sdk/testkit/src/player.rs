@@ -1,15 +1,16 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use gatehouse_sdk::{
-    Accepted, Action, Context, Event, Finding, Jobs, Product, Refusal, Step, Submission, Text,
+    Accepted, Action, Charge, Context, Dialect, Event, Finding, Jobs, Product, Refusal, Step, Submission,
+    Text,
 };
 use serde_json::Value;
 
 use crate::lines::{Ask, Expect, Feed, Line};
-use crate::machine::{Machine, Native, NativeText};
+use crate::machine::{Declared, Machine, Native, NativeDialect, NativeText};
 use crate::script::Script;
 use crate::written::{difference, shown};
-use checks::{equal, run, twice};
+use checks::{equal, run, settles, surface, twice};
 use text::TextState;
 
 mod checks;
@@ -19,6 +20,7 @@ mod text;
 const TASK: &str = "task_01KDWFAMDV000000000000000A";
 
 /// What the family last returned.
+#[expect(clippy::large_enum_variant, reason = "a player has one of them")]
 enum Answer {
     Nothing,
     Submitted(Result<Accepted<Vec<u8>>, Refusal>),
@@ -29,7 +31,10 @@ enum Answer {
 
 struct Player<'a> {
     machine: &'a dyn Machine,
+    declared: Declared,
     cx: Context,
+    /// What was charged for the task; `None` before, and when a request has joined it: its charge is not in the script.
+    charge: Option<Charge>,
     state: Vec<u8>,
     brief: Vec<u8>,
     answer: Answer,
@@ -58,17 +63,34 @@ impl Script {
         self.run(&NativeText::<F>::NEW);
     }
 
-    pub(crate) fn run(&self, machine: &dyn Machine) {
+    /// Runs it with the dialect half of a family as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_dialect<F: Dialect>(&self) {
+        self.run(&NativeDialect::<F>::NEW);
+    }
+
+    /// Runs it with any machine.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run(&self, machine: &dyn Machine) {
         if let Err(problem) = self.play(machine) {
             panic!("{problem}");
         }
     }
 
-    /// Runs all lines.
-    pub(crate) fn play(&self, machine: &dyn Machine) -> Result<(), String> {
+    /// The same for callers that go on after a failure.
+    ///
+    /// # Errors
+    /// The line's number and place, what was expected and what came.
+    pub fn play(&self, machine: &dyn Machine) -> Result<(), String> {
         let mut player = Player {
             machine,
+            declared: machine.declared(),
             cx: self.cx.clone(),
+            charge: None,
             state: Vec::new(),
             brief: Vec::new(),
             answer: Answer::Nothing,
@@ -105,12 +127,14 @@ impl Player<'_> {
 
     fn submit(&mut self, request: &Submission) -> Result<(), String> {
         self.all_expected()?;
+        surface(&self.declared, &request.surface)?;
         self.begin();
         let verdict = twice(|| self.machine.submit(&self.cx, request))?;
         if let Ok(accepted) = &verdict {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
             self.brief.clone_from(&accepted.brief);
+            self.charge = Some(accepted.charge.clone());
         }
         self.came_now(Answer::Submitted(verdict));
         Ok(())
@@ -132,6 +156,12 @@ impl Player<'_> {
         self.all_expected()?;
         let event = self.event(feed)?;
         let step = twice(|| self.machine.advance(&self.cx, &self.state, &event))?;
+        if matches!(event, Event::Joined(_)) {
+            self.charge = None;
+        }
+        if let (Action::Done(outcome), Some(held)) = (&step.next, &self.charge) {
+            settles(held, outcome)?;
+        }
         self.state.clone_from(&step.state);
         self.came_now(Answer::Stepped(Box::new(step)));
         Ok(())
@@ -140,8 +170,14 @@ impl Player<'_> {
     /// What is asked beside a task leaves it where the last step ended.
     fn ask(&mut self, ask: &Ask) -> Result<(), String> {
         self.all_expected()?;
-        if matches!(ask, Ask::Text(_)) {
-            self.begin();
+        match ask {
+            Ask::Text(request) => {
+                surface(&self.declared, &request.surface)?;
+                self.begin();
+            }
+            Ask::Translate(_) => self.begin(),
+            Ask::Render(name, _) => surface(&self.declared, name)?,
+            _ => {}
         }
         let (machine, cx) = (self.machine, &self.cx);
         let not_prepared = || "unexpected here: no text request has been prepared".to_owned();
@@ -152,6 +188,11 @@ impl Player<'_> {
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
             Ask::Text(request) => {
                 let (state, came) = text::prepare(machine, cx, request)?;
+                self.text = state;
+                came
+            }
+            Ask::Translate(request) => {
+                let (state, came) = text::translate(machine, cx, request)?;
                 self.text = state;
                 came
             }
@@ -166,6 +207,12 @@ impl Player<'_> {
     }
 
     fn migrate(&mut self, from: u32, state: &[u8]) -> Result<Value, String> {
+        let reads = &self.declared.reads_state;
+        if !reads.contains(&from) {
+            return Err(format!(
+                "states of version {from} are not read: the manifest's reads_state is {reads:?}"
+            ));
+        }
         let migrated = twice(|| self.machine.migrate(from, state))?;
         if let Ok(state) = &migrated {
             self.state.clone_from(state);

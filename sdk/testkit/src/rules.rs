@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use gatehouse_model::Header;
+use gatehouse_contract::{
+    MAX_CALL, MAX_ITEMS, MAX_WAIT, NAME_BYTES, STATE_KIB, extends_price_key, is_claimable, is_host_header,
+    is_source,
+};
 use gatehouse_sdk::{
     About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Problem, Product, Refusal,
     Step, Target, Tile,
@@ -11,23 +14,7 @@ use gatehouse_sdk::{
 use serde_json::Value;
 
 /// The host's default limit on a task's state.
-const STATE_BYTES: usize = 64 * 1024;
-/// The longest wait.
-const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-/// The longest time limit of a call.
-const MAX_CALL: Duration = Duration::from_secs(15 * 60);
-/// The most probes or products of one step.
-const MAX_MEDIA: usize = 64;
-/// The longest claimed name.
-const NAME_BYTES: usize = 256;
-
-/// The host asks for states of these versions only.
-pub(crate) fn reads_state(versions: &[u32], from: u32) -> Result<(), String> {
-    if versions.contains(&from) {
-        return Ok(());
-    }
-    Err(format!("states of version {from} are not read: the manifest's reads_state is {versions:?}"))
-}
+const STATE_BYTES: usize = STATE_KIB as usize * 1024;
 
 /// The field that clients read of several problems.
 pub(crate) fn field_of(problems: &[Problem]) -> Option<&str> {
@@ -76,8 +63,8 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
     }
     match &step.next {
         Action::Call(next) => call(about, next),
-        Action::Probe(probes) if probes.is_empty() || probes.len() > MAX_MEDIA => {
-            Err(format!("expected 1 to {MAX_MEDIA} probes, got {}", probes.len()))
+        Action::Probe(probes) if probes.is_empty() || probes.len() > MAX_ITEMS => {
+            Err(format!("expected 1 to {MAX_ITEMS} probes, got {}", probes.len()))
         }
         // Any text: one that is not a URL comes back as a finding with the reason.
         Action::Probe(_) => Ok(()),
@@ -116,9 +103,7 @@ fn charge(about: &About, charge: &Charge) -> Result<(), String> {
     if !about.price_keys.contains(least) {
         return Err(format!("the last price key {least:?} is not in the manifest"));
     }
-    let extends =
-        |key: &&String| key.strip_prefix(least.as_str()).is_some_and(|rest| rest.starts_with(['-', '@']));
-    match specific.iter().find(|key| !extends(key)) {
+    match specific.iter().find(|key| !extends_price_key(key, least)) {
         Some(key) => Err(format!("the price key {key:?} does not begin with {least:?} and `-` or `@`")),
         None => Ok(()),
     }
@@ -141,7 +126,7 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
         }
         Target::Path(_) | Target::Url(_) => {}
     }
-    match call.headers.iter().find(|header| Header::is_hosts(&header.name)) {
+    match call.headers.iter().find(|header| is_host_header(&header.name)) {
         Some(header) => Err(format!("the header {:?} is the host's", header.name)),
         None => Ok(()),
     }
@@ -149,7 +134,7 @@ fn call(about: &About, call: &Call) -> Result<(), String> {
 
 /// Media are named by a URL, a `data:` URI or a blob.
 fn source(source: &str) -> Result<(), String> {
-    if ["https://", "http://", "data:", "blob:"].iter().any(|scheme| source.starts_with(scheme)) {
+    if is_source(source) {
         return Ok(());
     }
     Err(format!("expected an http(s), data or blob source, got {source:?}"))
@@ -163,8 +148,8 @@ fn outcome(about: &About, outcome: &Outcome) -> Result<(), String> {
 }
 
 fn products(products: &[Product]) -> Result<(), String> {
-    if products.len() > MAX_MEDIA {
-        return Err(format!("expected at most {MAX_MEDIA} products, got {}", products.len()));
+    if products.len() > MAX_ITEMS {
+        return Err(format!("expected at most {MAX_ITEMS} products, got {}", products.len()));
     }
     products.iter().try_for_each(|product| {
         source(&product.source)?;
@@ -181,10 +166,7 @@ fn products(products: &[Product]) -> Result<(), String> {
 }
 
 fn claims(claims: &[Claim]) -> Result<(), String> {
-    let fits = |name: &str| {
-        !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    match claims.iter().find(|claim| !fits(&claim.name)) {
+    match claims.iter().find(|claim| !is_claimable(&claim.name)) {
         Some(claim) => Err(format!(
             "expected a name of 1 to {NAME_BYTES} visible ASCII characters, got {:?}",
             claim.name

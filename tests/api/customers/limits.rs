@@ -97,7 +97,7 @@ fn fifty_requests_at_once_stop_at_the_concurrency_and_at_the_quota() {
         let count = |status| answers.iter().filter(|answer| answer.status == status).count();
         assert_eq!((count(200), count(402)), (7, 43));
         let used = shown(&gateway, &poor).await;
-        assert_eq!(used["used"], used["quota"], "exactly nothing is left");
+        assert_eq!(used["used_micro"], used["quota_micro"], "exactly nothing is left");
         // Less than is used is allowed, and more lets the next one through.
         edit(&gateway, &poor, &["--quota", "1"]).await;
         assert_eq!(poor.post(ROUTE, &endless()).await.status, 402);
@@ -153,5 +153,22 @@ fn an_edit_holds_from_the_next_request_on_and_names_its_revision() {
         assert_eq!(shown(&gateway, &key).await["limits"]["requests_per_minute"], json!(null));
         let unknown = ["key", "edit", key.id(), "--model-limit", "nothing=rpm:1"];
         assert!(!gateway.process.try_command(&unknown).await.status.success());
+    });
+}
+
+/// Without it a second edit under another name would be refused, or leave two limits of which one counts.
+#[test]
+fn an_edit_by_another_name_of_a_model_changes_its_one_limit() {
+    run(async {
+        let gateway = TestGateway::start().await;
+        let key = gateway.process.make_key("acme", &["--unlimited"]).await;
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-ext=rpm:5"]).await;
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-gw=concurrency:2"]).await;
+        let limits = shown(&gateway, &key).await["model_limits"].clone();
+        let all: Vec<&Value> = limits.as_object().expect("limits").values().collect();
+        assert_eq!(all.len(), 1, "{limits}");
+        assert_eq!((&all[0]["requests_per_minute"], &all[0]["concurrency"]), (&json!(5), &json!(2)));
+        edit(&gateway, &key, &["--model-limit", "imagine-1.5-ext=none"]).await;
+        assert_eq!(shown(&gateway, &key).await["model_limits"], json!({}));
     });
 }

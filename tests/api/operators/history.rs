@@ -83,7 +83,7 @@ fn versions_of_the_price_book_are_kept_and_compared() {
         let told: Value =
             serde_json::from_str(&gateway.process.command(&["prices", "history", "--json"]).await)
                 .expect("JSON");
-        assert_eq!(told["books"].as_array().map(Vec::len), Some(3), "{told}");
+        assert_eq!(told["data"].as_array().map(Vec::len), Some(3), "{told}");
     });
 }
 

@@ -62,6 +62,8 @@ pub(crate) enum Figure {
     Large,
     /// Streams open at once: memory
     Crowd,
+    /// Small requests beside a customer whose large ones are refused
+    Flood,
     /// Swaps of the plugin under 200 submissions a second
     Swap,
 }
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn errors_name_the_argument() {
         for (line, named) in [
-            ("", "large, crowd, swap"),
+            ("", "large, crowd, flood, swap"),
             ("fly", "'fly'"),
             ("poll many", "'many'"),
             ("poll 0", "'0'"),

@@ -1,6 +1,7 @@
 //! One file for each figure.
 
 pub(crate) mod crowd;
+pub(crate) mod flood;
 pub(crate) mod image;
 pub(crate) mod life;
 pub(crate) mod listing;

@@ -15,6 +15,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use crate::gateway::pause;
 use crate::http1;
 
 /// One request, by its number, as it is sent.
@@ -50,7 +51,7 @@ impl Load {
         let started = Instant::now();
         let mut lines = JoinSet::new();
         for _ in 0..connections.min(count) {
-            lines.spawn(line(address, count, Arc::clone(&next), Arc::clone(&make)));
+            lines.spawn(line(address, count, Arc::clone(&next), Arc::clone(&make), is_success));
         }
         let spans: Vec<Span> = lines.join_all().await.into_iter().flatten().collect();
         let took = started.elapsed();
@@ -78,7 +79,51 @@ impl Load {
     }
 }
 
+/// Requests that go on until they are stopped; each of them must be refused as a mistake.
+pub(crate) struct Flood {
+    stop: oneshot::Sender<()>,
+    thread: thread::JoinHandle<usize>,
+}
+
+impl Flood {
+    /// Starts it, and waits until each connection has had an answer.
+    pub(crate) async fn start(address: SocketAddr, connections: usize, make: Arc<Make>) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let (begin, begun) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let flood = async move {
+            let next = Arc::new(AtomicUsize::new(0));
+            let mut lines = JoinSet::new();
+            for _ in 0..connections {
+                let (next, make) = (Arc::clone(&next), Arc::clone(&make));
+                lines.spawn(line(address, usize::MAX, next, make, |status| status == 400));
+            }
+            let answered = || next.load(Ordering::Relaxed).saturating_sub(connections);
+            while answered() < connections && lines.try_join_next().is_none() {
+                pause(Duration::from_millis(10)).await;
+            }
+            // A figure that has failed stops nothing.
+            let _ = begin.send(());
+            tokio::select! {
+                _ = stopped => answered(),
+                ended = lines.join_next() => panic!("a connection ended: {ended:?}"),
+            }
+        };
+        let thread = thread::Builder::new().name("flood".to_owned()).spawn(move || runtime.block_on(flood));
+        begun.await.expect("a flood");
+        Self { stop, thread: thread.expect("a thread") }
+    }
+
+    /// Ends it; how many requests were answered.
+    pub(crate) fn stop(self) -> usize {
+        // A thread that has failed says so below.
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or_else(|failure| std::panic::resume_unwind(failure))
+    }
+}
+
 /// One request, until the first bytes of its answer's body and until the last ones.
+#[derive(Debug)]
 struct Span {
     first: Duration,
     whole: Duration,
@@ -97,7 +142,13 @@ pub(crate) fn rate(count: usize, took: Duration) -> String {
 }
 
 /// One connection's requests, one after the other.
-async fn line(address: SocketAddr, count: usize, next: Arc<AtomicUsize>, make: Arc<Make>) -> Vec<Span> {
+async fn line(
+    address: SocketAddr,
+    count: usize,
+    next: Arc<AtomicUsize>,
+    make: Arc<Make>,
+    is_expected: fn(u16) -> bool,
+) -> Vec<Span> {
     let mut stream = TcpStream::connect(address).await.expect("the gateway listens");
     stream.set_nodelay(true).expect("a fresh socket");
     let (mut incoming, mut outgoing) = stream.split();
@@ -115,7 +166,7 @@ async fn line(address: SocketAddr, count: usize, next: Arc<AtomicUsize>, make: A
             never = send(&mut outgoing, &request) => match never {},
             answer = receive(&mut incoming, &mut buffer, started) => answer,
         };
-        assert!(is_success(status), "request {number}: {status} {}", String::from_utf8_lossy(&text));
+        assert!(is_expected(status), "request {number}: {status} {}", String::from_utf8_lossy(&text));
         spans.push(span);
     }
 }

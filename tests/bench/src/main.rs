@@ -25,6 +25,7 @@ fn main() {
     gatehouse_harness::run(async {
         match arguments.figure {
             Figure::Crowd => figures::crowd::measure(&arguments).await,
+            Figure::Flood => figures::flood::measure(&arguments).await,
             Figure::Image => figures::image::measure(&arguments).await,
             Figure::Large => figures::text::large(&arguments).await,
             Figure::Life => figures::life::measure(&arguments).await,

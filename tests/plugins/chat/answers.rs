@@ -57,7 +57,7 @@ fn tokens_in_every_dialect() {
         ),
         (json!({"prompt_tokens": 9.0, "completion_tokens": 1.0}), usage(9, 1, 0, 0)),
         (json!({"prompt_tokens": 0, "completion_tokens": 0}), None),
-        (json!({"total_tokens": 4}), None),
+        (json!({"total_tokens": 4}), usage(3, 1, 0, 0)),
         (json!({}), None),
         (json!(null), None),
         (json!("many"), None),
@@ -75,7 +75,7 @@ fn adds_members_a_server_leaves_out() {
         body,
         json!({
             "id": "chatcmpl-0000000000000abc", "object": "chat.completion", "created": 1_790_000_000, "model": MODEL,
-            "choices": [{"message": {"content": "hi"}}],
+            "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}],
         })
     );
     let wrapped = json!({"code": 200, "data": chat(json!({"prompt_tokens": 1, "completion_tokens": 1}))});

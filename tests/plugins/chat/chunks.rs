@@ -29,7 +29,9 @@ fn deltas(deltas: &[Value]) -> Vec<Value> {
     lines.push("[DONE]".to_owned());
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut deltas = heard(false, &lines).deltas();
-    assert_eq!(deltas.pop(), Some(json!({"delta": {}, "finish": "stop"})));
+    let has_called = deltas.iter().any(|delta| delta["tool_calls"].is_array());
+    let reason = if has_called { "tool_calls" } else { "stop" };
+    assert_eq!(deltas.pop(), Some(json!({"delta": {}, "finish": reason})));
     deltas
 }
 

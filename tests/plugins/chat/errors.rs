@@ -106,6 +106,196 @@ fn hides_words_that_nothing_says_to_be_about_the_request() {
     becomes(429, &openai("requests", Value::Null, "Your free trial is over"), Obstacle::Account, NEUTRAL);
 }
 
+/// Without it a client is blamed for the operator's key, money or table, or does not learn what it could change.
+#[test]
+fn the_words_of_many_servers_mean_what_they_say() {
+    let model = "the provider does not serve this model at present";
+    let google =
+        |status: &str, message: &str| json!([{"error": {"code": 400, "message": message, "status": status}}]);
+    let said = |code: Value, message: &str| openai("invalid_request_error", code, message);
+    for (status, body, obstacle, message) in [
+        (
+            400,
+            google("INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            google("INVALID_ARGUMENT", "API key expired. Please renew the API key."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            google("FAILED_PRECONDITION", "User location is not supported for the API use."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            json!({"code": "Client specified an invalid argument", "error": "Incorrect API key provided: xa***."}),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            anthropic("invalid_request_error", "This organization has been disabled."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            said(json!("organization_restricted"), "Organization has been restricted."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            said(json!("unsupported_value"), "Your organization must be verified to stream this model."),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            412,
+            said(
+                Value::Null,
+                "Account acme is suspended, possibly due to reaching the monthly spending limit.",
+            ),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            429,
+            openai("exceeded_current_quota_error", Value::Null, "Your account org-abc is suspended"),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            429,
+            json!({"error": {"code": "1309", "message": "Your GLM Coding Plan package has expired"}}),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            429,
+            google(
+                "RESOURCE_EXHAUSTED",
+                "You exceeded your current quota, please check your plan. limit: 5. Please retry in 30s",
+            ),
+            Obstacle::RateLimited,
+            "the provider takes no more requests for now",
+        ),
+        (
+            429,
+            google("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan. limit: 0"),
+            Obstacle::Account,
+            NEUTRAL,
+        ),
+        (
+            400,
+            json!({"error": {"code": "OperationNotSupported", "message": "The chatCompletion operation does not work."}}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"message": "Invocation of model ID x with on-demand throughput isn't supported."}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1500"}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            said(json!("model_decommissioned"), "The model `x` has been decommissioned."),
+            Obstacle::Upstream,
+            model,
+        ),
+        (400, said(json!("invalid_request_error"), "Model Not Exist"), Obstacle::Upstream, model),
+        (
+            400,
+            json!({"error": {"code": "1211", "message": "Unknown Model, please check the model code."}}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"code": "Client specified an invalid argument", "error": "Model not found: x"}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"error": {"message": format!("{UPSTREAM} is not a valid model ID"), "code": 400}}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"code": 20012, "message": "Model does not exist. Please check it carefully.", "data": null}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            400,
+            json!({"error": "No models loaded. Please load a model in the developer page"}),
+            Obstacle::Upstream,
+            model,
+        ),
+        (
+            404,
+            json!({"error": {"message": "No endpoints found that support image input", "code": 404}}),
+            Obstacle::Invalid,
+            "this model does not take pictures",
+        ),
+        (
+            500,
+            json!({"error": {"code": 500, "message": "image input is not supported", "type": "server_error"}}),
+            Obstacle::Invalid,
+            "this model does not take pictures",
+        ),
+        (
+            400,
+            json!({"error": {"message": "registry.example/x does not support tools", "type": "api_error"}}),
+            Obstacle::Invalid,
+            "this model does not take tools",
+        ),
+        (
+            451,
+            openai("censorship_blocked", Value::Null, "The content is blocked."),
+            Obstacle::Invalid,
+            "the provider refuses what the request asks for",
+        ),
+        (
+            422,
+            json!({"object": "error", "message": {"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]}, "type": "invalid_request_error"}),
+            Obstacle::Invalid,
+            "messages: Field required",
+        ),
+        (
+            400,
+            json!({"detail": {"error": "`seed` must be smaller"}}),
+            Obstacle::Invalid,
+            "`seed` must be smaller",
+        ),
+    ] {
+        becomes(status, &body, obstacle, message);
+    }
+    let text =
+        "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`";
+    for protocol in BOTH {
+        let failure = answer(protocol, 422, text).expect_err("a failure");
+        assert_eq!((failure.obstacle, failure.message.as_str()), (Obstacle::Invalid, text));
+        let failure = answer(protocol, 404, "404 page not found").expect_err("a failure");
+        assert_eq!(failure.obstacle, Obstacle::Upstream, "the operator's address");
+    }
+}
+
 #[test]
 fn hides_errors_of_the_operators_account() {
     let secret = "Incorrect API key provided: sk-abcdefghijkl. Your organization org-123456789.";

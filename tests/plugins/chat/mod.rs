@@ -24,11 +24,11 @@ mod whole_answers;
 use chat::{Chat, SURFACE};
 use std::sync::LazyLock;
 
+use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
     Answered, Call, Chunk, Context, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
     TextFailure, TextRequest, UnixMs, Usage,
 };
-use gatehouse_testkit::{Component, TextPlay};
 use serde_json::{Value, json};
 
 /// The public name, and the provider's.

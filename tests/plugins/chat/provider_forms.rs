@@ -48,6 +48,114 @@ fn texts_and_arguments_are_texts() {
     }
 }
 
+/// Without it a call is lost in an answer that looks complete, its client cannot answer it, or its arguments are no object.
+#[test]
+fn calls_are_read_in_every_form() {
+    let text = r#"{"p":1}"#;
+    let call = |call: Value| json!({"content": null, "tool_calls": [call]});
+    let table = [
+        (json!({"content": null, "function_call": {"name": "f", "arguments": text}}), "function_call"),
+        (call(json!({"id": "a", "name": "f", "arguments": text})), "tool_calls"),
+        (json!({"tool_calls": {"id": "a", "function": {"name": "f", "arguments": text}}}), "tool_calls"),
+        (
+            call(json!({"id": 7, "index": "0", "type": null, "function": {"name": "f", "arguments": text}})),
+            "stop",
+        ),
+        (call(json!({"id": null, "function": {"name": "f", "arguments": {"p": 1}}})), "tool_use"),
+        (
+            call(json!({"id": "a", "function": {"name": "f", "arguments": json!(text).to_string()}})),
+            "tool_calls",
+        ),
+    ];
+    for (message, reason) in table {
+        let got = read(Protocol::Chat, &whole(message.clone(), reason));
+        let (choice, calls) = (&got["choices"][0], &got["choices"][0]["message"]["tool_calls"]);
+        let function = json!({"name": "f", "arguments": text});
+        assert_eq!(
+            (&calls[0]["function"], &choice["finish_reason"]),
+            (&function, &json!("tool_calls")),
+            "{message}"
+        );
+        let has_id = calls[0]["id"].as_str().is_some_and(|id| !id.is_empty());
+        assert!(
+            has_id && calls[0]["type"] == "function" && choice["message"]["function_call"].is_null(),
+            "{got}"
+        );
+        let chunk = json!({"id": "c", "choices": [{"index": 0, "delta": message, "finish_reason": null}]})
+            .to_string();
+        let end =
+            json!({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}).to_string();
+        let deltas =
+            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&chunk, &end, "[DONE]"]), 1)
+                .deltas();
+        assert_eq!(deltas[0]["tool_calls"][0]["function"], function, "{message}");
+        assert_eq!(deltas.last().expect("an end")["finish"], "tool_calls", "{message}");
+    }
+    let unnamed = whole(call(json!({"id": "a", "function": {"arguments": text}})), "tool_calls");
+    assert!(answer(Protocol::Chat, 200, &unnamed.to_string()).is_err(), "nobody could make this call");
+    let functions = json!({"functions": [{"name": "f"}], "function_call": "auto"});
+    let older =
+        whole(json!({"content": null, "function_call": {"name": "f", "arguments": text}}), "function_call");
+    let answered = both()
+        .answer::<chat::Chat>(&state(Protocol::Chat, functions), &reply(200, &older.to_string()))
+        .expect("an answer");
+    assert!(answered.body.contains("\"function_call\":{"), "it was asked for: {}", answered.body);
+}
+
+/// Without it clients show what a model thinks as its answer.
+#[test]
+fn thinking_in_a_text_is_thinking() {
+    let got = read(
+        Protocol::Chat,
+        &whole(json!({"role": "assistant", "content": "<think>\nhm</think>\n\nHello"}), "stop"),
+    );
+    let message = &got["choices"][0]["message"];
+    assert_eq!((&message["content"], &message["reasoning_content"]), (&json!("Hello"), &json!("\nhm")));
+    let events = data(&[
+        r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"<thi"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"nk>hm</th"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"ink>\nHel"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{"content":"lo"}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+        "[DONE]",
+    ]);
+    for size in [1, 7] {
+        let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, size).deltas();
+        let joined = |name: &str| deltas.iter().filter_map(|delta| delta[name].as_str()).collect::<String>();
+        assert_eq!((joined("content"), joined("reasoning_content")), ("Hello".to_owned(), "hm".to_owned()));
+    }
+}
+
+/// Without it an answer of 200 that is an error hides what it is about, and asks for the same account again.
+#[test]
+fn an_error_in_place_of_an_answer_is_read() {
+    let stream = state(Protocol::Chat, json!({"stream": true}));
+    for (body, obstacle) in [
+        (r#"{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#, Obstacle::Account),
+        (
+            r#"{"choices":null,"base_resp":{"status_code":1002,"status_msg":"rate limit"}}"#,
+            Obstacle::RateLimited,
+        ),
+        (
+            r#"{"base_resp":{"status_code":1039,"status_msg":"context window exceeds limit"}}"#,
+            Obstacle::TooLong,
+        ),
+        (r#"{"code":"InvalidApiKey","message":"Invalid API-key provided."}"#, Obstacle::Account),
+        (r#"{"message":"Too many requests, please wait before trying again."}"#, Obstacle::RateLimited),
+        (r#"{"code":500,"msg":"404 NOT_FOUND","success":false}"#, Obstacle::Upstream),
+    ] {
+        let failure = answer(Protocol::Chat, 200, body).expect_err("an error");
+        assert_eq!(failure.obstacle, obstacle, "{body}");
+        let stopped = relayed(&stream, &data(&[body]), 1).stopped;
+        assert_eq!(stopped.map(|failure| failure.obstacle), Some(obstacle), "{body}");
+    }
+    for none in ["\"\"", "{}", "false", "null"] {
+        let body = format!(r#"{{"error":{none},"choices":[{{"message":{{"content":"a"}}}}]}}"#);
+        assert!(answer(Protocol::Chat, 200, &body).is_ok(), "{body}");
+    }
+}
+
 /// Without it an agent waits for a call that is not there, a whole answer ends as an error, and counts are missing.
 #[test]
 fn an_end_is_what_the_answer_shows() {
@@ -132,6 +240,87 @@ fn a_history_of_any_calls_is_one_that_a_messages_provider_takes() {
     let message = json!({"type": "message", "model": "m", "content": [{"type": "tool_use", "id": "t", "name": name, "input": {}}], "stop_reason": "tool_use"});
     let answered = both().answer::<chat::Chat>(&state, &reply(200, &message.to_string())).expect("an answer");
     assert!(answered.body.contains(r#""name":"a.b""#), "{}", answered.body);
+}
+
+/// Without it a conversation is refused on every further turn, for what its client, or the model, once left out.
+#[test]
+fn a_history_that_lacks_something_goes_on() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let called = |calls: Value| json!({"role": "assistant", "content": null, "tool_calls": calls});
+    let result = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let given = |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let said = |text: &str| json!({"type": "text", "text": text});
+    for (follows, expected) in [
+        (vec![called(json!([call("a")])), user("y")], vec![given("a", "(no result)"), said("y")]),
+        (vec![called(json!([call("a")])), user("y"), result("a", "r")], vec![given("a", "r"), said("y")]),
+        (
+            vec![called(json!([call("a")])), result("a", "r"), result("a", "s")],
+            vec![given("a", "r"), said("Result of an earlier tool call: s")],
+        ),
+        (
+            vec![called(json!([call("a"), call("a")])), result("a", "r"), result("a", "s")],
+            vec![given("a", "r"), given("a_2", "s")],
+        ),
+        (
+            vec![called(json!([call("a")])), result("a", "r"), called(json!([call("a")])), result("a", "s")],
+            vec![given("a_2", "s")],
+        ),
+        (
+            vec![
+                called(json!([call("a"), call("b")])),
+                result("b", "s"),
+                json!({"role": "assistant", "content": "z"}),
+                user("y"),
+            ],
+            vec![said("y")],
+        ),
+    ] {
+        let messages = [vec![user("x")], follows].concat();
+        let got = sent(Protocol::Messages, json!({}), json!({"messages": messages}));
+        let last = got["messages"].as_array().and_then(|all| all.last().cloned()).expect("a message");
+        assert_eq!(last, json!({"role": "user", "content": expected}), "{messages:?}");
+    }
+    let lost = sent(Protocol::Messages, json!({}), json!({"messages": [user("x"), result("a", "r")]}));
+    assert_eq!(lost["messages"][0]["content"], json!([said("x"), said("Result of an earlier tool call: r")]));
+    // Silent messages, and arguments that are an object, in the form that every chat provider takes.
+    let messages = json!([
+        user("x"), {"role": "assistant", "content": null, "refusal": null, "annotations": []}, {"role": "assistant", "content": [], "tool_calls": []},
+        called(json!([{"id": "a", "function": {"name": "f", "arguments": {"p": 1}}}])), {"role": "tool", "tool_call_id": "a", "content": null},
+    ]);
+    let got = sent(Protocol::Chat, json!({}), json!({"messages": messages}));
+    let silent = json!({"role": "assistant", "content": ""});
+    let function = json!({"name": "f", "arguments": "{\"p\":1}"});
+    let expected = json!([
+        user("x"), silent, silent, called(json!([{"id": "a", "type": "function", "function": function}])),
+        {"role": "tool", "tool_call_id": "a", "content": ""},
+    ]);
+    assert_eq!(got["messages"], expected);
+}
+
+/// Without it a provider refuses what other servers take: a picture by its address alone or in the result of a tool, a stop
+/// that says nothing, another word for a choice, a user by an address.
+#[test]
+fn fields_are_written_as_the_provider_takes_them() {
+    let png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==";
+    let call = json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let messages = json!([
+        {"role": "user", "content": [{"type": "image_url", "image_url": png}]},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": [{"type": "image_url", "image_url": {"url": png}}]},
+    ]);
+    let tools = json!([{"type": "function", "function": {"name": "f"}}]);
+    let fields = json!({"messages": messages, "tools": tools, "tool_choice": "any", "stop": ["", " "], "user": "a@b.example"});
+    let got = sent(Protocol::Messages, json!({}), fields.clone());
+    let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUg=="});
+    assert_eq!(got["messages"][0]["content"][0]["source"], source);
+    assert_eq!(got["messages"][2]["content"][0]["content"][0]["source"], source);
+    assert_eq!(got["tool_choice"]["type"], "any");
+    assert!(got["stop_sequences"].is_null() && got["metadata"].is_null(), "{got}");
+    let got = sent(Protocol::Chat, json!({}), fields);
+    assert_eq!(got["messages"][0]["content"][0]["image_url"], json!({"url": png}));
+    assert_eq!((&got["tool_choice"], &got["user"]), (&json!("required"), &json!("a@b.example")));
+    assert!(sent(Protocol::Chat, json!({}), json!({"stop": []}))["stop"].is_null());
 }
 
 /// Without it a prefilled text comes twice, or is a 400, for clients of this protocol.

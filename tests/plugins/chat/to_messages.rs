@@ -64,7 +64,7 @@ fn fields_one_by_one() {
     sends(json!({}), none.clone(), none.clone());
     sends(json!({}), json!({"stream": true}), json!({"stream": true}));
     sends(json!({}), json!({"stop": "x"}), json!({"stop_sequences": ["x"]}));
-    sends(json!({}), json!({"stop": ["x", "\n"]}), json!({"stop_sequences": ["x", "\n"]}));
+    sends(json!({}), json!({"stop": ["x", "\n"]}), json!({"stop_sequences": ["x"]}));
     sends(json!({}), json!({"stop": []}), none.clone());
     sends(json!({}), json!({"temperature": 0.3, "top_p": 0.9}), json!({"temperature": 0.3, "top_p": 0.9}));
     sends(json!({}), json!({"temperature": 1.7}), json!({"temperature": 1}));

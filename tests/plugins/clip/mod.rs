@@ -12,8 +12,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use clip::{Clip, VIDEOS};
+use gatehouse_play::Component;
 use gatehouse_sdk::{Facts, MediaKind};
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_testkit::{Script, check_family};
 use serde_json::{Value, json};
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("clip"));
@@ -28,7 +29,7 @@ const FAILED: &str = "the upstream failed to generate the video";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Clip>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 /// `fields` over a good request.

@@ -105,7 +105,16 @@ fn a_failed_task_says_why() {
     fails(failed_with("AccountOverdueError"), Blame::Account, UNAVAILABLE);
     fails(task("failed"), Blame::Upstream, FAILED);
     fails(task("expired"), Blame::Upstream, "the upstream did not finish the video in time");
-    fails(task("cancelled"), Blame::Upstream, "the video was cancelled at the upstream");
+    // Without the other spellings a task and its money would be held up to its deadline.
+    for word in ["cancelled", "canceled", "CANCELLED"] {
+        fails(task(word), Blame::Upstream, "the video was cancelled at the upstream");
+    }
+    fails(task("FAILED"), Blame::Upstream, FAILED);
+    let mut numbered = task("failed");
+    numbered["error"] = json!({"code": 500, "message": null});
+    numbered["content"] = json!(null);
+    numbered["seed"] = json!("7");
+    fails(numbered, Blame::Upstream, FAILED);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use context_image::{ContextImage, SURFACE};
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_play::Component;
+use gatehouse_testkit::{Script, check_family};
 use serde_json::{Value, json};
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("context-image"));
@@ -21,7 +22,7 @@ const SAMPLE: &str = "https://delivery.eu4.bfl.ai/results/x_sample.png?se=2026&s
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<ContextImage>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 /// A good request with `fields` over it.

@@ -10,8 +10,9 @@ mod states;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use gatehouse_play::Component;
 use gatehouse_sdk::Stage;
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_testkit::{Script, check_family};
 use imagine::{Imagine, SURFACE};
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("imagi
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Imagine>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 /// A good request with `fields` over it.

@@ -15,7 +15,8 @@ mod views;
 
 use std::sync::LazyLock;
 
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_play::Component;
+use gatehouse_testkit::{Script, check_family};
 use journey::Journey;
 
 static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("journey"));
@@ -23,7 +24,7 @@ static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("journ
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Journey>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 #[test]

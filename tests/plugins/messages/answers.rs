@@ -160,7 +160,7 @@ fn reads_token_counts_of_compatible_servers() {
             json!({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": null}),
             usage(5, 2, 0, 0),
         ),
-        (json!({"total_tokens": 5}), None),
+        (json!({"total_tokens": 5}), usage(4, 1, 0, 0)),
         // xAI counts reasoning apart from `completion_tokens`.
         (
             json!({

@@ -180,7 +180,8 @@ fn an_assistants_text_and_tools_stay_together() {
 #[test]
 fn results_of_tools_come_first_and_their_pictures_after() {
     let picture = json!({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}});
-    let turns = json!([{"role": "user", "content": [
+    let calls = ["t1", "t2", "t3"].map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
+    let turns = json!([{"role": "assistant", "content": calls}, {"role": "user", "content": [
         {"type": "text", "text": "go on"},
         {"type": "tool_result", "tool_use_id": "t1", "content": [
             {"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}]},
@@ -196,7 +197,10 @@ fn results_of_tools_come_first_and_their_pictures_after() {
             {"type": "text", "text": "go on"},
         ]},
     ]);
-    assert_eq!(told(turns, json!({})), expected);
+    assert_eq!(
+        told(turns, json!({})).as_array().expect("messages")[1..],
+        *expected.as_array().expect("messages")
+    );
 }
 
 #[test]

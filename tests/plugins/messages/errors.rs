@@ -201,14 +201,14 @@ fn reads_an_error_inside_an_answer_of_200() {
 #[test]
 fn answers_of_another_shape_are_provider_failures() {
     let table = [
-        (Protocol::Messages, json!({"type": "message", "content": "hi", "model": "x"})),
+        (Protocol::Messages, json!({"type": "message", "content": 7, "model": "x"})),
         (Protocol::Messages, json!({"type": "message", "content": []})),
         (Protocol::Messages, json!({"content": [], "model": "x"})),
         (Protocol::Messages, json!([])),
         (Protocol::Chat, json!({})),
         (Protocol::Chat, json!({"choices": []})),
         (Protocol::Chat, json!({"choices": [{"finish_reason": "stop"}]})),
-        (Protocol::Chat, json!({"choices": [{"message": {"content": 7}}]})),
+        (Protocol::Chat, json!({"choices": [{"message": 7}]})),
     ];
     for (protocol, got) in table {
         assert_eq!(
@@ -279,14 +279,18 @@ fn a_messages_client_reads_its_own_numbers() {
         {"role": "assistant", "content": " "},
         {"role": "user", "content": "still there?"},
         {"role": "assistant", "content": [{"type": "text", "text": ""}, {"type": "text", "text": "yes"}]},
-        {"role": "user", "content": "good"},
-    ]}));
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": [
+            {"type": "text", "text": " "}, {"type": "text", "text": "seen"}]}]},
+    ], "system": [{"type": "text", "text": " "}, {"type": "text", "text": "be brief"}]}));
     let prepared = prepare(&asked, Protocol::Messages, json!({})).expect("a good request");
     for (said, told) in [
         ("messages.0.content: bad", "messages.0.content: bad"),
         ("messages.1.content.0.text: bad", "messages.2.content.0.text: bad"),
         ("messages.2.content.0.text: bad", "messages.3.content.1.text: bad"),
         ("messages.3: bad", "messages.4: bad"),
+        ("messages.4.content.0.content.0.text: bad", "messages.5.content.0.content.1.text: bad"),
+        ("system.0.text: bad", "system.1.text: bad"),
         ("max_tokens: bad", "max_tokens: bad"),
     ] {
         let error = anthropic("invalid_request_error", said).to_string();

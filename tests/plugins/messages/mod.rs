@@ -21,11 +21,11 @@ mod whole_messages;
 
 use std::sync::LazyLock;
 
+use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
     Call, Chunk, Context, Extra, Family, Payload, Prepared, Protocol, Refusal, Relay, Reply, Route, Sse,
     TextFailure, TextRequest, UnixMs, Usage, Verdict, run,
 };
-use gatehouse_testkit::{Component, TextPlay};
 use messages::{Messages, SURFACE};
 use serde_json::{Value, json};
 

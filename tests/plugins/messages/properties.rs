@@ -167,7 +167,7 @@ proptest! {
 
     #[test]
     fn thinking_comes_back_byte_for_byte(
-        thought in ".{0,20}", signature in "[A-Za-z0-9+/=]{0,40}", later in any_json(), spaces in " {0,3}",
+        thought in ".{0,20}", signature in "[A-Za-z0-9+/=]{1,40}", later in any_json(), spaces in " {0,3}",
     ) {
         let block = format!(
             r#"{{"type":{spaces}"thinking", "later":{later},"signature":{},"thinking":{}{spaces}}}"#,

@@ -1,11 +1,11 @@
 //! Chat providers that write their answers in forms of their own: texts in parts, arguments as objects, calls without ids,
 //! reasons that do not fit. The client reads the same message whatever the form, whole and streamed.
 
-use gatehouse_sdk::{Obstacle, Protocol, Reply};
+use gatehouse_sdk::{Obstacle, Protocol, Reply, Sse};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{answered, body, both, done, frames, play, play_in, prepare, rejected, state};
+use crate::messages::{answered, body, both, done, frames, play, play_in, prepare, rejected, sent, state};
 
 /// What a stream of `deltas` adds up to: its blocks, and its end.
 fn streamed(thinking: bool, chunks: &[Value]) -> (Vec<Value>, Value) {
@@ -100,6 +100,151 @@ fn calls_keep_their_arguments_and_stay_apart() {
         assert_ne!(blocks[0]["id"], blocks[1]["id"]);
         assert_eq!(end["stop_reason"], "tool_use");
     }
+}
+
+/// Without it clients show what a model thinks as its answer, and a client that goes on at a messages provider is refused on
+/// every turn for thinking that nobody signed.
+#[test]
+fn thinking_in_a_text_is_thinking_and_unsigned_thinking_stays_here() {
+    let (message, ..) =
+        answered(Protocol::Chat, true, &whole(json!({"content": "<think>hm</think>Hello"}), "stop"));
+    let expected =
+        json!([{"type": "thinking", "thinking": "hm", "signature": ""}, {"type": "text", "text": "Hello"}]);
+    assert_eq!(message["content"], expected);
+    let (blocks, _) = streamed(
+        true,
+        &[
+            chunk(json!({"content": "<think>h"}), Value::Null),
+            chunk(json!({"content": "m</think>Hello"}), json!("stop")),
+        ],
+    );
+    assert_eq!(json!(blocks), expected);
+    let history = |content: Value| json!({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": content}, {"role": "user", "content": "y"}]});
+    let sent = sent(history(expected), Protocol::Messages, json!({}));
+    assert_eq!(sent["messages"][1]["content"], json!([{"type": "text", "text": "Hello"}]));
+}
+
+/// Without it a conversation that lacks a result, or has one twice, is refused by a chat provider on every further turn.
+#[test]
+fn each_call_of_a_history_has_its_result() {
+    let user = |content: Value| json!({"role": "user", "content": content});
+    let called = |ids: &[&str]| {
+        let calls = ids.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
+        json!({"role": "assistant", "content": calls.collect::<Vec<_>>()})
+    };
+    let result = |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let tool = |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let lost = json!({"role": "user", "content": "Result of an earlier tool call: r"});
+    for (given, expected) in [
+        (vec![called(&["a"]), user(json!("y"))], vec![tool("a", "(no result)"), user(json!("y"))]),
+        (
+            vec![called(&["a"]), user(json!("y")), user(json!([result("a", "r")]))],
+            vec![tool("a", "r"), user(json!("y"))],
+        ),
+        (
+            vec![called(&["a"]), user(json!([result("a", "s"), result("a", "r")]))],
+            vec![tool("a", "s"), lost.clone()],
+        ),
+        (
+            vec![called(&["a", "a"]), user(json!([result("a", "r"), result("a", "s")]))],
+            vec![tool("a", "r"), tool("a_2", "s")],
+        ),
+    ] {
+        let messages = [vec![user(json!("x"))], given].concat();
+        let got = sent(json!({"messages": messages}), Protocol::Chat, json!({}));
+        assert_eq!(got["messages"].as_array().expect("messages")[2..], expected, "{messages:?}");
+    }
+    let orphan = json!({"messages": [user(json!("x")), user(json!([result("a", "r")]))]});
+    assert_eq!(sent(orphan, Protocol::Chat, json!({}))["messages"][1], lost);
+}
+
+/// Without it a whole stream fails for its last event, a tool runs without its input, or an error reads like an event.
+#[test]
+fn a_messages_providers_forms_are_read_too() {
+    let begins = json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
+        "usage": {"input_tokens": 10, "output_tokens": 1}}});
+    let call = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {"p": 1}}});
+    let stop = json!({"type": "content_block_stop", "index": 0});
+    let reason = json!({"type": "message_delta", "delta": {"stop_reason": "tool_calls"}, "usage": {"output_tokens": 5}});
+    for (ends, output) in [
+        (vec![reason.clone(), json!({"type": "message_stop"})], 5),
+        (vec![reason], 5),
+        (vec![json!({"type": "message_stop", "usage": {"output_tokens": 7}})], 7),
+    ] {
+        let all = [vec![begins.clone(), call.clone(), stop.clone()], ends].concat();
+        let events: Vec<_> = all
+            .iter()
+            .map(|event| Sse { event: event["type"].as_str().map(str::to_owned), data: event.to_string() })
+            .collect();
+        let played = play(&state(Protocol::Messages, false), &events);
+        let kinds = [
+            "message_start",
+            "content_block_start",
+            "content_block_delta",
+            "content_block_stop",
+            "message_delta",
+            "message_stop",
+        ];
+        let read = played.events();
+        assert_eq!(read.iter().filter_map(|it| it["type"].as_str()).collect::<Vec<_>>(), kinds);
+        assert_eq!(
+            (&read[2]["delta"]["partial_json"], &read[4]["delta"]["stop_reason"]),
+            (&json!("{\"p\":1}"), &json!("tool_use"))
+        );
+        assert_eq!(played.usage.map(|usage| (usage.input, usage.output)), Some((10, output)), "{all:?}");
+    }
+    let exception =
+        [Sse { event: Some("exception".to_owned()), data: r#"{"message":"Too many tokens"}"#.to_owned() }];
+    let failure = play_in(&state(Protocol::Messages, false), &exception, &[]).expect_err("an error");
+    assert_eq!(failure.obstacle, Obstacle::RateLimited);
+    let whole = json!({"content": "a", "model": "m", "stop_reason": "length"});
+    let (message, ..) = answered(Protocol::Messages, false, &whole);
+    assert_eq!(
+        (&message["content"][0]["text"], &message["stop_reason"]),
+        (&json!("a"), &json!("max_tokens"))
+    );
+}
+
+/// Without it a call is lost in an answer that looks complete, or the answer fails for the form of a member.
+#[test]
+fn calls_and_texts_are_read_in_every_form() {
+    let function = json!({"name": "f", "arguments": "{\"p\":1}"});
+    let quoted = json!({"name": "f", "arguments": json!("{\"p\":1}").to_string()});
+    for (message, reason) in [
+        (json!({"content": null, "function_call": function}), "function_call"),
+        (json!({"tool_calls": [{"id": "a", "name": "f", "arguments": {"p": 1}}]}), "tool_calls"),
+        (json!({"tool_calls": {"id": "a", "function": function}}), "tool_calls"),
+        (
+            json!({"content": false, "refusal": false, "tool_calls": [{"id": 7, "index": "0", "function": function}]}),
+            "stop",
+        ),
+        (json!({"tool_calls": [{"id": "a", "index": 0, "function": quoted}]}), "tool_calls"),
+    ] {
+        let (got, ..) = answered(Protocol::Chat, false, &whole(message.clone(), reason));
+        let block = got["content"].as_array().and_then(|blocks| blocks.last().cloned()).expect("a block");
+        assert_eq!((&block["name"], &block["input"]), (&json!("f"), &json!({"p": 1})), "{message}");
+        assert_eq!(got["stop_reason"], "tool_use", "{message}");
+        let (blocks, end) =
+            streamed(false, &[chunk(message.clone(), Value::Null), chunk(json!({}), json!(reason))]);
+        let block = blocks.last().expect("a block");
+        assert_eq!((&block["name"], &block["json"]), (&json!("f"), &json!("{\"p\":1}")), "{message}");
+        assert_eq!(end["stop_reason"], "tool_use", "{message}");
+    }
+    let thought = json!({"reasoning_content": "", "reasoning": "hm", "content": 42});
+    let (blocks, _) = streamed(true, &[chunk(thought, json!("stop"))]);
+    assert_eq!(
+        blocks,
+        [
+            json!({"type": "thinking", "thinking": "hm", "signature": ""}),
+            json!({"type": "text", "text": "42"})
+        ]
+    );
+    let mut events = frames(&[chunk(json!({"content": "a"}), Value::Null)]);
+    events.push(Sse { event: Some("ping".to_owned()), data: "now".to_owned() });
+    events.extend(frames(&[
+        json!({"id": 7, "error": "", "choices": [{"index": "0", "delta": {}, "finish_reason": "stop"}]}),
+    ]));
+    assert!(play(&state(Protocol::Chat, false), &events).last, "such a chunk is one like the others");
 }
 
 /// Without it an agent waits for a call that is not there, and a whole answer ends as an error.

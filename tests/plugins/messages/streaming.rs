@@ -112,7 +112,8 @@ fn nothing_follows_the_end_and_what_is_empty_is_skipped() {
 
 #[test]
 fn a_stream_that_is_cut_has_no_end() {
-    for cut in 0..whole().len() {
+    // Without the last event alone it is whole: its reason has come.
+    for cut in 0..whole().len() - 1 {
         let played = play_in(&state(Protocol::Messages, false), &whole()[..cut], &[3]).expect("good so far");
         assert!(!played.last, "cut after {cut}");
     }
@@ -120,13 +121,7 @@ fn a_stream_that_is_cut_has_no_end() {
 
 #[test]
 fn an_unreadable_event_fails_the_stream() {
-    let table = [
-        "{",
-        "7",
-        "<html>",
-        r#"{"type":"message_start"}"#,
-        r#"{"type":"message_start","message":{"id":"m"}}"#,
-    ];
+    let table = ["{", "7", "<html>", r#"{"type":"message_start"}"#];
     for data in table {
         let event = Sse { event: Some("message_start".to_owned()), data: data.to_owned() };
         let got = play_in(&state(Protocol::Messages, false), &[event], &[]);

@@ -9,7 +9,8 @@ mod submission;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_play::Component;
+use gatehouse_testkit::{Script, check_family};
 use motion::{Motion, SURFACE};
 use serde_json::{Value, json};
 
@@ -23,7 +24,7 @@ const UNAVAILABLE: &str = "No available upstream, please retry later";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Motion>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 /// An object with `fields` over it.

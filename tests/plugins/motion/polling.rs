@@ -118,7 +118,12 @@ fn failures_come_with_status_200() {
         end(code, "boom", Blame::Upstream, FAILED);
     }
     play(&polled().reply(200, status("FAILED")).expect_fail(Blame::Upstream, FAILED));
-    play(&polled().reply(200, status("CANCELED")).expect_fail(Blame::Upstream, FAILED));
+    // Without the other spellings a task and its money would be held up to its deadline.
+    for word in ["CANCELED", "CANCELLED", "canceled", "failed", "ERROR", "EXPIRED"] {
+        play(&polled().reply(200, status(word)).expect_fail(Blame::Upstream, FAILED));
+    }
+    let numbered = output("FAILED", json!({"code": 500, "message": null}));
+    play(&polled().reply(200, numbered).expect_fail(Blame::Upstream, FAILED));
 }
 
 #[test]

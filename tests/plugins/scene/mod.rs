@@ -8,8 +8,9 @@ mod submission;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use gatehouse_play::Component;
 use gatehouse_sdk::{Facts, MediaKind};
-use gatehouse_testkit::{Component, Script, check_family};
+use gatehouse_testkit::{Script, check_family};
 use scene::{Scene, VIDEOS};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ const UNAVAILABLE: &str = "No available upstream, please retry later";
 /// Plays it both ways.
 fn play(script: &Script) {
     script.run_native::<Scene>();
-    script.run_component(&COMPONENT);
+    COMPONENT.run(script);
 }
 
 /// An object with `fields` over it.

@@ -72,7 +72,11 @@ fn what_the_filters_took_is_not_paid_for() {
     let moderated = "the request or the generated video was stopped by content moderation: violence";
     let all = json!({"raiMediaFilteredCount": 1, "raiMediaFilteredReasons": ["x. Support codes: 56562880"]});
     play(&one().reply(200, done(all)).expect_fail(Blame::Moderation, moderated));
-    play(&one().reply(200, done(json!({}))).expect_fail(Blame::Upstream, FAILED));
+    for nothing in
+        [json!({}), json!({"videos": null, "raiMediaFilteredCount": null, "raiMediaFilteredReasons": null})]
+    {
+        play(&one().reply(200, done(nothing)).expect_fail(Blame::Upstream, FAILED));
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Results about the configuration: what a reload changed, and what the defaults of a family add.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a reload of the configuration changed; values are never shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Reloaded")]
 pub struct ReloadView {
     /// Keys with another value, now in effect.
     pub changed: Vec<String>,
@@ -16,16 +18,17 @@ pub struct ReloadView {
 }
 
 /// The configuration of a gateway.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Config")]
 pub struct EffectiveView {
-    /// Every key with its value, tables as objects. A secret is its origin, never its value.
+    /// Every key with its value, tables as objects. A secret is told as `(secret) from ...` or `not set`.
     pub values: serde_json::Map<String, serde_json::Value>,
     /// Keys whose value here is not in effect before a restart.
     pub needs_restart: Vec<String>,
 }
 
 /// The defaults of a family, as its author wrote them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FamilyDefaultsFile {
     /// The file's name, for messages.
@@ -35,7 +38,8 @@ pub struct FamilyDefaultsFile {
 }
 
 /// One value of a family's defaults, or one that they no longer bring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FamilyDefault")]
 pub struct DefaultView {
     /// The key.
     pub key: String,
@@ -47,8 +51,9 @@ pub struct DefaultView {
 }
 
 /// What becomes of one value of a family's defaults.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "effect", rename_all = "kebab-case")]
+#[schemars(rename = "DefaultEffect")]
 pub enum DefaultEffect {
     /// The gateway had none.
     Added,

@@ -1,4 +1,4 @@
-//! The admin API: operations, their results and their errors, as types and as JSON.
+//! The types of the admin API that its routes, the pages of the console and the command line share.
 //!
 //! Never performs anything; `service` does.
 
@@ -6,7 +6,7 @@ pub(crate) mod configuration;
 pub(crate) mod deployment;
 pub(crate) mod error;
 pub(crate) mod key_policy;
-pub(crate) mod operation;
+pub(crate) mod plugin_offer;
 pub(crate) mod price;
 pub(crate) mod price_version;
 pub(crate) mod provider;
@@ -18,7 +18,7 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use deployment::{DeploymentKindView, DeploymentOutcomeView, DeploymentStageView, DeploymentView};
 pub use error::OperationError;
 pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
-pub use operation::{Component, Operation};
+pub use plugin_offer::{Component, PluginOffer};
 pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use price_version::{
     PriceChangeView, PriceChanges, PricePartView, PriceVersionDetails, PriceVersionView, PriceView,
@@ -27,11 +27,11 @@ pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 pub use result::{
-    AuditNote, Examination, KeyView, LoginLinkView, OperationResult, PluginState, PluginView, Revealed,
-    StageVerdict, StageView,
+    Examination, KeyView, LoginLinkView, PluginOutcome, PluginState, PluginView, Revealed, StageVerdict,
+    StageView, UninstalledView,
 };
-pub use task::{AdoptedReply, AmbiguousCall, RulingWord, TaskRuling, TaskSummary};
+pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use webhook::{
     AttemptView, DeliveryStatus, DeliveryView, EventName, NewWebhook, ResendRange, ResentRange,
-    WebhookPolicyView, WebhookRequest, WebhookView,
+    WebhookPolicyView, WebhookView,
 };

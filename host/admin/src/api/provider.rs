@@ -1,10 +1,13 @@
 //! Providers and their accounts as operators see them.
 
-use gatehouse_model::{CustomerId, UnixMs};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::values::Moment;
 
 /// One provider.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Provider")]
 pub struct ProviderView {
     /// Its name.
     pub name: String,
@@ -14,22 +17,23 @@ pub struct ProviderView {
     pub waiting: usize,
     /// The customers that wait with most of them; at most twenty.
     pub waiting_by_customer: Vec<WaitingView>,
-    /// Milliseconds from one permit to the next while others wait; missing while that is not known.
+    /// Milliseconds from one permit to the next while others wait; null while that is not known.
     pub pace_ms: Option<u64>,
 }
 
 /// What one customer waits with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "WaitingCustomer")]
 pub struct WaitingView {
     /// The customer.
-    #[serde(rename = "account")]
-    pub customer: CustomerId,
+    pub customer: String,
     /// Its requests and tasks.
     pub waiting: usize,
 }
 
 /// One account of a provider.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ProviderAccount")]
 pub struct ProviderAccountView {
     /// The provider's name.
     pub provider: String,
@@ -47,6 +51,8 @@ pub struct ProviderAccountView {
     pub in_flight: u64,
     /// All permits.
     pub limit: u64,
+    /// Permits that are not in use. A task of an earlier process has its own even above the limit.
+    pub free: u64,
     /// Permits, at the end of them, for customers who use less.
     pub reserve: u64,
     /// Calls a second, if they are limited.
@@ -54,27 +60,19 @@ pub struct ProviderAccountView {
     /// Its circuit breaker.
     pub breaker: BreakerView,
     /// Until when an open breaker stays so.
-    pub open_until: Option<UnixMs>,
+    pub open_until: Option<Moment>,
     /// Until when it is not used, because the provider asked for a pause.
-    pub paused_until: Option<UnixMs>,
+    pub paused_until: Option<Moment>,
     /// Since when every answer was "too many requests".
-    pub rate_limited_since: Option<UnixMs>,
+    pub rate_limited_since: Option<Moment>,
     /// Until when it is passed over, because its credentials or its credit were refused.
-    pub refused_until: Option<UnixMs>,
+    pub refused_until: Option<Moment>,
     /// Newest first; without secrets, and without text of bodies.
     pub last_errors: Vec<AccountErrorView>,
 }
 
-impl ProviderAccountView {
-    /// Permits that are not in use. A task of an earlier process has its own even above the limit.
-    #[must_use]
-    pub fn free(&self) -> u64 {
-        self.limit.saturating_sub(self.in_flight)
-    }
-}
-
 /// Whether new work goes to an account; the first reason against it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccountHealth {
     /// It does.
@@ -107,8 +105,9 @@ impl AccountHealth {
 }
 
 /// A circuit breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Breaker")]
 pub enum BreakerView {
     /// Calls go.
     Closed,
@@ -131,10 +130,11 @@ impl BreakerView {
 }
 
 /// An error of an account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LastError")]
 pub struct AccountErrorView {
     /// When.
-    pub at: UnixMs,
+    pub at: Moment,
     /// The status or the outage, and what is known of its cause.
     pub text: String,
 }

@@ -1,195 +1,41 @@
-//! Results of operations, as they travel and as `--json` prints them.
+//! What pages and folders show of plugins, keys, logins and the ledger.
 //!
-//! Names that programs already read (`account`, `withdrawn`) stay in the JSON where the type has a newer word.
+//! Names that programs already read (`withdrawn`) stay in the JSON where the type has a newer word.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{
-    ChatFormat, Credits, Customer, CustomerId, Digest, Key, KeyId, Limits, TaskId, UnixMs,
-};
-use gatehouse_tasks::StepRow;
+use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, UnixMs};
 use ipnet::IpNet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::configuration::{DefaultView, ReloadView};
-use super::deployment::DeploymentView;
-use super::price::{PricePreview, PricesView};
-use super::price_version::{PriceChanges, PriceVersionView};
-use super::provider::{ProviderAccountView, ProviderView};
-use super::task::{RulingWord, TaskSummary};
-use super::webhook::{DeliveryView, ResentRange, WebhookView};
+use super::configuration::DefaultView;
 use crate::http::access::caller::Role;
 
-/// The result of an operation that was performed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum OperationResult {
-    /// One customer as it now is.
-    #[serde(rename = "account")]
-    Customer(Customer),
-    /// Customers by id.
-    #[serde(rename = "accounts")]
-    Customers {
-        /// The customers.
-        #[serde(rename = "accounts")]
-        customers: Vec<Customer>,
-    },
-    /// One key as it now is.
-    Key(KeyView),
-    /// A new key. Its secret is shown this one time.
-    KeyCreated {
-        /// Its policy.
-        key: KeyView,
-        /// The whole key, for the client.
-        secret: Revealed,
-    },
-    /// Keys, oldest first.
-    Keys {
-        /// The keys.
-        keys: Vec<KeyView>,
-    },
-    /// The report of the doctor.
-    Examined(Examination),
-    /// Lines of the audit record, newest first.
-    Audit {
-        /// The lines.
-        notes: Vec<AuditNote>,
-        /// Where to go on for older ones; `None` after the oldest.
-        #[serde(default)]
-        next: Option<u64>,
-    },
-    /// A component passed every stage of deployment but the switch, which was not wanted.
-    PluginChecked {
-        /// The version.
-        plugin: PluginView,
-        /// Every stage in order.
-        stages: Vec<StageView>,
-        /// What would become of the defaults that it brings.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
-    /// The configuration was read again and is in effect.
-    Reloaded(ReloadView),
-    /// A link that logs one person in to the console.
-    ConsoleLink(LoginLinkView),
-    /// The prices in effect.
-    Prices(PricesView),
-    /// What a request would cost.
-    PricePreview(PricePreview),
-    /// Versions of the price book, newest first.
-    PriceBooks {
-        /// The versions.
-        books: Vec<PriceVersionView>,
-    },
-    /// What differs between two versions of the price book.
-    PriceChanges(PriceChanges),
-    /// Reports of deployments, newest first.
-    Deployments {
-        /// The reports.
-        deployments: Vec<DeploymentView>,
-    },
-    /// The report of a deployment.
-    Deployment {
-        /// The report.
-        report: Box<DeploymentView>,
-    },
-    /// Tasks, newest first.
-    Tasks {
-        /// The tasks.
-        tasks: Vec<TaskSummary>,
-    },
-    /// A task after a ruling about its ambiguous call.
-    TaskRuled {
-        /// The task as it is now.
-        task: TaskSummary,
-        /// What was ruled.
-        ruling: RulingWord,
-    },
-    /// A task that an operator ended, or whose provider is asked to stop it.
-    TaskEnded {
-        /// The task as it is now.
-        task: TaskSummary,
-    },
-    /// What a task did, oldest first.
-    Steps {
-        /// What led to each of its commits.
-        rows: Vec<StepRow>,
-    },
-    /// Providers by name.
-    Providers {
-        /// The providers.
-        providers: Vec<ProviderView>,
-    },
-    /// One account of a provider as it now is.
-    ProviderAccount(ProviderAccountView),
-    /// A version was deleted.
-    PluginRemoved {
-        /// Its digest.
-        digest: Digest,
-    },
-    /// A family is switched off.
-    FamilyDisabled {
-        /// The family.
-        family: String,
-        /// The version that would serve it.
-        digest: Digest,
-    },
-    /// A family was taken away.
-    FamilyUninstalled {
-        /// The family.
-        family: String,
-        /// The versions that were deleted.
-        versions: Vec<Digest>,
-        /// What became of the defaults that it brought.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
-    /// A family is served by this version from now on.
-    PluginSwitched {
-        /// The version.
-        plugin: PluginView,
-        /// The version that served before; `None` for the first one, or the same.
-        replaced: Option<Digest>,
-        /// Every stage in order.
-        stages: Vec<StageView>,
-        /// What became of the defaults that it brought.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        defaults: Vec<DefaultView>,
-    },
-    /// A webhook with its last deliveries.
-    Webhook {
-        /// The webhook.
-        webhook: Box<WebhookView>,
-        /// Newest first.
-        deliveries: Vec<DeliveryView>,
-    },
-    /// A webhook with a new secret, which is shown this one time.
-    WebhookSecret {
-        /// The webhook.
-        webhook: Box<WebhookView>,
-        /// The secret, for the receiver.
-        secret: Revealed,
-    },
-    /// Events were sent again.
-    Resent(ResentRange),
-    /// Webhooks by id.
-    Webhooks {
-        /// The webhooks.
-        webhooks: Vec<WebhookView>,
-    },
-    /// A webhook was forgotten.
-    WebhookRemoved {
-        /// Its id.
-        id: String,
-    },
-    /// One delivery as it now is.
-    Delivery(DeliveryView),
-    /// Plugin versions by family.
-    Plugins {
-        /// The versions.
-        plugins: Vec<PluginView>,
-    },
+/// What a check or a deployment came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PluginOutcome {
+    /// The version.
+    pub plugin: PluginView,
+    /// The version that served before; `None` for the first one, the same, and after a check.
+    pub replaced: Option<Digest>,
+    /// Every stage in order.
+    pub stages: Vec<StageView>,
+    /// What became of the defaults that it brought, or would become.
+    pub defaults: Vec<DefaultView>,
+}
+
+/// A family that was taken away.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Uninstalled")]
+pub struct UninstalledView {
+    /// The family.
+    pub family: String,
+    /// The digests of the versions that were deleted.
+    pub versions: Vec<String>,
+    /// What became of the defaults that it brought.
+    pub defaults: Vec<DefaultView>,
 }
 
 /// A login link of the console. Works once.
@@ -301,17 +147,6 @@ impl Examination {
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.imbalance == Credits::ZERO
     }
-}
-
-/// One line of the audit record: a decision the gateway had to take without all facts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditNote {
-    /// When it was written.
-    pub at: UnixMs,
-    /// The task concerned.
-    pub task: Option<TaskId>,
-    /// The event and the decision.
-    pub text: String,
 }
 
 /// One stage of a plugin version's deployment.

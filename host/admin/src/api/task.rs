@@ -1,9 +1,7 @@
-//! Tasks for commands: a line of the list, and an operator's ruling about an ambiguous call.
+//! An operator's ruling about an ambiguous call.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{Credits, CustomerId, Status, Task, TaskId, UnixMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -61,44 +59,6 @@ pub struct TaskRuling {
     pub revision: Option<u64>,
 }
 
-/// A task in a list of commands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskSummary {
-    /// Its id.
-    pub id: TaskId,
-    /// The customer.
-    pub customer: CustomerId,
-    /// Canonical model.
-    pub model: String,
-    /// Its state.
-    pub status: Status,
-    /// When it was accepted.
-    pub created: UnixMs,
-    /// When it is failed at the latest.
-    pub deadline: UnixMs,
-    /// What is or was held.
-    pub held: Credits,
-    /// The call that waits for a ruling.
-    pub ambiguous: Option<AmbiguousCall>,
-}
-
-/// A call that left, or may have left, and has no reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AmbiguousCall {
-    /// When it was about to leave.
-    pub at: UnixMs,
-    /// The provider.
-    pub provider: String,
-    /// The account there.
-    pub account: String,
-    /// POST, ...
-    pub method: String,
-    /// Path or URL, the values of its query left out.
-    pub url: String,
-    /// How it was lost: "timeout", "broken" or "too_large"; none when the gateway stopped meanwhile.
-    pub outage: Option<String>,
-}
-
 impl AdoptedReply {
     /// A body of JSON.
     #[must_use]
@@ -125,28 +85,6 @@ impl RulingWord {
             Self::Resend => "resend",
             Self::Fail => "fail",
             Self::Adopt => "adopt",
-        }
-    }
-}
-
-impl From<&Task> for TaskSummary {
-    fn from(task: &Task) -> Self {
-        Self {
-            id: task.id,
-            customer: task.customer.clone(),
-            model: task.model.clone(),
-            status: task.status,
-            created: task.created,
-            deadline: task.deadline,
-            held: task.held,
-            ambiguous: ambiguous_exchange(task).map(|(at, exchange)| AmbiguousCall {
-                at,
-                provider: exchange.provider,
-                account: exchange.account,
-                method: exchange.method,
-                url: exchange.url,
-                outage: exchange.outage,
-            }),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Webhooks as operators read and write them: over HTTP and on the command line alike. Never holds a secret but in the
 //! answer that makes it.
 
-use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_tasks::{
     DeliveryState, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
@@ -177,53 +176,6 @@ pub struct ResentRange {
     pub resent: u64,
     /// `cursor` for the rest of the range; null where there is none.
     pub next: Option<String>,
-}
-
-/// What the command line asks about webhooks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WebhookRequest {
-    /// Makes one.
-    Create(NewWebhook),
-    /// Lists those of a customer, or all.
-    List {
-        /// Only this customer's.
-        customer: Option<CustomerId>,
-    },
-    /// Shows one with its last deliveries.
-    Show(WebhookId),
-    /// Changes whether anything is sent.
-    Enable {
-        /// The webhook.
-        id: WebhookId,
-        /// Whether.
-        enabled: bool,
-    },
-    /// Makes another secret; the one before signs too for a day.
-    Rotate(WebhookId),
-    /// Ends the secret before at once.
-    Retire(WebhookId),
-    /// Forgets one.
-    Remove(WebhookId),
-    /// Sends an event that only tries it out.
-    Test(WebhookId),
-    /// Sends an event again.
-    Resend(DeliveryId),
-    /// Sends the events of a range again.
-    ResendRange {
-        /// The webhook.
-        id: WebhookId,
-        /// Which.
-        range: ResendRange,
-    },
-}
-
-impl WebhookRequest {
-    /// Whether it may write.
-    #[must_use]
-    pub fn writes(&self) -> bool {
-        !matches!(self, Self::List { .. } | Self::Show(_))
-    }
 }
 
 impl EventName {

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::access::caller::Caller;
+use super::access::caller::{Caller, LoginLinks};
 use super::audit::{AuditTrail, line};
 use super::error::{ApiError, Kind};
 use super::reply::Reply;
@@ -25,6 +25,7 @@ pub(crate) type Outcome = Result<Reply, ApiError>;
 /// A request that its route accepted.
 pub(crate) struct Call {
     pub(crate) service: Arc<AdminService>,
+    pub(crate) links: Option<Arc<dyn LoginLinks>>,
     pub(crate) caller: Caller,
     pub(crate) id: RequestId,
     /// The moment of the request; commands carry it.

@@ -1,4 +1,4 @@
-//! The admin API `/admin/v1`: JSON resources beside `POST /admin/operations`.
+//! The admin API `/admin/v1`: JSON resources.
 //!
 //! Owns its routes, who may use them, how requests are read and answered, and the audit of every request that is not
 //! safe. The rules of money, keys and plugins stay below: a resource calls the service or sends a command. Each resource
@@ -18,7 +18,9 @@ pub(crate) mod router;
 pub(crate) mod values;
 
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
+pub(crate) use access::tokens::COMMAND_LINE;
 pub use access::tokens::Tokens;
 pub(crate) use reply::AdminBody;
 pub use reply::whole;
+pub(crate) use router::BASE;
 pub use values::Moment;

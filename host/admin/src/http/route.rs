@@ -44,8 +44,8 @@ pub(crate) enum Takes {
     Json(SchemaOf),
     /// JSON Merge Patch of an object of this schema.
     Patch(SchemaOf),
-    /// `application/octet-stream`.
-    Bytes,
+    /// A file: `application/octet-stream`, or JSON of this schema with more that belongs to it.
+    File(SchemaOf),
 }
 
 /// The answer when all goes well.
@@ -148,9 +148,9 @@ impl Route {
         Self { takes: Takes::Patch(schema_of::<T>), ..self }
     }
 
-    /// With the bytes of a file.
-    pub(crate) fn bytes(self) -> Self {
-        Self { takes: Takes::Bytes, ..self }
+    /// With the bytes of a file, or JSON of this type with more that belongs to it.
+    pub(crate) fn file<T: JsonSchema>(self) -> Self {
+        Self { takes: Takes::File(schema_of::<T>), ..self }
     }
 
     /// Answers with this type.

@@ -5,15 +5,16 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gatehouse_model::{Clock, RequestId, Seed};
 use gatehouse_tasks::{AdminIdempotency, Command};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Response};
-use hyper::body::Incoming;
+use http_body::Body;
 
 use super::access::attempts::FailedAttempts;
-use super::access::caller::{Authenticator, Caller, Claimed, Role};
+use super::access::caller::{Authenticator, Caller, Claimed, LoginLinks, Role};
 use super::audit::{AuditTrail, line};
 use super::call::{Call, Outcome};
 use super::error::{ApiError, Kind};
@@ -31,6 +32,7 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = Response<AdminBody>> + Send>>
 
 /// Where the API is.
 pub(crate) const BASE: &str = "/admin/v1";
+const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers the requests of the API.
@@ -39,6 +41,7 @@ pub(crate) struct Router {
     authenticators: Vec<Arc<dyn Authenticator>>,
     attempts: FailedAttempts,
     service: Arc<AdminService>,
+    links: Option<Arc<dyn LoginLinks>>,
     clock: Arc<dyn Clock>,
     seed: Arc<dyn Seed>,
 }
@@ -78,7 +81,13 @@ impl Router {
     ) -> Self {
         let routes = openapi::with_document(routes);
         let seed = Arc::clone(&service.seed);
-        Self { routes, authenticators, attempts: FailedAttempts::default(), service, clock, seed }
+        let attempts = FailedAttempts::default();
+        Self { routes, authenticators, attempts, service, links: None, clock, seed }
+    }
+
+    /// The same with login links of a console.
+    pub(crate) fn with_links(self, links: Arc<dyn LoginLinks>) -> Self {
+        Self { links: Some(links), ..self }
     }
 
     /// Whether a path is the API's.
@@ -179,12 +188,11 @@ impl Router {
     }
 
     /// Reads the body of an accepted request: the work that answers it. It may run on a task of its own.
-    pub(crate) async fn prepare(
-        self: &Arc<Self>,
-        head: &Parts,
-        body: &mut Incoming,
-        accepted: Accepted,
-    ) -> Work {
+    pub(crate) async fn prepare<B>(self: &Arc<Self>, head: &Parts, body: &mut B, accepted: Accepted) -> Work
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         let router = Arc::clone(self);
         let call = self.call(head, body, &accepted).await;
         let object = object_of(head.uri.path());
@@ -237,10 +245,14 @@ impl Router {
         }
     }
 
-    async fn call(&self, head: &Parts, body: &mut Incoming, accepted: &Accepted) -> Result<Call, ApiError> {
+    async fn call<B>(&self, head: &Parts, body: &mut B, accepted: &Accepted) -> Result<Call, ApiError>
+    where
+        B: Body<Data = Bytes> + Unpin,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         let route = &self.routes[accepted.route];
         let most = match route.takes {
-            Takes::Bytes => MAX_UPLOAD_BYTES,
+            Takes::File(_) => MAX_UPLOAD_BYTES,
             Takes::Nothing | Takes::Json(_) | Takes::Patch(_) => MAX_JSON_BYTES,
         };
         let body = body::read(body, most, self.clock.as_ref()).await?;
@@ -259,6 +271,7 @@ impl Router {
         headers.remove(http::header::COOKIE);
         Ok(Call {
             service: Arc::clone(&self.service),
+            links: self.links.clone(),
             caller: accepted.caller.clone(),
             id: accepted.id,
             at,
@@ -291,9 +304,9 @@ fn is_safe(method: &Method) -> bool {
 fn check_content(route: &Route, head: &Parts) -> Result<(), ApiError> {
     match route.takes {
         Takes::Nothing => Ok(()),
-        Takes::Json(_) => body::check_type(head, &["application/json"]),
-        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", "application/json"]),
-        Takes::Bytes => body::check_type(head, &["application/octet-stream"]),
+        Takes::Json(_) => body::check_type(head, &[JSON]),
+        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", JSON]),
+        Takes::File(_) => body::check_type(head, &["application/octet-stream", JSON]),
     }
 }
 

@@ -1,19 +1,18 @@
-//! The pages of the admin listener and its operations. Never accepts a connection.
+//! The pages of the admin listener and the requests of its API. Never accepts a connection.
 //!
 //! Everything is bounded: the operations at once, and the time and the size of a body, which is read only after the
 //! token was checked. An operation that has begun ends, whatever becomes of its connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_model::Clock;
 use gatehouse_net::{Observed, ShutdownPhase, reached};
-use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, watch};
 
@@ -23,27 +22,18 @@ use super::guarded_body::{GuardedBody, Stream};
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
 use super::security_headers;
-use crate::api::error::OperationError;
-use crate::api::operation::Operation;
-use crate::api::result::{LoginLinkView, OperationResult, Revealed};
 use crate::config::Config;
-use crate::http::access::caller::{Authenticator, Caller, Role};
+use crate::http::access::caller::{Authenticator, Role};
 use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
 use crate::http::reply::whole;
 use crate::http::resources;
 use crate::http::router::Router;
-use crate::service::{Actor, AdminService};
+use crate::service::AdminService;
 use crate::session::Sessions;
 
-/// Enough for the largest component that a configuration can allow, in base64.
-const MAX_BODY_BYTES: usize = 64 << 20;
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Operations at once; more wait.
 const MAX_OPERATIONS: u32 = 16;
-/// Who sends an operation, as the audit record names it: it came with the operator's token.
-const COMMAND_LINE: &str = "command line";
-const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// What tells a stream of events, which never ends by itself, from every other answer.
 const EVENTS: &str = "text/event-stream";
@@ -58,14 +48,11 @@ pub struct Probes {
 
 /// Answers every request of the listener.
 pub(super) struct Handler {
-    tokens: Tokens,
-    service: Arc<AdminService>,
     router: Arc<Router>,
     probes: Probes,
     hosts: HostCheck,
-    pages: PageServer,
+    pages: Arc<PageServer>,
     operations: Arc<Semaphore>,
-    clock: Arc<dyn Clock>,
     shutdown: watch::Receiver<ShutdownPhase>,
 }
 
@@ -80,21 +67,18 @@ impl Handler {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let pages = PageServer::new(
+        let pages = Arc::new(PageServer::new(
             Arc::clone(&sessions),
             Arc::clone(&operations),
             Arc::clone(&clock),
             shutdown.clone(),
-        );
-        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens.clone()), sessions];
-        let router = Arc::new(Router::new(
-            resources::routes(),
-            authenticators,
-            Arc::clone(&service),
-            Arc::clone(&clock),
         ));
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens), sessions];
+        let router = Router::new(resources::routes(), authenticators, service, clock);
+        let links = Arc::clone(&pages);
+        let router = Arc::new(router.with_links(links));
         let hosts = HostCheck::new(config);
-        Self { tokens, service, router, probes, hosts, pages, operations, clock, shutdown }
+        Self { router, probes, hosts, pages, operations, shutdown }
     }
 
     /// The pages, and the sessions that may see them.
@@ -125,7 +109,7 @@ impl Handler {
             }
             Some((status, message)) => page(status, TEXT, message),
             None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, address).await,
-            None => self.route(&parts, &mut body, entry, address).await,
+            None => self.route(&parts, &mut body, address).await,
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
         let end = self.shutdown.clone();
@@ -192,125 +176,26 @@ impl Handler {
         response
     }
 
-    async fn route(
-        &self,
-        parts: &Parts,
-        body: &mut Incoming,
-        entry: &Entry,
-        address: IpAddr,
-    ) -> Response<ResponseBody> {
+    async fn route(&self, parts: &Parts, body: &mut Incoming, address: IpAddr) -> Response<ResponseBody> {
         let read = matches!(parts.method, Method::GET | Method::HEAD);
         match (parts.uri.path(), read) {
             ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
             ("/readyz", true) if (self.probes.is_ready)() => page(StatusCode::OK, TEXT, "ready\n"),
             ("/readyz", true) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
             ("/metrics", true) => page(StatusCode::OK, "text/plain; version=0.0.4", (self.probes.metrics)()),
-            ("/admin/operations", false) if parts.method == Method::POST => {
-                self.perform(parts, body, entry, address).await
-            }
             ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
-            ("/admin/operations", _) => wrong_method("POST"),
             (path, _) => match self.pages.respond(parts, body, address).await {
                 Some(answer) => answer,
-                None => refuse(&OperationError::NotFound(format!("no page at {path}"))),
+                None => page(StatusCode::NOT_FOUND, TEXT, format!("no page at {path}\n")),
             },
         }
     }
-
-    async fn perform(
-        &self,
-        parts: &Parts,
-        body: &mut Incoming,
-        entry: &Entry,
-        address: IpAddr,
-    ) -> Response<ResponseBody> {
-        let presented = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if !presented.is_some_and(|presented| self.tokens.operator.matches(presented)) {
-            let mut response = page(StatusCode::UNAUTHORIZED, TEXT, "this needs the admin token\n");
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            return response;
-        }
-        let _under_way = entry.begin_operation();
-        let result = match self.read_operation(body).await {
-            Ok(operation) => self.run(operation, address).await,
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(result) => json(StatusCode::OK, &result),
-            Err(error) => {
-                tracing::warn!(%error, "admin operation refused");
-                refuse(&error)
-            }
-        }
-    }
-
-    async fn read_operation(&self, body: &mut Incoming) -> Result<Operation, OperationError> {
-        let invalid = |message: String| OperationError::Invalid(message);
-        let read = tokio::select! {
-            read = Limited::new(body, MAX_BODY_BYTES).collect() => read,
-            () = self.clock.pause(BODY_TIMEOUT) => {
-                return Err(invalid("the body did not arrive in time".to_owned()));
-            }
-        };
-        let body = read.map_err(|error| invalid(format!("the body could not be read: {error}")))?.to_bytes();
-        serde_json::from_slice(&body)
-            .map_err(|error| invalid(format!("the body is not an operation: {error}")))
-    }
-
-    /// Performs an operation on a task of its own: a caller that leaves does not cut it in half.
-    async fn run(&self, operation: Operation, address: IpAddr) -> Result<OperationResult, OperationError> {
-        let caller = Caller { who: COMMAND_LINE.to_owned(), role: Role::Operator, address };
-        let actor = Actor::of(&caller);
-        if let Operation::ConsoleLink { role } = operation {
-            let link = self.new_login_link(role);
-            actor.during(self.service.note_login_link(role, link.as_ref().err())).await;
-            return link;
-        }
-        let permit = Arc::clone(&self.operations).acquire_owned().await;
-        let service = Arc::clone(&self.service);
-        tracing::info!(?operation, "admin operation");
-        let performed = tokio::spawn(async move {
-            let _permit = permit;
-            actor.during(service.perform(operation)).await
-        });
-        let cut = |error| Err(OperationError::Failed(format!("the operation was cut short: {error}")));
-        performed.await.unwrap_or_else(cut)
-    }
-
-    /// A login link is the listener's own matter: no other part of the gateway knows of sessions.
-    fn new_login_link(&self, role: Role) -> Result<OperationResult, OperationError> {
-        if !self.pages.has_console() {
-            return Err(OperationError::Busy("the console is not ready yet".to_owned()));
-        }
-        let link = self.pages.sessions().new_link(role);
-        tracing::info!(role = role.as_str(), "a login link was made");
-        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
-        Ok(OperationResult::ConsoleLink(LoginLinkView { urls, role, expires: link.expires }))
-    }
-}
-
-fn refuse(error: &OperationError) -> Response<ResponseBody> {
-    let status = match error {
-        OperationError::Invalid(_) | OperationError::InvalidField { .. } => StatusCode::BAD_REQUEST,
-        OperationError::Misconfigured(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        OperationError::NotFound(_) => StatusCode::NOT_FOUND,
-        OperationError::Refused(_) | OperationError::PluginRefused { .. } => StatusCode::CONFLICT,
-        OperationError::Stale(_) => StatusCode::PRECONDITION_FAILED,
-        OperationError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
-        OperationError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    json(status, error)
 }
 
 fn wrong_method(allowed: &'static str) -> Response<ResponseBody> {
     let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
-}
-
-fn json(status: StatusCode, value: &impl serde::Serialize) -> Response<ResponseBody> {
-    let text = serde_json::to_vec(value).expect("results and errors have string keys only");
-    page(status, JSON, text)
 }
 
 fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {

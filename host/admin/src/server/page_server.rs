@@ -18,6 +18,9 @@ use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
 
 use super::console::{Access, Console, ConsoleRefusal, ConsoleRequest, ResponseBody, StreamEnd};
+use crate::api::error::OperationError;
+use crate::api::result::{LoginLinkView, Revealed};
+use crate::http::access::caller::{LoginLinks, Role};
 use crate::http::reply::whole;
 use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
 
@@ -43,6 +46,18 @@ struct Refused {
     message: String,
 }
 
+impl LoginLinks for PageServer {
+    fn new_link(&self, role: Role) -> Result<LoginLinkView, OperationError> {
+        if self.console.get().is_none() {
+            return Err(OperationError::Busy("the console is not ready yet".to_owned()));
+        }
+        let link = self.sessions.new_link(role);
+        tracing::info!(role = role.as_str(), "a login link was made");
+        let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
+        Ok(LoginLinkView { urls, role, expires: link.expires })
+    }
+}
+
 impl PageServer {
     pub(super) fn new(
         sessions: Arc<Sessions>,
@@ -61,11 +76,6 @@ impl PageServer {
 
     pub(super) fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
-    }
-
-    /// Whether there are pages.
-    pub(super) fn has_console(&self) -> bool {
-        self.console.get().is_some()
     }
 
     /// Answers one request; `None` while there is no console.

@@ -1,22 +1,17 @@
-//! An open store, its plugins, and the dispatch of operations.
+//! An open store and its plugins; what every operation of an operator does besides: a line in the audit record.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use gatehouse_driver::Driver;
 use gatehouse_model::{Boxed, Clock, Pepper, RequestId, Seed};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::{AuditQuery, Store, StoreError};
+use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Applied, AuditedRequest, Command, FieldChange, Rejection};
 
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
-use crate::api::operation::Operation;
-use crate::api::result::OperationResult;
-use crate::api::task::TaskSummary;
-use crate::http::access::caller::Role;
 use crate::service::actor::Actor;
-use crate::service::audited::{line_of, line_of_change, status_of};
+use crate::service::audited::{line_of_change, shortened, status_of};
 use crate::service::configuration::Configuration;
 use crate::service::money::PriceCause;
 use crate::service::public_api::PublicApi;
@@ -53,34 +48,29 @@ pub enum Backend {
 }
 
 impl AdminService {
-    /// Performs one operation for the present [`Actor`]. One that may change something leaves a line in the audit record,
-    /// also when it is refused.
-    ///
-    /// # Errors
-    /// Why nothing was changed.
-    pub fn perform(&self, operation: Operation) -> Boxed<'_, Result<OperationResult, OperationError>> {
+    /// Does `work` for the present [`Actor`], who sees every change that was confirmed to a client. It leaves a line in the
+    /// audit record under this name and about this object, also when it is refused before it came to the store.
+    pub(super) fn recorded<'a, T: Send + 'a>(
+        &'a self,
+        (name, object): (&'static str, String),
+        work: impl Future<Output = Result<T, OperationError>> + Send + 'a,
+    ) -> Boxed<'a, Result<T, OperationError>> {
         Box::pin(async move {
-            if Actor::is_set() {
-                return self.perform_recorded(operation).await;
-            }
-            Actor::present().during(self.perform_recorded(operation)).await
+            let recorded = async move {
+                let actor = Actor::present();
+                actor.begin();
+                let outcome = match self.flush().await {
+                    Ok(()) => work.await,
+                    Err(error) => Err(error),
+                };
+                if !actor.has_recorded() {
+                    let about = (name, shortened(object));
+                    self.leave_outcome(about, outcome.as_ref().err(), Vec::new()).await;
+                }
+                outcome
+            };
+            if Actor::is_set() { recorded.await } else { Actor::present().during(recorded).await }
         })
-    }
-
-    async fn perform_recorded(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        let (actor, line) = (Actor::present(), line_of(&operation));
-        actor.begin();
-        let outcome = self.flushed(operation).await;
-        if let Some((name, object)) = line.filter(|_| !actor.has_recorded()) {
-            self.leave_outcome((name, object), outcome.as_ref().err(), Vec::new()).await;
-        }
-        outcome
-    }
-
-    async fn flushed(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        // An operator sees every change that was confirmed to a client.
-        self.store.flush().await.map_err(store_failed)?;
-        self.dispatch(operation).await
     }
 
     /// The public API, once its listeners are open.
@@ -97,96 +87,6 @@ impl AdminService {
         drop(self.public.set(public));
     }
 
-    async fn dispatch(&self, operation: Operation) -> Result<OperationResult, OperationError> {
-        match operation {
-            Operation::CustomerOpen { customer } => self.open_customer(customer).await,
-            Operation::CustomerList => self.list_customers().await,
-            Operation::CustomerShow { customer } => self.show_customer(&customer),
-            Operation::CustomerDeposit { customer, amount, memo } => {
-                self.deposit(customer, amount, memo).await
-            }
-            Operation::CustomerWithdraw { customer, amount, memo } => {
-                self.withdraw(customer, amount, memo).await
-            }
-            Operation::KeyCreate(new) => {
-                let (key, secret) = self.create_key(new).await?;
-                Ok(OperationResult::KeyCreated { key, secret })
-            }
-            Operation::KeyList { customer, revoked } => {
-                let keys = self.list_keys(customer.as_ref(), revoked).await?;
-                Ok(OperationResult::Keys { keys })
-            }
-            Operation::KeyShow { key } => self.show_key(&key).map(OperationResult::Key),
-            Operation::KeyEdit { key, revision, patch } => {
-                self.edit_key(&key, revision, &patch).await.map(OperationResult::Key)
-            }
-            Operation::KeyRotate { key, overlap_ms } => {
-                let (key, secret) = self.rotate_key(key, Duration::from_millis(overlap_ms)).await?;
-                Ok(OperationResult::KeyCreated { key, secret })
-            }
-            Operation::KeyRevoke { key } => self.revoke_key(&key).await.map(OperationResult::Key),
-            Operation::Webhook { request } => self.webhook_request(request).await,
-            Operation::Doctor => self.examine().await,
-            Operation::Audit { task, limit, requests, cursor } => {
-                let query = AuditQuery { task, decisions: !requests, ..AuditQuery::default() };
-                self.read_audit(query, cursor, limit).await
-            }
-            // The listener answers it; without one there is nothing to log in to.
-            Operation::ConsoleLink { .. } => {
-                Err(OperationError::Refused("only a running gateway has a console".to_owned()))
-            }
-            Operation::Prices => self.prices().map(OperationResult::Prices),
-            Operation::PricePreview { target, body, customer, book } => {
-                self.preview_price(target, &body, customer, book).await.map(OperationResult::PricePreview)
-            }
-            Operation::PriceHistory { limit } => self.price_history(limit).await,
-            Operation::PriceDiff { book, against } => {
-                self.price_changes(book, against).await.map(OperationResult::PriceChanges)
-            }
-            Operation::DeploymentList { family, limit } => self.list_deployments(family, limit).await,
-            Operation::DeploymentShow { number } => {
-                let report = Box::new(self.deployment(number)?);
-                Ok(OperationResult::Deployment { report })
-            }
-            Operation::TaskList { ambiguous, status, customer, limit } => {
-                self.list_tasks(ambiguous, (status, customer), limit).await
-            }
-            Operation::TaskReconcile { task, ruling } => self.reconcile(task, &ruling).await,
-            Operation::TaskCancel { task, reason, give_up } => {
-                let ended = self.cancel_task(task, &reason, give_up).await?;
-                Ok(OperationResult::TaskEnded { task: TaskSummary::from(&ended) })
-            }
-            Operation::TaskSteps { task } => self.read_steps(task).await,
-            Operation::ProviderList => self.list_providers(),
-            Operation::ProviderDrain { provider, account } => {
-                self.switch_account(&provider, &account, true).await
-            }
-            Operation::ProviderResume { provider, account } => {
-                self.switch_account(&provider, &account, false).await
-            }
-            Operation::PluginList => self.list_plugins().await,
-            Operation::Reload => self.reload().await,
-            Operation::PluginCheck { component, signature, allow_removal, defaults } => {
-                self.check_plugin(component, signature, allow_removal, defaults).await
-            }
-            Operation::PluginInstall { component, sha256, signature, allow_removal, defaults } => {
-                self.install_plugin(component, sha256, signature, allow_removal, defaults).await
-            }
-            Operation::PluginActivate { version, allow_removal } => {
-                self.activate_plugin(&version, allow_removal).await
-            }
-            Operation::PluginRollback { family } => self.roll_back_plugin(family).await,
-            Operation::PluginDisable { family } => self.disable_family(family).await,
-            Operation::PluginEnable { family } => self.enable_family(family).await,
-            Operation::PluginUninstall { family } => self.uninstall_family(family).await,
-            Operation::PluginRemove { version } => self.remove_plugin(&version).await,
-        }
-    }
-
-    async fn reload(&self) -> Result<OperationResult, OperationError> {
-        self.reload_configuration().await.map(OperationResult::Reloaded)
-    }
-
     /// The configuration, secrets by their origin alone.
     ///
     /// # Errors
@@ -201,21 +101,17 @@ impl AdminService {
     /// # Errors
     /// Every error found, with line and remedy.
     pub async fn reload_configuration(&self) -> Result<ReloadView, OperationError> {
-        let configuration = Arc::clone(&self.configuration);
-        let cause = PriceCause::present("reload");
-        let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
-        self.keep_price_books().await;
-        for deployed in self.configuration.take_deployed() {
-            self.keep_deployment(&deployed).await;
-        }
-        outcome
-    }
-
-    /// Leaves the line of a login link that the listener made, or refused.
-    pub(crate) async fn note_login_link(&self, role: Role, refused: Option<&OperationError>) {
-        if let Some(about) = line_of(&Operation::ConsoleLink { role }) {
-            self.leave_outcome(about, refused, Vec::new()).await;
-        }
+        let work = async {
+            let configuration = Arc::clone(&self.configuration);
+            let cause = PriceCause::present("reload");
+            let outcome = on_blocking_thread(move || configuration.reload(&cause)).await?;
+            self.keep_price_books().await;
+            for deployed in self.configuration.take_deployed() {
+                self.keep_deployment(&deployed).await;
+            }
+            outcome
+        };
+        self.recorded(("reloadConfig", "config".to_owned()), work).await
     }
 
     /// Returns once every change that was confirmed to a client is seen by readers.

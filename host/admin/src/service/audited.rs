@@ -1,88 +1,21 @@
-//! What an operation, or a change of the store, is called in the audit record, and what it is about. The names are those of
+//! What a change of the store is called in the audit record, and what it is about. The names are those of
 //! the admin API's operations, so that one filter finds a change whichever way it came. Pure.
 
 use gatehouse_tasks::{Command, FieldChange, WebhookChange};
 use serde_json::Value;
 
 use crate::api::error::OperationError;
-use crate::api::operation::Operation;
-use crate::api::webhook::WebhookRequest;
 use crate::http::error::ApiError;
 use crate::http::request::merge_patch::created;
-
-/// The name of an operation that leaves a line, and what it is about as far as its text says; none for one that only reads.
-pub(super) fn line_of(operation: &Operation) -> Option<(&'static str, String)> {
-    use Operation as O;
-    let about = match operation {
-        O::CustomerOpen { customer } => ("createCustomer", format!("customers/{customer}")),
-        O::CustomerDeposit { customer, .. } => ("deposit", format!("customers/{customer}")),
-        O::CustomerWithdraw { customer, .. } => ("withdraw", format!("customers/{customer}")),
-        O::KeyCreate(_) => ("createKey", "keys".to_owned()),
-        O::KeyEdit { key, .. } => ("editKey", format!("keys/{key}")),
-        O::KeyRotate { key, .. } => ("rotateKey", format!("keys/{key}")),
-        O::KeyRevoke { key } => ("revokeKey", format!("keys/{key}")),
-        O::Webhook { request } => return webhook_line(request),
-        O::ConsoleLink { role } => ("createLoginLink", format!("console/{role}")),
-        O::TaskReconcile { task, .. } => ("reconcileTask", format!("tasks/{task}")),
-        O::TaskCancel { task, .. } => ("cancelTask", format!("tasks/{task}")),
-        O::TaskSteps { task } => ("listTaskSteps", format!("tasks/{task}/steps")),
-        O::Reload => ("reloadConfig", "config".to_owned()),
-        O::ProviderDrain { provider, account } => ("drainAccount", account_object(provider, account)),
-        O::ProviderResume { provider, account } => ("resumeAccount", account_object(provider, account)),
-        O::PluginInstall { component, .. } => ("deployPlugin", plugin(&component.digest().to_string())),
-        O::PluginCheck { component, .. } => ("checkPlugin", plugin(&component.digest().to_string())),
-        O::PluginActivate { version, .. } => ("activatePlugin", plugin(version)),
-        O::PluginRemove { version } => ("removePlugin", plugin(version)),
-        O::PluginRollback { family } => ("rollBackFamily", format!("families/{family}")),
-        O::PluginDisable { family } => ("disableFamily", format!("families/{family}")),
-        O::PluginEnable { family } => ("enableFamily", format!("families/{family}")),
-        O::PluginUninstall { family } => ("uninstallFamily", format!("families/{family}")),
-        O::CustomerList
-        | O::CustomerShow { .. }
-        | O::KeyList { .. }
-        | O::KeyShow { .. }
-        | O::Doctor
-        | O::Audit { .. }
-        | O::Prices
-        | O::PriceHistory { .. }
-        | O::PriceDiff { .. }
-        | O::PricePreview { .. }
-        | O::ProviderList
-        | O::TaskList { .. }
-        | O::PluginList
-        | O::DeploymentList { .. }
-        | O::DeploymentShow { .. } => return None,
-    };
-    Some((about.0, shortened(about.1)))
-}
 
 /// The path of a provider's account.
 pub(crate) fn account_object(provider: &str, account: &str) -> String {
     format!("providers/{provider}/accounts/{account}")
 }
 
-fn plugin(version: &str) -> String {
-    format!("plugins/{version}")
-}
-
 /// What somebody wrote may be long.
-fn shortened(text: String) -> String {
+pub(super) fn shortened(text: String) -> String {
     text.chars().take(200).collect()
-}
-
-fn webhook_line(request: &WebhookRequest) -> Option<(&'static str, String)> {
-    let webhook = |id: &gatehouse_model::WebhookId| format!("webhooks/{id}");
-    Some(match request {
-        WebhookRequest::Create(_) => ("createWebhook", "webhooks".to_owned()),
-        WebhookRequest::Enable { id, .. } => ("editWebhook", webhook(id)),
-        WebhookRequest::Rotate(id) => ("rotateWebhookSecret", webhook(id)),
-        WebhookRequest::Retire(id) => ("retireWebhookSecret", webhook(id)),
-        WebhookRequest::Remove(id) => ("removeWebhook", webhook(id)),
-        WebhookRequest::Test(id) => ("testWebhook", webhook(id)),
-        WebhookRequest::Resend(id) => ("resendDelivery", format!("deliveries/{id}")),
-        WebhookRequest::ResendRange { id, .. } => ("resendDeliveries", webhook(id)),
-        WebhookRequest::List { .. } | WebhookRequest::Show(_) => return None,
-    })
 }
 
 /// The same of a change of the store, with the fields that the change itself tells of.

@@ -4,49 +4,68 @@ use gatehouse_model::{Credits, Customer, CustomerId};
 use gatehouse_store::RowPage;
 use gatehouse_tasks::{Command, JournalEntry};
 
-use super::admin_service::{AdminService, on_blocking_thread, store_failed};
+use super::admin_service::{AdminService, store_failed};
 use crate::api::error::OperationError;
-use crate::api::result::OperationResult;
 
 impl AdminService {
-    pub(super) async fn open_customer(&self, id: CustomerId) -> Result<OperationResult, OperationError> {
-        check_customer_id(&id)?;
-        self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
-        self.show_customer(&id)
+    /// Opens a customer without credit.
+    ///
+    /// # Errors
+    /// An id that cannot be, or is taken; or the store's.
+    pub async fn open_customer(&self, id: CustomerId) -> Result<Customer, OperationError> {
+        let about = ("createCustomer", object(&id));
+        let work = async move {
+            check_customer_id(&id)?;
+            self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
+            self.show_customer(&id)
+        };
+        self.recorded(about, work).await
     }
 
-    pub(super) async fn list_customers(&self) -> Result<OperationResult, OperationError> {
-        let store = self.store.clone();
-        let customers = on_blocking_thread(move || store.customers()).await?.map_err(store_failed)?;
-        Ok(OperationResult::Customers { customers })
+    /// One customer.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn show_customer(&self, id: &CustomerId) -> Result<Customer, OperationError> {
+        self.customer(id)?.ok_or_else(|| OperationError::NotFound(format!("no customer {id}")))
     }
 
-    pub(super) fn show_customer(&self, id: &CustomerId) -> Result<OperationResult, OperationError> {
-        let found = self.store.customer(id).map_err(store_failed)?;
-        found
-            .map(OperationResult::Customer)
-            .ok_or_else(|| OperationError::NotFound(format!("no account {id}")))
-    }
-
-    pub(super) async fn deposit(
+    /// Pays in.
+    ///
+    /// # Errors
+    /// An amount or a memo that cannot be, an unknown customer, or the store's.
+    pub async fn deposit(
         &self,
         customer: CustomerId,
         amount: Credits,
         memo: String,
-    ) -> Result<OperationResult, OperationError> {
-        check_amount(amount, &memo)?;
-        self.book(customer, amount, memo).await
+    ) -> Result<Customer, OperationError> {
+        let about = ("deposit", object(&customer));
+        let work = async move {
+            check_amount(amount, &memo)?;
+            self.book(customer, amount, memo).await
+        };
+        self.recorded(about, work).await
     }
 
-    pub(super) async fn withdraw(
+    /// Takes back what is available.
+    ///
+    /// # Errors
+    /// The same, and more than is available.
+    pub async fn withdraw(
         &self,
         customer: CustomerId,
         amount: Credits,
         memo: String,
-    ) -> Result<OperationResult, OperationError> {
-        check_amount(amount, &memo)?;
-        let negative = amount.checked_neg().ok_or_else(|| invalid("amount: it does not fit".to_owned()))?;
-        self.book(customer, negative, memo).await
+    ) -> Result<Customer, OperationError> {
+        let about = ("withdraw", object(&customer));
+        let work = async move {
+            check_amount(amount, &memo)?;
+            let negative =
+                amount.checked_neg().ok_or_else(|| invalid("amount: it does not fit".to_owned()))?;
+            self.book(customer, negative, memo).await
+        };
+        self.recorded(about, work).await
     }
 
     /// A page of customers by id, after that one.
@@ -102,11 +121,15 @@ impl AdminService {
         customer: CustomerId,
         amount: Credits,
         memo: String,
-    ) -> Result<OperationResult, OperationError> {
+    ) -> Result<Customer, OperationError> {
         let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: self.clock.now() };
         self.send(deposit).await?;
         self.show_customer(&customer)
     }
+}
+
+fn object(id: &CustomerId) -> String {
+    format!("customers/{id}")
 }
 
 pub(crate) fn check_amount(amount: Credits, memo: &str) -> Result<(), OperationError> {

@@ -7,7 +7,7 @@ use gatehouse_tasks::{AuditRecord, Report};
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::api::error::OperationError;
-use crate::api::result::{AuditNote, Examination, OperationResult};
+use crate::api::result::Examination;
 
 /// Lines in one answer.
 const MAX_LINES: usize = 1_000;
@@ -22,10 +22,6 @@ impl AdminService {
             Backend::Running { driver, .. } => driver.full_disk(),
             Backend::Offline(_) => None,
         }
-    }
-
-    pub(super) async fn examine(&self) -> Result<OperationResult, OperationError> {
-        self.examination().await.map(OperationResult::Examined)
     }
 
     /// Sums up the ledger again and checks every hold and every index row against its task.
@@ -59,26 +55,27 @@ impl AdminService {
         self.store.list_audit(query, before, limit).await.map_err(store_failed)
     }
 
-    /// Lines of the audit record, newest first, below the number `cursor`. Where most lines are left out by the filter,
-    /// fewer than `limit` may come although more follow.
-    pub(super) async fn read_audit(
+    /// Lines of the audit record, newest first, below the number `before`: at most 1,000, and fewer than `limit` only where the
+    /// filter leaves out most of them.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn audit_lines(
         &self,
         query: AuditQuery,
-        mut cursor: Option<u64>,
-        limit: u32,
-    ) -> Result<OperationResult, OperationError> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_LINES);
-        let mut notes = Vec::new();
+        mut before: Option<u64>,
+        limit: usize,
+    ) -> Result<RowPage<AuditRecord, u64>, OperationError> {
+        let (limit, mut rows) = (limit.min(MAX_LINES), Vec::new());
         for _ in 0..MAX_PAGES {
-            let page = self.audit_page(query.clone(), cursor, limit - notes.len()).await?;
-            let lines = page.rows.into_iter().map(|(_, line)| line);
-            notes.extend(lines.map(|AuditRecord { at, task, text, .. }| AuditNote { at, task, text }));
-            cursor = page.next;
-            if cursor.is_none() || notes.len() >= limit {
+            let page = self.audit_page(query.clone(), before, limit - rows.len()).await?;
+            rows.extend(page.rows.into_iter().map(|(_, line)| line));
+            before = page.next;
+            if before.is_none() || rows.len() >= limit {
                 break;
             }
         }
-        Ok(OperationResult::Audit { notes, next: cursor })
+        Ok(RowPage { rows, next: before })
     }
 }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{ApiKey, ChatFormat, Credits, Key, KeyId, KeyPolicy, Limits, UnixMs};
 use gatehouse_store::{KeyQuery, RowPage};
 use gatehouse_tasks::{Applied, Command, MAX_OVERLAP};
 
-use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
 use crate::api::key_policy::{KeyPatch, NewKey};
 use crate::api::result::{KeyView, Revealed};
@@ -23,10 +23,13 @@ impl AdminService {
     /// # Errors
     /// A policy that cannot be, an unknown customer, or the store's.
     pub async fn create_key(&self, new: NewKey) -> Result<(KeyView, Revealed), OperationError> {
-        let (key, secret) = self.mint_key(new)?;
-        self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
-        self.keys_changed();
-        Ok((KeyView::from(key), secret))
+        let work = async move {
+            let (key, secret) = self.mint_key(new)?;
+            self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
+            self.keys_changed();
+            Ok((KeyView::from(key), secret))
+        };
+        self.recorded(("createKey", "keys".to_owned()), work).await
     }
 
     /// A new key and its secret, which are not in the store yet.
@@ -79,21 +82,6 @@ impl AdminService {
     /// The store's.
     pub fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
         self.store.key(id).map_err(store_failed)
-    }
-
-    pub(super) async fn list_keys(
-        &self,
-        customer: Option<&CustomerId>,
-        revoked: bool,
-    ) -> Result<Vec<KeyView>, OperationError> {
-        let store = self.store.clone();
-        let keys = on_blocking_thread(move || store.keys()).await?.map_err(store_failed)?;
-        let mut keys: Vec<KeyView> = keys.into_iter().map(KeyView::from).collect();
-        keys.retain(|key| {
-            customer.is_none_or(|customer| key.customer == *customer) && (revoked || key.revoked.is_none())
-        });
-        keys.sort_by(|left, right| (left.created, &left.id).cmp(&(right.created, &right.id)));
-        Ok(keys)
     }
 
     /// One key's policy and use.
@@ -218,9 +206,12 @@ impl AdminService {
     /// # Errors
     /// An unknown key, or the store's.
     pub async fn revoke_key(&self, key: &KeyId) -> Result<KeyView, OperationError> {
-        self.send(Command::RevokeKey { id: key.clone(), at: self.clock.now() }).await?;
-        self.keys_changed();
-        self.show_key(key)
+        let work = async {
+            self.send(Command::RevokeKey { id: key.clone(), at: self.clock.now() }).await?;
+            self.keys_changed();
+            self.show_key(key)
+        };
+        self.recorded(("revokeKey", format!("keys/{key}")), work).await
     }
 
     fn key_row(&self, key: &KeyId) -> Result<Key, OperationError> {
@@ -251,7 +242,7 @@ impl AdminService {
 
     /// By the models' own ids: requests count by them, whatever name a client uses. A name that the key has limits for
     /// is one, also if its model is gone.
-    fn own_names<T>(
+    pub(crate) fn own_names<T>(
         &self,
         limits: BTreeMap<String, T>,
         present: &BTreeMap<String, Limits>,

@@ -8,26 +8,29 @@ use crate::api::error::OperationError;
 use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
-use crate::api::result::OperationResult;
+use crate::http::values::Moment;
 use crate::service::audited::account_object;
 
 impl AdminService {
-    pub(super) fn list_providers(&self) -> Result<OperationResult, OperationError> {
-        Ok(OperationResult::Providers { providers: self.providers()? })
-    }
-
-    /// The operation of a command or a page: the switch, and its line in the audit record.
-    pub(super) async fn switch_account(
+    /// The switch of a page, and its line in the audit record.
+    ///
+    /// # Errors
+    /// As of [`AdminService::provider`].
+    pub async fn switch_account(
         &self,
         provider: &str,
         account: &str,
         drained: bool,
-    ) -> Result<OperationResult, OperationError> {
-        let (view, was_drained) = self.drain_account(provider, account, drained)?;
+    ) -> Result<ProviderAccountView, OperationError> {
         let name = if drained { "drainAccount" } else { "resumeAccount" };
-        let changes = changes(was_drained, drained);
-        self.leave_line((name, account_object(provider, account)), (200, ""), changes).await;
-        Ok(OperationResult::ProviderAccount(view))
+        let object = account_object(provider, account);
+        let work = async {
+            let (view, was_drained) = self.drain_account(provider, account, drained)?;
+            let changes = changes(was_drained, drained);
+            self.leave_line((name, account_object(provider, account)), (200, ""), changes).await;
+            Ok(view)
+        };
+        self.recorded((name, object), work).await
     }
 
     /// Every provider, by name.
@@ -112,7 +115,7 @@ impl From<ProviderOverview> for ProviderView {
             waiting,
             waiting_by_customer: waiting_by_customer
                 .into_iter()
-                .map(|(customer, waiting)| WaitingView { customer, waiting })
+                .map(|(customer, waiting)| WaitingView { customer: customer.0, waiting })
                 .collect(),
             pace_ms: pace.map(|pace| u64::try_from(pace.as_millis()).unwrap_or(u64::MAX)),
         }
@@ -123,7 +126,7 @@ fn account_view(provider: &str, account: AccountOverview) -> ProviderAccountView
     let health = health(&account);
     let (breaker, open_until) = match account.breaker {
         BreakerState::Closed => (BreakerView::Closed, None),
-        BreakerState::Open(until) => (BreakerView::Open, Some(until)),
+        BreakerState::Open(until) => (BreakerView::Open, Some(Moment(until))),
         BreakerState::HalfOpen => (BreakerView::HalfOpen, None),
     };
     let last_errors = account.last_errors.into_iter();
@@ -136,14 +139,17 @@ fn account_view(provider: &str, account: AccountOverview) -> ProviderAccountView
         weight: account.weight,
         in_flight: account.in_flight,
         limit: account.limit,
+        free: account.limit.saturating_sub(account.in_flight),
         reserve: account.reserve,
         rate_per_second: account.rate,
         breaker,
         open_until,
-        paused_until: account.paused_until,
-        rate_limited_since: account.rate_limited_since,
-        refused_until: account.refused_until,
-        last_errors: last_errors.map(|AccountError { at, text }| AccountErrorView { at, text }).collect(),
+        paused_until: account.paused_until.map(Moment),
+        rate_limited_since: account.rate_limited_since.map(Moment),
+        refused_until: account.refused_until.map(Moment),
+        last_errors: last_errors
+            .map(|AccountError { at, text }| AccountErrorView { at: Moment(at), text })
+            .collect(),
     }
 }
 
@@ -189,7 +195,7 @@ mod tests {
         assert_eq!(health(&healthy), AccountHealth::Healthy);
         let full = AccountOverview { in_flight: 3, ..healthy };
         assert_eq!(health(&full), AccountHealth::Full);
-        assert_eq!(account_view("p", full.clone()).free(), 0);
+        assert_eq!(account_view("p", full.clone()).free, 0);
         let paused = AccountOverview { paused_until: Some(UnixMs(1)), ..full };
         assert_eq!(health(&paused), AccountHealth::Paused);
         let refused = AccountOverview { refused_until: Some(UnixMs(1)), ..paused };

@@ -7,13 +7,13 @@ use gatehouse_harness::TestSeed;
 use gatehouse_model::{ApiKey, CustomerId, KeyId};
 use serde_json::{Value, json};
 
-use super::{open, service};
-use crate::{AdminService, KeyView, NewKey, Operation, OperationError, OperationResult};
+use super::service;
+use crate::{AdminService, KeyView, NewKey, OperationError};
 
 async fn with_key() -> (AdminService, KeyView, tempfile::TempDir) {
     let (mut service, folder) = service();
     service.seed = Arc::new(TestSeed::counting_from(5));
-    service.perform(open("a")).await.unwrap();
+    service.open_customer(CustomerId::from("a")).await.unwrap();
     let (key, _) = service.create_key(NewKey::unlimited(CustomerId::from("a"), "laptop")).await.unwrap();
     (service, key, folder)
 }
@@ -98,9 +98,8 @@ async fn a_stale_or_impossible_edit_changes_nothing() {
 async fn a_rotation_makes_a_key_with_the_same_policy() {
     let (service, key, _folder) = with_key().await;
     edit(&service, &key.id, None, json!({"quota": 9_000_000, "limits": {"concurrency": 2}})).await.unwrap();
-    let rotate = |key: &KeyId, overlap_ms| Operation::KeyRotate { key: key.clone(), overlap_ms };
-    let made = service.perform(rotate(&key.id, 60_000)).await.unwrap();
-    let OperationResult::KeyCreated { key: new, secret } = made else { panic!("{made:?}") };
+    let rotate = |key: &KeyId, overlap_ms| service.rotate_key(key.clone(), Duration::from_millis(overlap_ms));
+    let (new, secret) = rotate(&key.id, 60_000).await.unwrap();
     let old = service.show_key(&key.id).unwrap();
     assert_eq!((old.rotated_to.as_ref(), old.revision), (Some(&new.id), 2));
     assert_eq!(old.expires, Some(service.clock.now().plus(Duration::from_secs(60))));
@@ -109,10 +108,10 @@ async fn a_rotation_makes_a_key_with_the_same_policy() {
     let digest = ApiKey::parse(&secret.0).unwrap().digest(&service.pepper);
     assert_eq!(service.store.key_by_digest(&digest).unwrap().unwrap().id, new.id);
 
-    let again = service.perform(rotate(&key.id, 0)).await.unwrap_err();
+    let again = rotate(&key.id, 0).await.unwrap_err();
     assert!(matches!(&again, OperationError::Refused(text) if text.contains("was rotated to")), "{again:?}");
     let week = 7 * 86_400_000;
-    let long = service.perform(rotate(&new.id, week + 1)).await.unwrap_err();
+    let long = rotate(&new.id, week + 1).await.unwrap_err();
     assert!(matches!(&long, OperationError::Invalid(text) if text.contains("0 to 7 days")), "{long:?}");
-    service.perform(rotate(&new.id, week)).await.unwrap();
+    rotate(&new.id, week).await.unwrap();
 }

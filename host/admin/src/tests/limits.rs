@@ -2,10 +2,10 @@
 //! under another name.
 
 use gatehouse_harness::Connection;
-use gatehouse_model::{CustomerId, KeyId};
 
+use super::show;
 use super::support::{GRACE, HEAD, Listener, WRITE, start, start_with};
-use crate::{AdminClient, ClientError, Config, Operation, OperationError, OperationResult, perform};
+use crate::{AdminClient, ApiRequest, ClientError, Config, RemoteApi};
 
 /// More than the buffers of a connection take.
 const LARGE: usize = 16 << 20;
@@ -52,12 +52,10 @@ async fn operations_are_performed_beside_connections_that_read_nothing() {
     for number in 1..=4 {
         held.push(hold(&listener, number).await);
     }
-    let show = Operation::CustomerShow { customer: CustomerId::from("known") };
-    let shown = perform(&listener.endpoint, &AdminClient::default(), &show).await.unwrap();
-    assert!(matches!(shown, OperationResult::Customer(_)), "{shown:?}");
-    let revoke = Operation::KeyRevoke { key: KeyId::from("gone") };
-    let revoked = perform(&listener.endpoint, &AdminClient::default(), &revoke).await;
-    assert!(matches!(revoked, Err(ClientError::Refused(OperationError::NotFound(_)))), "{revoked:?}");
+    let api = RemoteApi::new(listener.endpoint.clone(), AdminClient::default());
+    assert_eq!(api.send(show("known")).await.unwrap().body["id"], "known");
+    let revoked = api.send(ApiRequest::post(&["keys", "gone", "revoke"])).await;
+    assert!(matches!(&revoked, Err(ClientError::Api(refused)) if refused.status == 404), "{revoked:?}");
     // Pages are served beside them, too.
     let page = Connection::open(listener.endpoint.address).await.ask("GET /livez HTTP/1.0\r\n\r\n").await;
     assert_eq!(page.status, 200);
@@ -87,7 +85,7 @@ async fn every_answer_is_of_one_host_and_one_token_and_is_not_sniffed() {
         ("Host: 127.0.0.1\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n", 400),
     ] {
         for (method, path) in
-            [("GET", "/metrics"), ("GET", "/livez"), ("GET", "/none"), ("POST", "/admin/operations")]
+            [("GET", "/metrics"), ("GET", "/livez"), ("GET", "/none"), ("POST", "/admin/v1/customers")]
         {
             let mut client = Connection::open(listener.endpoint.address).await;
             let answer = client.ask(format!("{method} {path} HTTP/1.1\r\n{lines}\r\n")).await;
@@ -112,7 +110,7 @@ async fn a_refused_body_does_not_cost_the_answer() {
     let listener = start().await;
     let mut client = Connection::open(listener.endpoint.address).await;
     let body = "x".repeat(1 << 20);
-    client.request("POST", "/admin/operations", &[], body.as_bytes()).await;
+    client.request("POST", "/admin/v1/customers", &[], body.as_bytes()).await;
     let answer = client.read().await.expect("an answer");
     assert_eq!((answer.status, answer.header("connection")), (401, "close"));
 }

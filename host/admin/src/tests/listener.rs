@@ -1,18 +1,20 @@
-//! The admin listener over real sockets: pages, token, an operation and its result, and the stop.
+//! The admin listener over real sockets: pages, token, a request and its answer, and the stop.
 
 use std::sync::atomic::Ordering;
 
 use gatehouse_harness::{Connection, Response, send};
-use gatehouse_model::{CustomerId, Digest};
+use gatehouse_model::{Digest, UnixMs};
+use serde_json::json;
 
 use super::support::{GRACE, Listener, start};
-use super::token;
+use super::{show, token};
 use crate::{
-    AdminClient, AdminEndpoint, ClientError, Component, Operation, OperationError, OperationResult, perform,
+    AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile,
+    PluginOffer, PluginState, RemoteApi, Revealed,
 };
 
-fn show(customer: &str) -> Operation {
-    Operation::CustomerShow { customer: CustomerId::from(customer) }
+async fn ask(endpoint: &AdminEndpoint, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
+    RemoteApi::new(endpoint.clone(), AdminClient::default()).send(request).await
 }
 
 /// Sends a request without a token.
@@ -29,9 +31,9 @@ async fn every_page_has_its_status() {
         ("GET", "/readyz", 503),
         ("GET", "/metrics", 200),
         ("POST", "/metrics", 405),
-        ("GET", "/admin/operations", 405),
+        ("POST", "/admin/v1/doctor", 401),
         ("GET", "/v1/models", 404),
-        ("POST", "/admin/operations", 401),
+        ("POST", "/admin/operations", 404),
     ] {
         assert_eq!(page(&endpoint, method, path).await.status, expected, "{method} {path}");
     }
@@ -46,7 +48,6 @@ async fn an_operation_needs_the_token() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let right = endpoint.token.reveal().to_owned();
     let wrong = format!("{}{}", if right.starts_with('x') { 'y' } else { 'x' }, &right[1..]);
-    let body = r#"{"operation":"account-show","account":"known"}"#;
     for (authorization, expected) in [
         (format!("Bearer {right}"), 200),
         (format!("bearer {right}"), 200),
@@ -57,7 +58,7 @@ async fn an_operation_needs_the_token() {
         (right.clone(), 401),
     ] {
         let headers = [("authorization", authorization.as_str())];
-        let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
+        let answer = send(endpoint.address, "GET", "/admin/v1/customers/known", &headers, "").await;
         assert_eq!(answer.status, expected, "{authorization:?}");
     }
     server.stop(GRACE).await;
@@ -66,14 +67,12 @@ async fn an_operation_needs_the_token() {
 #[tokio::test]
 async fn the_client_gets_the_result_or_the_refusal() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
-    let shown = perform(&endpoint, &AdminClient::default(), &show("known")).await.unwrap();
+    let shown = ask(&endpoint, show("known")).await.unwrap();
+    assert_eq!((shown.status, &shown.body["id"]), (200, &"known".into()));
+    assert!(shown.etag.is_some() && !format!("{shown:?}").contains("known"), "{shown:?}");
+    let missing = ask(&endpoint, show("nobody")).await;
     assert!(
-        matches!(&shown, OperationResult::Customer(customer) if customer.id == CustomerId::from("known")),
-        "{shown:?}"
-    );
-    let missing = perform(&endpoint, &AdminClient::default(), &show("nobody")).await;
-    assert!(
-        matches!(&missing, Err(ClientError::Refused(OperationError::NotFound(text))) if text == "no account nobody"),
+        matches!(&missing, Err(ClientError::Api(refused)) if refused.message == "no customer nobody"),
         "{missing:?}"
     );
     server.stop(GRACE).await;
@@ -82,22 +81,16 @@ async fn the_client_gets_the_result_or_the_refusal() {
 #[tokio::test]
 async fn a_reload_answers_with_its_changes_or_its_errors() {
     let Listener { server, endpoint, folder, .. } = start().await;
-    let changed = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await.unwrap();
-    assert!(
-        matches!(&changed, OperationResult::Reloaded(view) if view.changed == ["prices.a"]),
-        "{changed:?}"
-    );
+    let reload = ApiRequest::post(&["config", "reload"]);
+    let changed = ask(&endpoint, reload.clone()).await.unwrap();
+    assert_eq!(changed.body["changed"], serde_json::json!(["prices.a"]));
     std::fs::write(folder.path().join("wrong"), "").unwrap();
-    let wrong = perform(&endpoint, &AdminClient::default(), &Operation::Reload).await;
+    let wrong = ask(&endpoint, reload).await;
     assert!(
-        matches!(&wrong, Err(ClientError::Refused(OperationError::Misconfigured(text))) if text.contains(":1:1: ")),
+        matches!(&wrong, Err(ClientError::Api(refused)) if refused.status == 422
+            && refused.reason == "invalid_configuration" && refused.message.contains(":1:1: ")),
         "{wrong:?}"
     );
-    let body = r#"{"operation":"reload"}"#;
-    let authorization = format!("Bearer {}", endpoint.token.reveal());
-    let headers = [("authorization", authorization.as_str())];
-    let answer = send(endpoint.address, "POST", "/admin/operations", &headers, body).await;
-    assert_eq!(answer.status, 422);
     server.stop(GRACE).await;
 }
 
@@ -106,15 +99,14 @@ async fn a_large_component_arrives_whole() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let bytes = vec![0xff; 3 << 20];
     let (digest, other) = (Digest::of(&bytes), Digest::of(b"other"));
-    let install = Operation::PluginInstall {
-        component: Component(bytes),
-        sha256: Some(other),
-        signature: None,
-        allow_removal: false,
-        defaults: None,
-    };
-    let refused = perform(&endpoint, &AdminClient::default(), &install).await.unwrap_err().to_string();
-    assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
+    let offer = PluginOffer { sha256: Some(other), ..PluginOffer::of(Component(bytes.clone())) };
+    for install in [
+        ApiRequest::post(&["plugins"]).json(&offer),
+        ApiRequest::post(&["plugins"]).query("sha256", other).bytes(bytes),
+    ] {
+        let refused = ask(&endpoint, install).await.unwrap_err().to_string();
+        assert!(refused.contains(&format!("sha256 is {digest}")), "{refused}");
+    }
     server.stop(GRACE).await;
 }
 
@@ -122,13 +114,10 @@ async fn a_large_component_arrives_whole() {
 async fn a_stopped_listener_and_a_wrong_token_are_told_apart() {
     let Listener { server, endpoint, folder: _folder, .. } = start().await;
     let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
-    assert!(matches!(
-        perform(&wrong, &AdminClient::default(), &Operation::Doctor).await,
-        Err(ClientError::Foreign { .. })
-    ));
+    assert!(matches!(ask(&wrong, ApiRequest::get(&["doctor"])).await, Err(ClientError::Foreign { .. })));
     server.stop(GRACE).await;
     assert!(matches!(
-        perform(&endpoint, &AdminClient::default(), &Operation::Doctor).await,
+        ask(&endpoint, ApiRequest::get(&["doctor"])).await,
         Err(ClientError::Unreachable { .. })
     ));
 }
@@ -140,4 +129,23 @@ async fn stop_does_not_wait_for_an_idle_connection() {
     idle.request("GET", "/livez", &[], b"").await;
     assert_eq!(idle.read().await.expect("an answer").status, 200);
     server.stop(GRACE).await;
+}
+
+#[test]
+fn an_offer_reads_back_and_a_misspelt_field_is_refused() {
+    let offer = PluginOffer {
+        signature: Some("s".to_owned()),
+        defaults: Some(FamilyDefaultsFile { name: "f.toml".to_owned(), text: "[prices]".to_owned() }),
+        ..PluginOffer::of(Component(vec![0, 255]))
+    };
+    let text = serde_json::to_string(&offer).unwrap();
+    assert_eq!(serde_json::from_str::<PluginOffer>(&text).unwrap(), offer, "{text}");
+    assert!(serde_json::from_str::<PluginOffer>(r#"{"component":"AA==","defualts":null}"#).is_err());
+    let state = PluginState::RolledBack { at: UnixMs(1), reason: "r".to_owned() };
+    assert_eq!(serde_json::to_value(state).unwrap(), json!({"state": "withdrawn", "at": 1, "reason": "r"}));
+}
+
+#[test]
+fn a_revealed_secret_does_not_print() {
+    assert_eq!(format!("{:?}", Revealed("sk-secret".to_owned())), "(secret)");
 }

@@ -1,13 +1,12 @@
 //! The admin API over real sockets and on a real store: one file each for the JSON, the listener, the endpoint
 //! file and the operations.
 
-mod api;
+mod client;
 mod endpoint_file;
 mod http;
 mod keys;
 mod limits;
 mod listener;
-mod operations;
 mod service;
 mod support;
 mod tls;
@@ -16,14 +15,19 @@ mod usage;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, TestSeed};
-use gatehouse_model::{CustomerId, Pepper};
+use gatehouse_model::Pepper;
 use gatehouse_store::Store;
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, AdminTls, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
-    ForgottenDefaults, Operation, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
+    AdminService, AdminTls, ApiRequest, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
+    ForgottenDefaults, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
 };
+
+/// A request that shows one customer.
+fn show(customer: &str) -> ApiRequest {
+    ApiRequest::get(&["customers", customer])
+}
 
 /// A service on a fresh store, without a running gateway. The folder lives as long as the caller keeps it.
 fn service() -> (AdminService, TempDir) {
@@ -79,10 +83,6 @@ impl Configuration for Fixed {
 
 fn token(fill: u8) -> Token {
     Token::mint(&TestSeed::constant(fill))
-}
-
-fn open(customer: &str) -> Operation {
-    Operation::CustomerOpen { customer: CustomerId::from(customer) }
 }
 
 #[test]

@@ -1,45 +1,29 @@
-//! Operations on a store: each change is visible afterwards, each wrong input is refused.
+//! Operations on a store: each change is visible afterwards, each wrong input is refused and leaves a line.
 
 use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, RequestId, UnixMs};
 use gatehouse_tasks::{AuditedRequest, Command};
 
-use super::{open, service};
-use crate::{NewKey, Operation, OperationError, OperationResult};
+use super::service;
+use crate::{AuditQuery, KeyQuery, KeyState, NewKey, OperationError};
 
-fn deposit(account: &str, micro: i64) -> Operation {
-    Operation::CustomerDeposit {
-        customer: CustomerId::from(account),
-        amount: Credits(micro),
-        memo: "m".to_owned(),
-    }
-}
-
-fn withdraw(account: &str, micro: i64) -> Operation {
-    Operation::CustomerWithdraw {
-        customer: CustomerId::from(account),
-        amount: Credits(micro),
-        memo: String::new(),
-    }
+fn customer(id: &str) -> CustomerId {
+    CustomerId::from(id)
 }
 
 fn policy(account: &str) -> NewKey {
-    NewKey::unlimited(CustomerId::from(account), "laptop")
+    NewKey::unlimited(customer(account), "laptop")
 }
 
 #[tokio::test]
 async fn deposits_and_withdrawals_change_the_balance() {
     let (service, _folder) = service();
-    for (operation, available) in
-        [(open("a"), 0), (deposit("a", 5_000_000), 5_000_000), (withdraw("a", 2_000_000), 3_000_000)]
-    {
-        let result = service.perform(operation).await.unwrap();
-        assert!(
-            matches!(&result, OperationResult::Customer(customer) if customer.available == Credits(available)),
-            "{result:?}"
-        );
-    }
-    let result = service.perform(Operation::Doctor).await.unwrap();
-    assert!(matches!(&result, OperationResult::Examined(found) if found.is_clean()), "{result:?}");
+    let available = |customer: gatehouse_model::Customer| customer.available.0;
+    assert_eq!(available(service.open_customer(customer("a")).await.unwrap()), 0);
+    let paid = service.deposit(customer("a"), Credits(5_000_000), "m".to_owned()).await.unwrap();
+    assert_eq!(available(paid), 5_000_000);
+    let back = service.withdraw(customer("a"), Credits(2_000_000), String::new()).await.unwrap();
+    assert_eq!(available(back), 3_000_000);
+    assert!(service.examination().await.unwrap().is_clean());
 }
 
 fn kind(error: &OperationError) -> &'static str {
@@ -51,50 +35,70 @@ fn kind(error: &OperationError) -> &'static str {
     }
 }
 
+/// A page that is refused before it comes to the store would otherwise leave no trace.
 #[tokio::test]
-async fn invalid_input_is_refused() {
+async fn invalid_input_is_refused_and_leaves_a_line() {
     let (service, _folder) = service();
-    service.perform(open("a")).await.unwrap();
-    let create = Operation::KeyCreate;
-    let cases = [
-        (open("a"), "refused"),
-        (open("a b"), "invalid"),
-        (open(""), "invalid"),
-        (open(&"x".repeat(65)), "invalid"),
-        (deposit("a", 0), "invalid"),
-        (deposit("a", -1), "invalid"),
-        (deposit("nobody", 1), "not found"),
-        (withdraw("a", 1), "refused"),
-        (create(policy("nobody")), "not found"),
-        (create(NewKey { name: " ".to_owned(), ..policy("a") }), "invalid"),
-        (create(NewKey { name: "a\nb".to_owned(), ..policy("a") }), "invalid"),
-        (create(NewKey { quota: Some(Credits(-1)), ..policy("a") }), "invalid"),
-        (create(NewKey { models: vec![String::new()], ..policy("a") }), "invalid"),
-        (create(NewKey { expires: Some(UnixMs(1)), ..policy("a") }), "invalid"),
-        (Operation::KeyShow { key: KeyId::from("x") }, "not found"),
-        (Operation::KeyRevoke { key: KeyId::from("x") }, "not found"),
-    ];
-    for (operation, expected) in cases {
-        let error = service.perform(operation.clone()).await.unwrap_err();
-        assert_eq!(kind(&error), expected, "{operation:?}: {error:?}");
+    service.open_customer(customer("a")).await.unwrap();
+    let lines = async || {
+        let page = service.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
+        page.into_iter().filter_map(|line| line.request).map(|line| line.operation).collect::<Vec<_>>()
+    };
+    let check = async |error: OperationError, expected: &str, operation: &str| {
+        assert_eq!(kind(&error), expected, "{error:?}");
+        let all = lines().await;
+        assert_eq!(all.first().map(String::as_str), Some(operation), "{error:?}");
+        all.len()
+    };
+    let mut count = lines().await.len();
+    for (id, expected) in
+        [("a", "refused"), ("a b", "invalid"), ("", "invalid"), (&"x".repeat(65), "invalid")]
+    {
+        let error = service.open_customer(customer(id)).await.unwrap_err();
+        count += 1;
+        assert_eq!(check(error, expected, "createCustomer").await, count, "{id}");
     }
+    for (id, micro, expected) in [("a", 0, "invalid"), ("a", -1, "invalid"), ("nobody", 1, "not found")] {
+        let error = service.deposit(customer(id), Credits(micro), "m".to_owned()).await.unwrap_err();
+        count += 1;
+        assert_eq!(check(error, expected, "deposit").await, count, "{id} {micro}");
+    }
+    let error = service.withdraw(customer("a"), Credits(1), String::new()).await.unwrap_err();
+    count += 1;
+    assert_eq!(check(error, "refused", "withdraw").await, count);
+    for (new, expected) in [
+        (policy("nobody"), "not found"),
+        (NewKey { name: " ".to_owned(), ..policy("a") }, "invalid"),
+        (NewKey { name: "a\nb".to_owned(), ..policy("a") }, "invalid"),
+        (NewKey { quota: Some(Credits(-1)), ..policy("a") }, "invalid"),
+        (NewKey { models: vec![String::new()], ..policy("a") }, "invalid"),
+        (NewKey { expires: Some(UnixMs(1)), ..policy("a") }, "invalid"),
+    ] {
+        let error = service.create_key(new.clone()).await.unwrap_err();
+        count += 1;
+        assert_eq!(check(error, expected, "createKey").await, count, "{new:?}");
+    }
+    let error = service.revoke_key(&KeyId::from("x")).await.unwrap_err();
+    assert_eq!(check(error, "not found", "revokeKey").await, count + 1);
+    assert_eq!(kind(&service.show_key(&KeyId::from("x")).unwrap_err()), "not found");
 }
 
 #[tokio::test]
 async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     let (service, _folder) = service();
-    service.perform(open("a")).await.unwrap();
-    let made = service.perform(Operation::KeyCreate(policy("a"))).await.unwrap();
-    let OperationResult::KeyCreated { key, secret } = made else { panic!("{made:?}") };
+    service.open_customer(customer("a")).await.unwrap();
+    let (key, secret) = service.create_key(policy("a")).await.unwrap();
     let digest = ApiKey::parse(&secret.0).unwrap().digest(&service.pepper);
     assert_eq!(service.store.key_by_digest(&digest).unwrap().unwrap().id, key.id);
 
-    let list = |revoked| Operation::KeyList { customer: Some(CustomerId::from("a")), revoked };
-    let count = |result| if let OperationResult::Keys { keys } = result { keys.len() } else { usize::MAX };
-    assert_eq!(count(service.perform(list(false)).await.unwrap()), 1);
-    service.perform(Operation::KeyRevoke { key: key.id }).await.unwrap();
-    assert_eq!(count(service.perform(list(false)).await.unwrap()), 0);
-    assert_eq!(count(service.perform(list(true)).await.unwrap()), 1);
+    let count = async |states: &[KeyState]| {
+        let at = service.clock.now();
+        let query = KeyQuery { customer: Some(customer("a")), name: None, states: states.to_vec(), at };
+        service.keys_page(query, None, 10).await.unwrap().rows.len()
+    };
+    assert_eq!(count(&[KeyState::Active]).await, 1);
+    service.revoke_key(&key.id).await.unwrap();
+    assert_eq!((count(&[KeyState::Active]).await, count(&[]).await), (0, 1));
 }
 
 fn line() -> AuditedRequest {
@@ -127,17 +131,15 @@ async fn decisions_are_read_with_a_cursor_past_any_number_of_requests() {
         service.store.execute_deferred(command).await.unwrap().unwrap();
     }
     service.store.flush().await.unwrap();
-    let read = async |limit, requests, cursor| {
-        let operation = Operation::Audit { task: None, limit, requests, cursor };
-        let OperationResult::Audit { notes, next } = service.perform(operation).await.unwrap() else {
-            panic!("not an audit")
-        };
-        (notes.into_iter().map(|note| note.text).collect::<Vec<_>>(), next)
+    let read = async |limit, requests: bool, cursor| {
+        let query = AuditQuery { decisions: !requests, ..AuditQuery::default() };
+        let page = service.audit_lines(query, cursor, limit).await.unwrap();
+        (page.rows.into_iter().map(|line| line.text).collect::<Vec<_>>(), page.next)
     };
     assert_eq!(read(9, false, None).await, (vec!["second".to_owned(), "first".to_owned()], None));
     let (texts, next) = read(1, false, None).await;
     assert_eq!((texts, next.is_some()), (vec!["second".to_owned()], true));
     assert_eq!(read(1, false, next).await, (vec!["first".to_owned()], None));
-    let (texts, next) = read(u32::MAX, true, None).await;
+    let (texts, next) = read(usize::MAX, true, None).await;
     assert_eq!((texts.len(), next.is_some()), (1_000, true), "an answer has an end");
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::support::{HANDSHAKE, Listener, start, start_with};
 use super::token;
-use crate::{AdminClient, AdminEndpoint, AdminTls, ClientError, Config, Operation, perform};
+use crate::{AdminClient, AdminEndpoint, AdminTls, ApiAnswer, ApiRequest, ClientError, Config, RemoteApi};
 
 /// A CA and a folder for its files.
 struct Ca {
@@ -63,8 +63,12 @@ async fn listener(tls: AdminTls) -> Listener {
     start_with(Config { tls: Some(tls), ..Config::default() }, "gatehouse_up 1\n").await
 }
 
+async fn ask(endpoint: &AdminEndpoint, client: &AdminClient) -> Result<ApiAnswer, ClientError> {
+    RemoteApi::new(endpoint.clone(), client.clone()).send(ApiRequest::get(&["doctor"])).await
+}
+
 async fn refusal(endpoint: &AdminEndpoint, client: &AdminClient) -> String {
-    let error = perform(endpoint, client, &Operation::Doctor).await.unwrap_err();
+    let error = ask(endpoint, client).await.unwrap_err();
     assert!(matches!(error, ClientError::Tls { .. } | ClientError::Files(_)), "{error:?}");
     error.to_string()
 }
@@ -76,10 +80,10 @@ async fn only_a_certificate_of_the_ca_gets_in_and_the_token_is_needed_still() {
     let endpoint = &listener.endpoint;
     assert!(endpoint.tls);
     let client = ca.client("command");
-    perform(endpoint, &client, &Operation::Doctor).await.unwrap();
+    ask(endpoint, &client).await.unwrap();
 
     let wrong = AdminEndpoint { token: token(1), ..endpoint.clone() };
-    let unknown = perform(&wrong, &client, &Operation::Doctor).await;
+    let unknown = ask(&wrong, &client).await;
     assert!(matches!(unknown, Err(ClientError::Foreign { .. })), "{unknown:?}");
 
     let of_other = AdminClient { ca: Some(ca.file()), ..other.client("command") };
@@ -111,7 +115,7 @@ async fn a_name_is_known_where_the_address_is_not_in_the_certificate() {
     let client = ca.client("command");
     assert!(refusal(&listener.endpoint, &client).await.contains("set admin.client.server_name"));
     let named = AdminClient { server_name: Some("gate.internal".to_owned()), ..client };
-    perform(&listener.endpoint, &named, &Operation::Doctor).await.unwrap();
+    ask(&listener.endpoint, &named).await.unwrap();
 }
 
 #[tokio::test]
@@ -145,7 +149,7 @@ async fn a_handshake_has_its_time_and_its_turn() {
         listener.clock.armed_times(HANDSHAKE, number).await;
     }
     let (endpoint, client) = (listener.endpoint.clone(), ca.client("command"));
-    let asked = tokio::spawn(async move { perform(&endpoint, &client, &Operation::Doctor).await });
+    let asked = tokio::spawn(async move { ask(&endpoint, &client).await });
     listener.clock.armed_times(HANDSHAKE, 6).await;
     // One that gives up lets another have its turn.
     held.truncate(1);
@@ -166,13 +170,13 @@ async fn new_roots_count_from_the_next_handshake_on() {
 
     fs::write(&clients, other.issuer.pem()).unwrap();
     assert!(certificates.reload_if_changed().unwrap());
-    perform(&listener.endpoint, &of_other, &Operation::Doctor).await.unwrap();
+    ask(&listener.endpoint, &of_other).await.unwrap();
     refusal(&listener.endpoint, &ca.client("command")).await;
 
     // What cannot be used changes nothing.
     fs::write(&clients, "nothing here").unwrap();
     assert_eq!(certificates.reload_if_changed().unwrap_err().key, "admin.tls.client_ca");
-    perform(&listener.endpoint, &of_other, &Operation::Doctor).await.unwrap();
+    ask(&listener.endpoint, &of_other).await.unwrap();
 }
 
 #[tokio::test]

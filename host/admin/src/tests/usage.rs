@@ -4,10 +4,9 @@ use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, UnixMs, Usage};
 use gatehouse_store::UsagePeriod;
 use gatehouse_tasks::{Command, EntryKind, UsageSums};
 
-use super::{open, service};
+use super::service;
 use crate::{
-    AdminService, NewKey, Operation, OperationError, OperationResult, StatementRequest, StatementSums,
-    UsageGroups, UsageRequest,
+    AdminService, NewKey, OperationError, StatementRequest, StatementSums, UsageGroups, UsageRequest,
 };
 
 const HOUR: u64 = 3_600_000;
@@ -22,7 +21,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
     let (service, folder) = service();
     let mut keys = Vec::new();
     for customer in ["acme", "other"] {
-        service.perform(open(customer)).await.unwrap();
+        service.open_customer(CustomerId::from(customer)).await.unwrap();
         let (customer, at) = (CustomerId::from(customer), UnixMs(0));
         let deposit = Command::Deposit {
             customer: customer.clone(),
@@ -33,9 +32,7 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
         apply(&service, deposit).await;
         for name in ["one", "two"] {
             let new = NewKey::unlimited(customer.clone(), name);
-            let made = service.perform(Operation::KeyCreate(new)).await.unwrap();
-            let OperationResult::KeyCreated { key, .. } = made else { panic!("{made:?}") };
-            keys.push(key.id);
+            keys.push(service.create_key(new).await.unwrap().0.id);
         }
     }
     for number in 0..90_u64 {
@@ -152,8 +149,7 @@ async fn every_filter_and_grouping_sums_up_to_the_ledger() {
     // A key of another customer has no usage there.
     let foreign = UsageRequest { customer: Some("other".into()), key: Some(keys[0].clone()), ..by_key };
     assert_eq!(service.usage(&foreign).await.unwrap().total, UsageSums::default());
-    let result = service.perform(Operation::Doctor).await.unwrap();
-    assert!(matches!(&result, OperationResult::Examined(found) if found.is_clean()), "{result:?}");
+    assert!(service.examination().await.unwrap().is_clean());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The audit record, newest lines first.
 
-use gatehouse_admin::{Operation, OperationResult, ResponseBody};
+use gatehouse_admin::{AuditQuery, ResponseBody, RowPage};
 use gatehouse_model::TaskId;
 use http::{Response, StatusCode};
 use maud::html;
@@ -13,7 +13,7 @@ use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 
 /// Lines on one page.
-const LINES: u32 = 100;
+const LINES: usize = 100;
 
 /// `GET /audit`, with `task` for the lines about one, and `before`, the number before which the page begins.
 pub(crate) async fn show(
@@ -29,10 +29,8 @@ pub(crate) async fn show(
         let why = format!("before: expected the number of a line, got {before:?}");
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, why)
     })?;
-    let read = Operation::Audit { task, limit: LINES, requests: true, cursor };
-    let OperationResult::Audit { notes, next } = pages.service.perform(read).await? else {
-        return Err(PageError::unexpected());
-    };
+    let query = AuditQuery { task, ..AuditQuery::default() };
+    let RowPage { rows: notes, next } = pages.service.audit_lines(query, cursor, LINES).await?;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/audit", "Audit");
     Ok(shell.page(StatusCode::OK, &html! {
         div.title {

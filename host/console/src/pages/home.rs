@@ -1,6 +1,6 @@
 //! Home: lines to paste, and what needs a person.
 
-use gatehouse_admin::{AccountHealth, Operation, OperationResult, PluginState, ProviderView, ResponseBody};
+use gatehouse_admin::{AccountHealth, AuditQuery, AuditRecord, PluginState, ProviderView, ResponseBody};
 use gatehouse_model::{TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -19,7 +19,7 @@ use crate::request::PageRequest;
 /// Rows of the list, and of each kind.
 const MOST: usize = 10;
 /// Lines of the audit record among which decisions are looked for; most lines are about what operators did.
-const AUDIT_LINES: u32 = 200;
+const AUDIT_LINES: usize = 200;
 /// How a person's own ruling begins: of its task nothing is left to look at.
 const RULED: &str = "ruled by an operator";
 /// Decisions of the last day are worth a look.
@@ -76,7 +76,7 @@ pub(crate) fn live(pages: &Arc<PageContext>, request: PageRequest) -> Response<R
 async fn notices(pages: &PageContext, now: UnixMs) -> Result<Markup, PageError> {
     // What is wrong now and strikes every client comes first.
     let mut notices: Vec<Notice> = of_disks(pages).into_iter().collect();
-    notices.extend(of_providers(pages).await?);
+    notices.extend(of_providers(pages)?);
     notices.extend(of_ambiguous(pages));
     notices.extend(of_plugins(pages).await?);
     let (webhooks, other_webhooks) = of_webhooks(pages).await?;
@@ -119,8 +119,8 @@ fn of_disks(pages: &PageContext) -> Option<Notice> {
 }
 
 /// Providers of which no account takes work: each is refused, failing or kept away.
-async fn of_providers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let providers = super::providers::all(pages).await?;
+fn of_providers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
+    let providers = super::providers::all(pages)?;
     let without = providers.iter().filter_map(|provider| {
         let reason = no_account_works(provider)?;
         let text = format!("{}: {reason}", provider.name);
@@ -162,8 +162,7 @@ fn of_ambiguous(pages: &PageContext) -> Option<Notice> {
 
 /// Versions that cannot serve.
 async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let result = pages.service.perform(Operation::PluginList).await?;
-    let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
+    let plugins = pages.service.plugins().await?;
     let notice = |plugin: gatehouse_admin::PluginView| {
         let name = format!("{} {}", plugin.family, plugin.version);
         let link = format!("/plugins#{}", plugin.family);
@@ -234,15 +233,12 @@ async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErro
 
 /// Decisions the gateway took without all facts.
 async fn of_audit(pages: &PageContext, now: UnixMs) -> Result<Vec<Notice>, PageError> {
-    let read = Operation::Audit { task: None, limit: AUDIT_LINES, requests: true, cursor: None };
-    let OperationResult::Audit { notes, .. } = pages.service.perform(read).await? else {
-        return Err(PageError::unexpected());
-    };
+    let notes = pages.service.audit_lines(AuditQuery::default(), None, AUDIT_LINES).await?.rows;
     let ruled: Vec<_> =
         notes.iter().filter(|note| note.text.starts_with(RULED)).filter_map(|note| note.task).collect();
     let is_open = |task: Option<TaskId>| task.is_some_and(|task| !ruled.contains(&task));
     let recent = notes.into_iter().filter(|note| now.since(note.at) < RECENT && is_open(note.task));
-    let notice = |note: gatehouse_admin::AuditNote| Notice {
+    let notice = |note: AuditRecord| Notice {
         tone: Tone::Info,
         word: "decided",
         text: note.text,

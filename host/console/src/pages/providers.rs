@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AccountHealth, BreakerView, Operation, OperationError, OperationResult, ProviderAccountView,
-    ProviderView, ResponseBody,
+    AccountHealth, BreakerView, OperationError, ProviderAccountView, ProviderView, ResponseBody,
 };
-use gatehouse_model::UnixMs;
+use gatehouse_model::{CustomerId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
@@ -19,11 +18,8 @@ use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
 
 /// `GET /providers`.
-pub(crate) async fn show(
-    pages: &PageContext,
-    request: &PageRequest,
-) -> Result<Response<ResponseBody>, PageError> {
-    let providers = all(pages).await?;
+pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
+    let providers = all(pages)?;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/providers", "Providers");
     Ok(shell.page(
         StatusCode::OK,
@@ -39,12 +35,10 @@ pub(crate) async fn show(
 }
 
 /// Every provider, by name; without a gateway beside these pages there is nothing to show.
-pub(super) async fn all(pages: &PageContext) -> Result<Vec<ProviderView>, PageError> {
-    match pages.service.perform(Operation::ProviderList).await {
-        Ok(OperationResult::Providers { providers }) => Ok(providers),
-        Ok(_) => Err(PageError::unexpected()),
+pub(super) fn all(pages: &PageContext) -> Result<Vec<ProviderView>, PageError> {
+    match pages.service.providers() {
         Err(OperationError::Refused(_)) => Ok(Vec::new()),
-        Err(error) => Err(error.into()),
+        found => Ok(found?),
     }
 }
 
@@ -53,8 +47,7 @@ pub(crate) async fn drain(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (provider, account) = (request.id.clone(), request.form().text("account").to_owned());
-    pages.service.perform(Operation::ProviderDrain { provider, account }).await?;
+    pages.service.switch_account(&request.id, request.form().text("account"), true).await?;
     Ok(redirect("/providers?done=drained"))
 }
 
@@ -63,8 +56,7 @@ pub(crate) async fn resume(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (provider, account) = (request.id.clone(), request.form().text("account").to_owned());
-    pages.service.perform(Operation::ProviderResume { provider, account }).await?;
+    pages.service.switch_account(&request.id, request.form().text("account"), false).await?;
     Ok(redirect("/providers?done=resumed"))
 }
 
@@ -107,7 +99,7 @@ fn waiting(provider: &ProviderView) -> Markup {
                 ": "
                 @for (at, one) in provider.waiting_by_customer.iter().enumerate() {
                     @if at > 0 { ", " }
-                    a href=(super::customers::address(&one.customer)) { (one.customer) } " " (one.waiting)
+                    a href=(super::customers::address(&CustomerId::from(one.customer.as_str()))) { (one.customer) } " " (one.waiting)
                 }
                 "."
             }
@@ -143,10 +135,10 @@ fn health(account: &ProviderAccountView, now: UnixMs) -> Markup {
     html! {
         (chip(tone, account.health.as_str()))
         @match (account.health, account.refused_until, account.paused_until) {
-            (AccountHealth::Refused, Some(until), _) => { " credentials or credit; tried again " (moment(until, now)) }
+            (AccountHealth::Refused, Some(until), _) => { " credentials or credit; tried again " (moment(until.0, now)) }
             (AccountHealth::Paused, _, Some(until)) => {
-                " by the provider; goes on " (moment(until, now))
-                @if let Some(since) = account.rate_limited_since { ", too many requests since " (moment(since, now)) }
+                " by the provider; goes on " (moment(until.0, now))
+                @if let Some(since) = account.rate_limited_since { ", too many requests since " (moment(since.0, now)) }
             }
             (AccountHealth::Drained, ..) => { " gets no new work" }
             _ => {}
@@ -162,7 +154,7 @@ fn breaker(account: &ProviderAccountView, now: UnixMs) -> Markup {
     };
     html! {
         (chip(tone, account.breaker.as_str()))
-        @if let Some(until) = account.open_until { " one call is tried " (moment(until, now)) }
+        @if let Some(until) = account.open_until { " one call is tried " (moment(until.0, now)) }
     }
 }
 
@@ -171,12 +163,12 @@ fn last_errors(account: &ProviderAccountView, now: UnixMs) -> Markup {
         @match account.last_errors.as_slice() {
             [] => { span.muted { "none" } }
             [last, earlier @ ..] => {
-                (last.text) " " span.muted { (moment(last.at, now)) }
+                (last.text) " " span.muted { (moment(last.at.0, now)) }
                 @if !earlier.is_empty() {
                     details {
                         summary { (earlier.len()) " earlier" }
                         ul.plain { @for error in earlier {
-                            li { (error.text) " " span.muted { (moment(error.at, now)) } }
+                            li { (error.text) " " span.muted { (moment(error.at.0, now)) } }
                         } }
                     }
                 }

@@ -1,6 +1,6 @@
 //! The gateway itself: sessions, reload of the configuration, doctor.
 
-use gatehouse_admin::{Operation, OperationResult, ResponseBody, SessionView};
+use gatehouse_admin::{ResponseBody, SessionView};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -21,8 +21,8 @@ pub(crate) async fn reload(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (status, report) = match pages.service.perform(Operation::Reload).await {
-        Ok(OperationResult::Reloaded(view)) => {
+    let (status, report) = match pages.service.reload_configuration().await {
+        Ok(view) => {
             let groups = [
                 ("Changed", &view.changed),
                 ("Accounts", &view.accounts),
@@ -41,7 +41,6 @@ pub(crate) async fn reload(
             };
             (StatusCode::OK, report)
         }
-        Ok(_) => return Err(PageError::unexpected()),
         Err(error) => {
             let error = PageError::from(error);
             let report = html! {
@@ -61,8 +60,7 @@ pub(crate) async fn examine(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let result = pages.service.perform(Operation::Doctor).await?;
-    let OperationResult::Examined(found) = result else { return Err(PageError::unexpected()) };
+    let found = pages.service.examination().await?;
     let report = html! {
         div.report role="status" {
             @if found.is_clean() {

@@ -1,6 +1,6 @@
 //! Customers without credit: named on the first page wherever they stand, and listed.
 
-use gatehouse_admin::{Operation, Role};
+use gatehouse_admin::Role;
 use gatehouse_model::{Credits, CustomerId};
 
 use super::client::Browser;
@@ -8,10 +8,9 @@ use super::scene::{Scene, start};
 
 async fn open(scene: &Scene, id: &str, credits: i64) {
     let customer = CustomerId::from(id);
-    scene.service.perform(Operation::CustomerOpen { customer: customer.clone() }).await.unwrap();
+    scene.service.open_customer(customer.clone()).await.unwrap();
     if credits > 0 {
-        let deposit = Operation::CustomerDeposit { customer, amount: Credits(credits), memo: String::new() };
-        scene.service.perform(deposit).await.unwrap();
+        scene.service.deposit(customer, Credits(credits), String::new()).await.unwrap();
     }
 }
 

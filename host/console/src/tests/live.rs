@@ -1,6 +1,6 @@
 //! A page that follows what happens: once a second at most, until its session ends.
 
-use gatehouse_admin::{Operation, Role};
+use gatehouse_admin::Role;
 use gatehouse_harness::Connection;
 use gatehouse_model::{Credits, CustomerId};
 
@@ -39,11 +39,7 @@ async fn while_time_goes<T>(scene: &Scene, work: impl Future<Output = T>) -> (T,
 async fn spend_all(scene: &Scene) {
     let customer = CustomerId::from("known");
     let (amount, memo) = (Credits(10 * Credits::UNIT), "all".to_owned());
-    scene
-        .service
-        .perform(Operation::CustomerWithdraw { customer: customer.clone(), amount, memo })
-        .await
-        .unwrap();
+    scene.service.withdraw(customer.clone(), amount, memo).await.unwrap();
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_admin::{NewKey, Operation, Role};
+use gatehouse_admin::{NewKey, Role};
 use gatehouse_model::{ApiKey, Credits, CustomerId, KeyPolicy};
 
 use super::scene::start;
@@ -84,7 +84,7 @@ async fn a_list_has_pages() {
     let scene = start().await;
     for number in 0..60 {
         let customer = CustomerId(format!("many-{number:02}"));
-        scene.service.perform(Operation::CustomerOpen { customer }).await.unwrap();
+        scene.service.open_customer(customer).await.unwrap();
     }
     let mut browser = scene.logged_in(Role::Viewer).await;
     let first = browser.get("/customers?q=many").await.text();
@@ -241,7 +241,7 @@ async fn the_audit_record_has_pages() {
     let scene = start().await;
     for number in 0..101 {
         let customer = CustomerId::from(format!("c{number:03}").as_str());
-        scene.service.perform(Operation::CustomerOpen { customer }).await.unwrap();
+        scene.service.open_customer(customer).await.unwrap();
     }
     let mut browser = scene.logged_in(Role::Viewer).await;
     let first = browser.get("/audit").await.text();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile, Operation,
+    AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
     OperationError, PriceCause, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
@@ -45,9 +45,9 @@ pub(super) async fn start() -> Scene {
         public: std::sync::OnceLock::new(),
     });
     let customer = CustomerId::from("known");
-    service.perform(Operation::CustomerOpen { customer: customer.clone() }).await.unwrap();
+    service.open_customer(customer.clone()).await.unwrap();
     let (amount, memo) = (Credits(10 * Credits::UNIT), String::new());
-    service.perform(Operation::CustomerDeposit { customer, amount, memo }).await.unwrap();
+    service.deposit(customer, amount, memo).await.unwrap();
     let limits = ConnectionLimits {
         head: Duration::from_secs(10),
         idle: Duration::from_secs(75),

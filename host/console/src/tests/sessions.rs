@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_admin::{AdminClient, AdminEndpoint, Operation, OperationResult, Role, perform};
+use gatehouse_admin::{AdminClient, AdminEndpoint, ApiRequest, RemoteApi, Role};
 use gatehouse_harness::send;
 
 use super::scene::start;
@@ -172,12 +172,12 @@ async fn other_names_are_refused_on_every_path() {
 async fn a_command_gets_a_link() {
     let scene = start().await;
     let endpoint = AdminEndpoint { address: scene.server.address(), token: scene.token.clone(), tls: false };
-    let client = AdminClient::default();
-    let result = perform(&endpoint, &client, &Operation::ConsoleLink { role: Role::Viewer }).await.unwrap();
-    let OperationResult::ConsoleLink(link) = result else { panic!("{result:?}") };
+    let make = ApiRequest::post(&["console", "links"]).json(&serde_json::json!({"role": "viewer"}));
+    let link = RemoteApi::new(endpoint, AdminClient::default()).send(make).await.unwrap();
     assert!(!format!("{link:?}").contains("login#"), "a link does not print by accident");
-    let token = link.urls[1].0.split_once("/login#").unwrap().1.to_owned();
-    assert!(link.urls[0].0.starts_with("http://gatehouse.localhost:"), "{}", link.urls[0].0);
+    let url = |at: usize| link.body["urls"][at].as_str().unwrap().to_owned();
+    let token = url(1).split_once("/login#").unwrap().1.to_owned();
+    assert!(url(0).starts_with("http://gatehouse.localhost:"), "{}", url(0));
     let mut browser = scene.browser();
     assert_eq!(browser.post("/session", &format!("token={token}")).await.status, 303);
     assert!(browser.get("/").await.text().contains("viewer"));

@@ -1,6 +1,6 @@
 //! Statements: rows, sums and pages, and the file with the same filter.
 
-use gatehouse_admin::{NewKey, Operation, Role};
+use gatehouse_admin::{NewKey, Role};
 use gatehouse_model::{Clock as _, Credits, CustomerId, KeyId, RequestId, Usage};
 use gatehouse_tasks::Command;
 
@@ -45,7 +45,7 @@ async fn a_statement_has_rows_sums_pages_and_a_file() {
         text(&scene, &key.id, number, 1_000).await;
     }
     let (amount, memo) = (Credits(2_000_000), "back, \"all\"".to_owned());
-    scene.service.perform(Operation::CustomerWithdraw { customer, amount, memo }).await.unwrap();
+    scene.service.withdraw(customer, amount, memo).await.unwrap();
 
     let mut viewer = scene.logged_in(Role::Viewer).await;
     let first = viewer.get("/statements?customer=known").await;

@@ -53,7 +53,11 @@ pub(super) fn request(
     if !examples.is_empty() {
         content["examples"] = examples.into();
     }
-    Some(json!({"required": true, "content": {"application/json": content}}))
+    let mut contents = json!({"application/json": content});
+    if operation.takes_forms {
+        contents["multipart/form-data"] = json!({"schema": contents["application/json"]["schema"]});
+    }
+    Some(json!({"required": true, "content": contents}))
 }
 
 /// One form of a family's body.

@@ -147,19 +147,21 @@ fn tasks() -> Value {
                 "last_id": {"type": ["string", "null"], "description": "`after` of the next page."},
             },
         },
+        "FamilyAnswer": {"type": "object", "description": "What the family answers."},
         "FamilyTask": {"type": "object", "description": "The task as its family renders it."},
     })
 }
 
 fn models() -> Value {
-    let kind = json!({"enum": ["text", "image", "video", "avatar", "embedding"]});
+    let kind = json!({"enum": ["text", "image", "video", "audio", "avatar", "embedding"]});
+    let modality = json!({"type": "string", "description": "What it makes, in its family's word."});
     let id = json!({"type": ["string", "null"]});
     json!({
         "Model": {
-            "type": "object", "required": ["id", "object", "created", "owned_by", "kind"],
+            "type": "object", "required": ["id", "object", "created", "owned_by", "kind", "modality"],
             "properties": {
                 "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
-                "owned_by": {"type": "string"}, "kind": kind,
+                "owned_by": {"type": "string"}, "kind": kind, "modality": modality,
             },
         },
         "ModelList": {
@@ -170,11 +172,11 @@ fn models() -> Value {
             },
         },
         "MessagesModel": {
-            "type": "object", "required": ["type", "id", "display_name", "created_at", "kind"],
+            "type": "object", "required": ["type", "id", "display_name", "created_at", "kind", "modality"],
             "description": "What clients that send `anthropic-version` get.",
             "properties": {
                 "type": {"const": "model"}, "id": {"type": "string"}, "display_name": {"type": "string"},
-                "created_at": {"type": "string", "format": "date-time"}, "kind": kind,
+                "created_at": {"type": "string", "format": "date-time"}, "kind": kind, "modality": modality,
             },
         },
         "MessagesModelPage": {

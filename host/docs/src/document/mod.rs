@@ -74,8 +74,11 @@ const TAGS: [(&str, &str); 9] = [
 fn tags(paths: &BTreeMap<&str, Map<String, Value>>) -> Value {
     let used: BTreeSet<&str> =
         paths.values().flat_map(Map::values).filter_map(|operation| operation["tags"][0].as_str()).collect();
-    let tags = TAGS.iter().filter(|(name, _)| used.contains(name));
-    tags.map(|(name, description)| json!({"name": name, "description": description})).collect()
+    let known = TAGS.iter().filter(|(name, _)| used.contains(name));
+    let known = known.map(|(name, description)| json!({"name": name, "description": description}));
+    // The groups that families bring come last.
+    let others = used.iter().filter(|name| TAGS.iter().all(|(known, _)| known != *name));
+    known.chain(others.map(|name| json!({"name": name}))).collect()
 }
 
 /// Which versions the document describes.
@@ -89,8 +92,8 @@ fn describe(api: &Api, operation: &Operation, schemas: &mut Map<String, Value>) 
     let mut described = Map::new();
     if let Some(surface) = operation.surface {
         described.insert("requestBody".to_owned(), body::request(api, operation, surface, schemas)?);
-    } else if operation.view {
-        api.families.iter().find(|family| family.views)?;
+    } else if let Some(view) = operation.view {
+        api.families.iter().find(|family| family.views.iter().any(|surface| surface == view))?;
     }
     described.insert("operationId".to_owned(), operation.id.clone().into());
     described.insert("tags".to_owned(), json!([operation.tag]));
@@ -98,13 +101,30 @@ fn describe(api: &Api, operation: &Operation, schemas: &mut Map<String, Value>) 
     if !operation.description.is_empty() {
         described.insert("description".to_owned(), operation.description.into());
     }
-    let parameters = parameters(operation);
+    let mut parameters = parameters(operation);
+    if let Some(surface) = operation.reads {
+        parameters.extend(query_of(api, surface)?);
+    }
     if !parameters.is_empty() {
         described.insert("parameters".to_owned(), parameters.into());
     }
     described.insert("responses".to_owned(), responses::of(api, operation));
     described.insert("security".to_owned(), security(operation.security));
     Some(described.into())
+}
+
+/// The parameters of a query as the family of a surface describes them; `None` where no family serves it.
+fn query_of(api: &Api, surface: &str) -> Option<Vec<Value>> {
+    let own = api.families.iter().flat_map(|family| &family.surfaces).find(|own| own.name == surface)?;
+    let schema: Value = serde_json::from_str(&own.schema).unwrap_or_default();
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let described = properties.map(|(name, property)| {
+        let mut schema = property.clone();
+        gatehouse_schema::make_plain(&mut schema, true);
+        json!({"name": name, "in": "query", "required": required.iter().any(|one| one == name), "schema": schema})
+    });
+    Some(described.collect())
 }
 
 fn parameters(operation: &Operation) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{About, Key, SurfaceInfo, Verdict};
+use gatehouse_model::{About, Key, RouteInfo, RouteUse, SurfaceInfo, Verdict};
 use gatehouse_runtime::Version;
 
 use crate::api::{FamilyListing, SurfaceListing};
@@ -18,7 +18,8 @@ impl Driver {
         let (registry, tables) = (self.state.plugins.registry(), self.state.tables.load());
         let allowed = |name: &str, id: &str| key.is_none_or(|key| self.state.may_use(key, name, id));
         let offered = |name: &str, id: &str| {
-            (tables.models.find(id).is_none() || tables.serves_text(id)) && allowed(name, id)
+            (tables.models.find(id).is_none() || self.state.serves_text(&registry, &tables, id))
+                && allowed(name, id)
         };
         let served =
             |version: &Arc<Version>| version.about().offers.text || self.state.serves_family(version.about());
@@ -40,11 +41,12 @@ fn with_surfaces(listed: impl Iterator<Item = FamilyListing>) -> Vec<FamilyListi
 
 fn listing(version: &Version, tables: &Tables, allowed: &dyn Fn(&str, &str) -> bool) -> FamilyListing {
     let about = version.about();
+    let views = about.all_routes().into_iter().filter(|route| route.does == RouteUse::View);
     FamilyListing {
         family: about.family.clone(),
         version: about.version.clone(),
         digest: version.digest(),
-        views: about.offers.views,
+        views: views.map(|route| route.surface).collect(),
         price_keys: about.price_keys.clone(),
         surfaces: about.surfaces.iter().filter_map(|own| surface(about, own, tables, allowed)).collect(),
     }
@@ -73,7 +75,8 @@ fn surface(
         names.cloned().collect()
     };
     models.sort();
-    if models.is_empty() {
+    let is_read = |route: &RouteInfo| route.surface == own.name && route.does == RouteUse::Read;
+    if models.is_empty() && !about.routes.iter().any(is_read) {
         return None;
     }
     let accepted =

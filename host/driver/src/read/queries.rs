@@ -131,16 +131,18 @@ impl Driver {
         let registry = self.state.plugins.registry();
         let served = |row: &ModelRow| self.state.serves_family_of(&registry, &row.family);
         let jobs = registry.models().into_iter().filter(served).map(|row| {
-            let listing =
-                ModelListing { id: row.id, family: row.family, surfaces: row.surfaces, since: row.since };
-            (listing, row.model)
+            let ModelRow { id, model, family, surfaces, modality, since } = row;
+            (ModelListing { id, family, surfaces, modality, since }, model)
         });
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
         let tables = self.state.tables.load();
-        let texts =
-            tables.models.names().filter(|(_, id)| tables.serves_text(id)).filter_map(|(name, id)| {
+        let texts = tables
+            .models
+            .names()
+            .filter(|(_, id)| self.state.serves_text(&registry, &tables, id))
+            .filter_map(|(name, id)| {
                 let kind = tables.models.kind(id);
                 let surfaces: Vec<String> =
                     served.iter().filter(|surface| ModelKind::of_surface(surface) == kind).cloned().collect();
@@ -148,7 +150,7 @@ impl Driver {
                     return None;
                 }
                 let family = tables.models.provider(id);
-                let listing = ModelListing { id: name.to_owned(), family, surfaces, since };
+                let listing = ModelListing { id: name.to_owned(), family, surfaces, modality: None, since };
                 Some((listing, id.to_owned()))
             });
         let mut models: Vec<ModelListing> = jobs

@@ -3,7 +3,9 @@
 //! The version that takes the task's next step renders it. A plugin that fails here is the gateway's failure: the task
 //! goes on, and its usual rendering stays.
 
-use gatehouse_model::{Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, Task, TaskView};
+use gatehouse_model::{
+    Blame, Boxed, Credits, Failure, FailureKind, Json, KeyId, RouteInfo, RouteUse, Task, TaskView,
+};
 use gatehouse_runtime::StepRoute;
 
 use crate::api::ViewRequest;
@@ -40,7 +42,8 @@ impl DriverState {
             else {
                 return Err(ViewError::Plugin(task.model.clone()));
             };
-            if !version.about().offers.views {
+            let renders = |route: RouteInfo| route.does == RouteUse::View && route.surface == surface;
+            if !version.about().all_routes().into_iter().any(renders) {
                 return Err(ViewError::NotFound);
             }
             let context = self.context(task, &version);

@@ -63,7 +63,7 @@ impl DriverState {
             self.first_receipt(idempotency.as_ref(), now)?;
             self.check_disks()?;
         }
-        let found = self.resolve(&request)?;
+        let found = self.resolve(request.surface, &request.key, &request.body)?;
         let cut = self.cut(request.body.json().clone()).await?;
         let refers = self.references(&request, &found, &cut.json).await?;
         let adopted = refers.adopted.clone();

@@ -5,6 +5,7 @@ use gatehouse_model::{Context, Json, Key, ModelInfo, ModelName, Submission, Unix
 use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
 
 use crate::api::SubmitRequest;
+use crate::body::CheckedBody;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::submit::references::References;
@@ -20,38 +21,42 @@ impl DriverState {
     }
 
     /// The model that it asks for, and the version that serves it.
-    pub(super) fn resolve(&self, request: &SubmitRequest) -> Result<Resolved, SubmitError> {
+    pub(crate) fn resolve(
+        &self,
+        surface: &str,
+        key: &Key,
+        body: &CheckedBody,
+    ) -> Result<Resolved, SubmitError> {
         let registry = self.plugins.registry();
-        let (requested, resolved) = match request.body.model() {
+        let (requested, resolved) = match body.model() {
             Some(requested) => {
-                let resolved = registry.resolve(request.surface, requested);
+                let resolved = registry.resolve(surface, requested);
                 let requested = requested.to_owned();
                 let resolved = resolved.ok_or_else(|| self.no_job_model(&registry, &requested))?;
                 (requested, resolved)
             }
             None => {
-                let resolved =
-                    registry.default_model(request.surface).ok_or_else(|| self.no_default_model())?;
+                let resolved = registry.default_model(surface).ok_or_else(|| self.no_default_model())?;
                 (resolved.model.clone(), resolved)
             }
         };
-        let allowed = self.may_use(&request.key, &requested, &resolved.model)
-            || (request.body.implies_model() && self.may_use_one(request, &resolved));
+        let allowed = self.may_use(key, &requested, &resolved.model)
+            || (body.implies_model() && self.may_use_one(surface, key, &resolved));
         if !allowed {
             return Err(SubmitError::ModelForbidden(requested));
         }
         // A price is known without a provider.
-        if !request.body.is_price_only() {
+        if !body.is_price_only() {
             self.check_job_providers(&requested, resolved.version.about())?;
         }
         Ok(resolved)
     }
 
     /// Where the path names the model, and not the client, a key may use it that may use any model of the surface.
-    fn may_use_one(&self, request: &SubmitRequest, found: &Resolved) -> bool {
-        let serves = |model: &&ModelInfo| model.surfaces.iter().any(|surface| surface == request.surface);
+    fn may_use_one(&self, surface: &str, key: &Key, found: &Resolved) -> bool {
+        let serves = |model: &&ModelInfo| model.surfaces.iter().any(|served| served == surface);
         let models = &found.version.about().models;
-        models.iter().filter(serves).any(|model| self.may_use(&request.key, &model.id, &model.id))
+        models.iter().filter(serves).any(|model| self.may_use(key, &model.id, &model.id))
     }
 
     /// Whether a key may use the model of the own id `canonical`, which a request names `requested`. A key's list may name a

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure, TaskId,
-    UnixMs, metric,
+    Accepted, BlobId, Boxed, Charge, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure,
+    TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
@@ -60,7 +60,7 @@ impl DriverState {
             return Ok(receipt);
         }
         self.check_disks()?;
-        let found = self.resolve(&request)?;
+        let found = self.resolve(request.surface, &request.key, &request.body)?;
         request.report.of_model(&found.model);
         let cut = self.cut(request.body.json().clone()).await?;
         for _ in 0..MAX_JUDGEMENTS {
@@ -274,9 +274,14 @@ impl DriverState {
 
     /// The price of an accepted request.
     pub(crate) fn quote(&self, accepted: &Accepted) -> Result<Quote, SubmitError> {
-        self.tables.load().prices.quote(&accepted.charge).map_err(|error| {
-            tracing::error!(model = accepted.model, %error, "a model has no usable price");
-            SubmitError::Internal(format!("model {:?} has no usable price in this gateway", accepted.model))
+        self.quote_of(&accepted.model, &accepted.charge)
+    }
+
+    /// The price of what a request for `model` is charged for.
+    pub(crate) fn quote_of(&self, model: &str, charge: &Charge) -> Result<Quote, SubmitError> {
+        self.tables.load().prices.quote(charge).map_err(|error| {
+            tracing::error!(model, %error, "a model has no usable price");
+            SubmitError::Internal(format!("model {model:?} has no usable price in this gateway"))
         })
     }
 

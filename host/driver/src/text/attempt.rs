@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gatehouse_model::{Answered, Body, Context, Obstacle, Outage, Prepared, Reply, Sse, TextFailure, UnixMs};
+use gatehouse_model::{
+    Answered, Body, Call, Context, Framing, Obstacle, Outage, Prepared, Reply, Sse, TextFailure, UnixMs,
+};
 use gatehouse_runtime::{Fault, RequestInstance, Version};
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening, retry_after};
 
@@ -14,6 +16,7 @@ use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
+use crate::text::dialect::DialectRun;
 use crate::text::left::{Produced, Unanswered};
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::opening::{Batches, EventSource, NoStream, OpenStream};
@@ -34,6 +37,8 @@ pub(super) struct TextRun {
     pub(super) prepared: Prepared,
     /// The instance that prepared it, for the first answer; a stream's permit.
     pub(super) instance: Option<Box<RequestInstance>>,
+    /// Stands between it and a provider that speaks a dialect.
+    pub(super) dialect: Option<DialectRun>,
     pub(super) blobs: RequestBlobs,
     pub(super) model: Arc<TextModel>,
     /// The configuration of the request; `model` is one of its models.
@@ -42,6 +47,17 @@ pub(super) struct TextRun {
     pub(super) is_response: bool,
     /// The client that waits for the answer; batches of a stream go to it.
     pub(super) client: Client,
+}
+
+impl TextRun {
+    /// What its provider is asked, and how it frames a stream.
+    fn call(&self) -> (&Call, Framing) {
+        match &self.dialect {
+            Some(dialect) if self.prepared.streaming => (&dialect.call, dialect.framing),
+            Some(dialect) => (&dialect.call, Framing::Whole),
+            None => (&self.prepared.call, Framing::Sse),
+        }
+    }
 }
 
 /// What an account answered.
@@ -122,7 +138,8 @@ impl DriverState {
         let opening = {
             let idle = self.config.text.idle();
             let deadline = self.deadline_of_text(&run.cx);
-            let opening = run.tables.upstream.open(slot, &run.prepared.call, &run.blobs, deadline, idle);
+            let (call, framing) = run.call();
+            let opening = run.tables.upstream.open(slot, call, &run.blobs, deadline, (framing, idle));
             tokio::select! {
                 opening = opening => Some(opening),
                 () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => None,
@@ -144,6 +161,11 @@ impl DriverState {
         let status = reply.status;
         let retry_after = asked_pause(retry_after(&reply, self.now()));
         let is_success = (200..300).contains(&status);
+        let reply = match self.read_by_dialect(run, reply).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(failure)) => return failed_attempt(run, &permit, failure, retry_after, status),
+            Err(attempt) => return attempt,
+        };
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
         let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
@@ -168,6 +190,23 @@ impl DriverState {
         failed_attempt(run, &permit, failure, retry_after, status)
     }
 
+    /// The reply as its text family reads it, or the dialect's failure.
+    async fn read_by_dialect(
+        &self,
+        run: &mut TextRun,
+        reply: Reply,
+    ) -> Result<Result<Reply, TextFailure>, Attempt> {
+        let Some(dialect) = &mut run.dialect else { return Ok(Ok(reply)) };
+        let read = self.read_dialect(dialect, reply).await;
+        match read.map_err(|(version, fault)| Attempt::Failed(fault_of_answer(&version, &fault)))? {
+            Ok(reply) => Ok(Ok(reply)),
+            Err(failure) => {
+                let TextRun { version, cx, prepared, .. } = run;
+                Ok(Err(self.in_clients_words(version, cx, &prepared.state, failure).await))
+            }
+        }
+    }
+
     /// A stream, once something of it is for the client: before that another account may answer as well.
     async fn relay(
         &self,
@@ -182,7 +221,17 @@ impl DriverState {
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let mut stream = OpenStream { batches: Batches::new(source, relay), account_permit: permit };
+        let is_translated = matches!(source, EventSource::Events(_)) && run.prepared.streaming;
+        let reader = match run.dialect.as_mut().filter(|_| is_translated) {
+            Some(dialect) => match self.frame_reader(dialect) {
+                Ok(reader) => Some(reader),
+                Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
+                Err(fault) => return Attempt::Failed(plugin_fault(dialect.version(), &fault).into()),
+            },
+            None => None,
+        };
+        let batches = Batches::new(source, reader, relay);
+        let mut stream = OpenStream { batches, account_permit: permit };
         if !run.prepared.streaming {
             return Attempt::Answered(ProviderAnswer::Stream(stream));
         }
@@ -191,10 +240,16 @@ impl DriverState {
         match self.begin_stream(&mut stream, &run.client, (due, deadline)).await {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) => {
+                let TextRun { version, cx, prepared, .. } = &*run;
+                let failure = if stream.batches.is_dialects() {
+                    self.in_clients_words(version, cx, &prepared.state, failure).await
+                } else {
+                    failure
+                };
                 failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
             }
             Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
-            Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(&run.version, &fault)),
+            Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(stream.batches.version(), &fault)),
             Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
             Err(NoStream::Left(produced)) => Attempt::Left(Some(produced)),
         }
@@ -206,12 +261,12 @@ impl DriverState {
         cx.deadline.plus(self.clock.skipped(cx.now))
     }
 
-    fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
+    pub(crate) fn unavailable(&self, provider: &str, none: NoPermit) -> TextError {
         let retry_after = match none {
             NoPermit::Until(due) => Some(pause_until(due, self.now())),
             NoPermit::Busy => None,
             NoPermit::Unknown => {
-                tracing::error!(provider, "a text model's provider has no account configured");
+                tracing::error!(provider, "a model's provider has no account configured");
                 None
             }
         };
@@ -227,11 +282,16 @@ fn failed_attempt(
     retry_after: Option<Duration>,
     status: u16,
 ) -> Attempt {
-    let TextFailure { obstacle, message, field } = failure;
+    let TextFailure { obstacle, message, field, retry_after_ms } = failure;
+    // What only the body says, the host has not told the account.
+    let said = retry_after_ms.map(|ms| Duration::from_millis(ms.into()));
+    let retry_after = retry_after.or_else(|| asked_pause(said));
     match (obstacle, status) {
         (Obstacle::Account, 401 | 402) => {}
         (Obstacle::Account, _) => run.tables.upstream.report_failure(permit),
-        (Obstacle::RateLimited, 200..300) => run.tables.upstream.report_rate_limit(permit, retry_after),
+        (Obstacle::RateLimited, status) if said.is_some() || (200..300).contains(&status) => {
+            run.tables.upstream.report_rate_limit(permit, retry_after);
+        }
         _ => {}
     }
     let error = TextError::Rejected { obstacle, message, field, retry_after };
@@ -243,7 +303,7 @@ fn failed_attempt(
 }
 
 /// The pause that a provider asks for, as clients are told it.
-fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
+pub(crate) fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
     asked.map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)))
 }
 
@@ -252,14 +312,14 @@ const fn is_rate_limit(error: &TextError) -> bool {
 }
 
 /// Logs a plugin's own fault in a text request.
-pub(super) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
+pub(crate) fn plugin_fault(version: &Version, fault: &Fault) -> SubmitError {
     tracing::error!(?version, %fault, "plugin fault in a text request");
     SubmitError::Internal(format!("the plugin {version:?} failed"))
 }
 
 /// The same, of a call that was handed what the provider has answered: where that is more than any plugin could work
 /// through, the provider is to blame.
-pub(super) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
+pub(crate) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
     if fault.is_of_input() {
         tracing::warn!(?version, %fault, "the provider's answer is more than its plugin can work through");
         return TextError::upstream("the provider's answer is too large to be translated");

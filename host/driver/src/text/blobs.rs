@@ -1,4 +1,4 @@
-//! The media embedded in one text request, kept in memory for as long as it takes to send them on.
+//! The media embedded in one request that is answered at once, kept in memory for as long as it takes to send them on.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use gatehouse_model::BlobId;
 use gatehouse_upstream::{Blobs, OpenBlob};
 
 /// What was cut out of the request's body.
-pub(super) struct RequestBlobs(pub(super) Vec<NewBlob>);
+pub(crate) struct RequestBlobs(pub(crate) Vec<NewBlob>);
 
 impl Blobs for RequestBlobs {
     fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
@@ -23,6 +23,6 @@ impl Blobs for RequestBlobs {
     }
 
     fn save<'a>(&'a self, _: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
-        Box::pin(async { Err(io::Error::other("a text answer is not kept")) })
+        Box::pin(async { Err(io::Error::other("an answer of this kind is not kept")) })
     }
 }

@@ -11,13 +11,15 @@
 //! gets its head after a while even if no account has answered yet: the host goes on trying accounts, and a failure is the
 //! stream's last event. No answer waits for the disk: a crash ends the requests in progress, and may lose the charges of the last moment
 //! before it, always in the customer's favour. A response (`history`) is the exception: it is kept before its end leaves.
+//! A provider whose protocol no text family speaks has a `dialect` between it and the text family.
 //! Embeddings take the same way: a body comes back, and only the input is paid.
 //! Never frames an event and never writes an error: `edge` does.
 
 mod api;
-mod attempt;
+pub(crate) mod attempt;
 mod bill;
-mod blobs;
+pub(crate) mod blobs;
+mod dialect;
 mod dry_run;
 mod history;
 mod hold;

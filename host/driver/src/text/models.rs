@@ -48,7 +48,7 @@ pub struct ModelConfig {
     pub kind: ModelKind,
     /// Which of `[providers]` serves it.
     pub provider: String,
-    /// What that provider speaks: `messages` or `chat`. Embeddings come from `chat` alone.
+    /// What that provider speaks: `messages`, `chat`, or the dialect of a family. Embeddings come from `chat` alone.
     pub protocol: Protocol,
     /// What that provider calls it; absent: its own id.
     pub upstream: Option<String>,
@@ -135,7 +135,7 @@ impl TextModels {
                     model: id.clone(),
                     upstream: config.upstream.clone().unwrap_or_else(|| id.clone()),
                     provider: config.provider.clone(),
-                    protocol: config.protocol,
+                    protocol: config.protocol.clone(),
                     rules: rules.into(),
                 },
                 prices: config.prices,
@@ -163,6 +163,11 @@ impl TextModels {
     /// The provider of the model of that id.
     pub(crate) fn provider(&self, id: &str) -> String {
         self.find(id).map_or_else(String::new, |model| model.route.provider.clone())
+    }
+
+    /// The dialect of the model of that id, if its provider speaks one.
+    pub(crate) fn dialect(&self, id: &str) -> Option<&str> {
+        self.find(id)?.route.protocol.dialect()
     }
 
     /// What the model of that id makes.

@@ -4,9 +4,10 @@
 
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::sync::Arc;
 
 use gatehouse_model::{Chunk, Obstacle, Outage, Sse, TextFailure, UnixMs, Usage};
-use gatehouse_runtime::{Fault, Relay};
+use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{AccountPermit, Events};
 
 use crate::state::DriverState;
@@ -25,9 +26,20 @@ pub(super) struct OpenStream {
 /// What the client is to read of a provider's stream.
 pub(super) struct Batches {
     source: EventSource,
-    pub(super) relay: Box<Relay>,
+    /// Makes the source's frames the events of a Messages provider.
+    reader: Option<Box<Relay>>,
+    relay: Box<Relay>,
+    /// Who made the last call.
+    last: Caller,
     /// Read before the stream was the client's.
     head: VecDeque<Batch>,
+}
+
+/// Which of a stream's two plugins.
+#[derive(Clone, Copy)]
+enum Caller {
+    Reader,
+    Relay,
 }
 
 /// What became of some of the provider's events.
@@ -80,8 +92,21 @@ impl Batch {
 }
 
 impl Batches {
-    pub(super) fn new(source: EventSource, relay: Box<Relay>) -> Self {
-        Self { source, relay, head: VecDeque::new() }
+    pub(super) fn new(source: EventSource, reader: Option<Box<Relay>>, relay: Box<Relay>) -> Self {
+        Self { source, reader, relay, last: Caller::Relay, head: VecDeque::new() }
+    }
+
+    /// Whether the last call was the dialect's.
+    pub(super) fn is_dialects(&self) -> bool {
+        matches!(self.last, Caller::Reader)
+    }
+
+    /// The version that made the last call: a fault is its own.
+    pub(super) fn version(&self) -> &Arc<Version> {
+        match (self.last, &self.reader) {
+            (Caller::Reader, Some(reader)) => reader.version(),
+            _ => self.relay.version(),
+        }
     }
 
     /// The next batch.
@@ -93,7 +118,29 @@ impl Batches {
     }
 
     async fn read(&mut self) -> Result<Batch, Outage> {
-        Ok(match self.source.next().await? {
+        let events = loop {
+            let frames = self.source.next().await?;
+            let Some(reader) = &mut self.reader else { break frames };
+            self.last = Caller::Reader;
+            let is_closed = frames.is_none();
+            let read = match frames {
+                Some(frames) => reader.push(frames).await,
+                None => reader.end().await,
+            };
+            match read {
+                Ok(Ok(Chunk { send, .. })) => {
+                    if is_closed {
+                        (self.reader, self.source) = (None, EventSource::Body(None));
+                    }
+                    if is_closed || !send.is_empty() {
+                        break Some(send).filter(|events| !events.is_empty());
+                    }
+                }
+                stopped => return Ok(Batch { pushed: stopped, is_closed }),
+            }
+        };
+        self.last = Caller::Relay;
+        Ok(match events {
             Some(events) => Batch { pushed: self.relay.push(events).await, is_closed: false },
             None => Batch { pushed: self.relay.end().await, is_closed: true },
         })
@@ -151,5 +198,6 @@ fn broke_off() -> TextFailure {
         obstacle: Obstacle::Upstream,
         message: "the provider's answer broke off".to_owned(),
         field: None,
+        retry_after_ms: None,
     }
 }

@@ -95,7 +95,7 @@ impl Pump {
         };
         let chunk = match pushed {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(TextFailure { obstacle, message, field })) => {
+            Ok(Err(TextFailure { obstacle, message, field, .. })) => {
                 return Some(StreamEnd::Cut(TextError::Rejected {
                     obstacle,
                     message,
@@ -105,7 +105,7 @@ impl Pump {
             }
             Err(Fault::Busy) => return Some(StreamEnd::Fault(SubmitError::Busy.into())),
             Err(fault) => {
-                let error = fault_of_answer(self.batches.relay.version(), &fault);
+                let error = fault_of_answer(self.batches.version(), &fault);
                 let is_cut = fault.is_of_input();
                 return Some(if is_cut { StreamEnd::Cut(error) } else { StreamEnd::Fault(error) });
             }

@@ -24,6 +24,7 @@ use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 use crate::text::attempt::{TextRun, plugin_fault};
 use crate::text::blobs::RequestBlobs;
+use crate::text::dialect::{Neutral, route_of_family};
 use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
@@ -78,6 +79,7 @@ impl DriverState {
     ) -> Result<Completed, TextError> {
         let tables = self.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
+        let speaker = self.speaker(&model, &request)?;
         let (json, kept) = if request.surface == RESPONSES {
             self.with_history(&request).await?
         } else {
@@ -95,10 +97,18 @@ impl DriverState {
             body: cut.json,
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
-            route: model.route.clone(),
+            route: route_of_family(&model.route),
         };
         let (version, PreparedText { prepared, instance }) =
             self.prepare(&request, &version, &cx, text_request).await?;
+        let dialect = match speaker {
+            Some(speaker) => {
+                let blobs = cut.blobs.iter().map(|blob| blob.facts.clone()).collect();
+                let neutral = Neutral { version: &version, cx: &cx, prepared: &prepared, blobs };
+                Some(self.translate(&request, speaker, &model, neutral).await?)
+            }
+            None => None,
+        };
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model, &prepared).map(Completed::DryRun);
         }
@@ -107,8 +117,19 @@ impl DriverState {
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let is_response = request.surface == RESPONSES;
         let blobs = RequestBlobs(cut.blobs);
-        let run =
-            TextRun { claimant, version, cx, prepared, instance, blobs, model, tables, is_response, client };
+        let run = TextRun {
+            claimant,
+            version,
+            cx,
+            prepared,
+            instance,
+            dialect,
+            blobs,
+            model,
+            tables,
+            is_response,
+            client,
+        };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
         let answer = pin!(async move {
             if streaming {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_docs::{Api, Family, Page, Surface, document, page};
+use gatehouse_docs::{Api, Family, Operation, Page, Surface, document, page};
 use gatehouse_driver::FamilyListing;
 use gatehouse_model::Digest;
 use http::HeaderValue;
@@ -12,6 +12,7 @@ use moka::sync::Cache;
 
 use crate::documentation::operations;
 use crate::http::response::SharedBody;
+use crate::http::table::RouteTable;
 
 /// Documents kept: one for callers without a key, and those of keys with lists of models.
 const MAX_DOCUMENTS: u64 = 64;
@@ -39,13 +40,18 @@ impl Default for Documents {
 }
 
 impl Documents {
-    /// The document of these families. One that is not kept is made on a blocking thread, in milliseconds.
-    pub(crate) async fn of(&self, families: Vec<FamilyListing>) -> Result<Arc<Built>, String> {
-        let key = identity(&families);
+    /// The document of these families and routes. One that is not kept is made on a blocking thread, in milliseconds.
+    pub(crate) async fn of(
+        &self,
+        families: Vec<FamilyListing>,
+        table: &RouteTable,
+    ) -> Result<Arc<Built>, String> {
+        let key = identity(&families, table);
         if let Some(built) = self.0.get(&key) {
             return Ok(built);
         }
-        let building = tokio::task::spawn_blocking(move || Built::of(families));
+        let operations = operations::all(table);
+        let building = tokio::task::spawn_blocking(move || Built::of(families, operations));
         let built = Arc::new(building.await.map_err(|error| error.to_string())?);
         self.0.insert(key, Arc::clone(&built));
         Ok(built)
@@ -53,9 +59,9 @@ impl Documents {
 }
 
 impl Built {
-    fn of(families: Vec<FamilyListing>) -> Self {
+    fn of(families: Vec<FamilyListing>, operations: Vec<Operation>) -> Self {
         let families = families.into_iter().map(described).collect();
-        let api = Api { operations: operations::all(), families, errors: operations::errors() };
+        let api = Api { operations, families, errors: operations::errors() };
         let document = document(&api);
         let json = Bytes::from(document.to_string());
         let page = page(&document, STYLE);
@@ -97,9 +103,12 @@ fn described(family: FamilyListing) -> Family {
     }
 }
 
-/// What a document depends on: a version's schemas go with its digest.
-fn identity(families: &[FamilyListing]) -> Digest {
+/// What a document depends on: a version's schemas and words go with its digest.
+fn identity(families: &[FamilyListing], table: &RouteTable) -> Digest {
     let mut text = String::new();
+    for row in table.rows() {
+        text += &format!("{} {} {} {:?}\n", row.method, row.pattern, row.surface, row.endpoint);
+    }
     for family in families {
         text += &format!("{} {} {}\n", family.family, family.version, family.digest);
         for surface in &family.surfaces {
@@ -116,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_page_is_copied_for_no_address() {
-        let built = Built::of(Vec::new());
+        let built = Built::of(Vec::new(), Vec::new());
         for base in ["http://one.test", "http://other.test"] {
             let (body, _) = built.page_at(base);
             assert!(body.shares(&built.page), "{base}");

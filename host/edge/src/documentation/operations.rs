@@ -2,14 +2,19 @@
 //! without words does not compile.
 
 use gatehouse_docs::{Answer, Content, ErrorCase, ErrorForm, Operation, Parameter, Security};
+use gatehouse_model::ReceiptShape;
 
 use crate::errors::{Form, error_table};
-use crate::http::routes::{Endpoint, KeyUse, ReceiptShape, Route, Submission, TABLE};
+use crate::http::routes::{Endpoint, KeyUse, Route, Submission};
+use crate::http::table::RouteTable;
+
+/// The group of routes whose family names none.
+const FAMILIES: &str = "Plugins";
 
 /// Every route, in the order of the table.
-pub(super) fn all() -> Vec<Operation> {
+pub(super) fn all(table: &RouteTable) -> Vec<Operation> {
     let mut found: Vec<Operation> = Vec::new();
-    for mut operation in TABLE.iter().filter_map(operation) {
+    for mut operation in table.rows().iter().filter_map(operation) {
         let twins =
             found.iter().filter(|before| before.id.trim_end_matches(char::is_numeric) == operation.id);
         let twins = twins.count();
@@ -47,13 +52,14 @@ struct Words {
 }
 
 /// A route that is not documented counts nothing and is offered by name only.
-fn operation(route: &'static Route) -> Option<Operation> {
+fn operation(route: &Route) -> Option<Operation> {
     let words = words(route)?;
-    let submission = match route.endpoint {
-        Endpoint::Submit(submission) => Some(submission),
-        _ => None,
+    let (has_body, model) = match route.endpoint {
+        Endpoint::Submit(submission) => (true, submission.model),
+        Endpoint::Answer(model) => (true, model),
+        Endpoint::Text => (true, None),
+        _ => (false, None),
     };
-    let has_body = submission.is_some() || route.endpoint == Endpoint::Text;
     Some(Operation {
         method: match route.method {
             http::Method::GET => "GET",
@@ -68,8 +74,10 @@ fn operation(route: &'static Route) -> Option<Operation> {
         path_parameter: path_parameter(route.pattern),
         parameters: words.parameters,
         surface: has_body.then_some(route.surface),
-        model_in_body: submission.is_none_or(|submission| submission.model.is_none()),
-        view: route.endpoint == Endpoint::ViewTask,
+        model_in_body: model.is_none(),
+        takes_forms: route.form.is_some(),
+        reads: matches!(route.endpoint, Endpoint::Read(_)).then_some(route.surface),
+        view: (route.endpoint == Endpoint::ViewTask).then_some(route.surface),
         answers: words.answers,
         form: match Form::of(route.pattern) {
             Form::Generic => ErrorForm::Generic,
@@ -106,8 +114,13 @@ fn words(route: &Route) -> Option<Words> {
         Some(Words { tag, summary: summary.to_owned(), description, parameters, answers })
     };
     match route.endpoint {
-        Endpoint::Submit(submission) => Some(job(route.surface, submission)),
-        Endpoint::Text => Some(text(route.surface)),
+        Endpoint::Submit(submission) => Some(job(route, submission)),
+        Endpoint::Text => Some(text(route)),
+        Endpoint::Answer(_) => {
+            let help = "The answer, as it comes. With `dry_run`: what it would cost.";
+            Some(of_family(route, "", &[], ok(help, ANSWER)))
+        }
+        Endpoint::Read(_) => Some(of_family(route, "", &[], ok("The answer.", READING))),
         Endpoint::ReadTask => plain("Tasks", "Read a task", "", WAIT, ok("The task.", TASK)),
         Endpoint::TaskEvents => plain("Tasks", "Follow a task", FOLLOW, RESUME, followed()),
         Endpoint::CancelTask => plain(
@@ -125,9 +138,7 @@ fn words(route: &Route) -> Option<Words> {
             ],
         ),
         Endpoint::ListTasks => plain("Tasks", "List tasks", "Newest first.", PAGE, ok("A page.", TASKS)),
-        Endpoint::ViewTask => {
-            plain("Journey", "Read a task with its buttons", "", &[], ok("The task.", FAMILY_TASK))
-        }
+        Endpoint::ViewTask => Some(of_family(route, "", &[], ok("The task.", FAMILY_TASK))),
         Endpoint::ReadBalance => plain(
             "Money",
             "Read the balance",
@@ -187,7 +198,9 @@ fn words(route: &Route) -> Option<Words> {
             plain("Gateway", "This document for people", "", CONDITION, answers)
         }
         // Never answered but with an error, and a part of the page.
-        Endpoint::CountTokens | Endpoint::CancelResponse | Endpoint::DocsStyle => None,
+        Endpoint::CountTokens | Endpoint::CancelResponse | Endpoint::DocsStyle | Endpoint::SwitchedOff(_) => {
+            None
+        }
     }
 }
 
@@ -195,56 +208,53 @@ fn ok(help: &'static str, contents: &'static [Content]) -> Vec<Answer> {
     vec![Answer { status: 200, help, contents }]
 }
 
-fn job(surface: &str, submission: Submission) -> Words {
-    let (tag, summary) = match surface {
-        "images.generate" => ("Images", "Make images".to_owned()),
-        "videos.generate" => ("Videos", "Make videos".to_owned()),
-        "videos.remix" => ("Videos", "Go on with a video".to_owned()),
-        "avatars.submit" => ("Avatars", "Submit assets for review".to_owned()),
-        other => ("Journey", journey(other)),
-    };
+fn job(route: &Route, submission: Submission) -> Words {
     let contents = match submission.receipt {
         ReceiptShape::Task => RECEIPT,
         ReceiptShape::Asset => ASSET_RECEIPT,
     };
     let help = "Accepted: the receipt. With `dry_run`: what it would cost.";
-    Words { tag, summary, description: "", parameters: IDEMPOTENCY, answers: ok(help, contents) }
+    of_family(route, "", IDEMPOTENCY, ok(help, contents))
 }
 
-fn journey(surface: &str) -> String {
-    match surface.strip_prefix("journey.").unwrap_or(surface) {
-        "imagine" => "Draw four pictures of a text".to_owned(),
-        "blend" => "Blend pictures".to_owned(),
-        "describe" => "Describe a picture".to_owned(),
-        "edits" => "Edit a picture by a text".to_owned(),
-        "modal" => "Finish an inpaint task".to_owned(),
-        "video" => "Make films of a picture".to_owned(),
-        other => {
-            let mut words = other.replace('_', " ");
-            if let Some(first) = words.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            format!("{words} of a task's picture")
+/// The words of a family's route: its own, or what its surface's name says.
+fn of_family(
+    route: &Route,
+    description: &'static str,
+    parameters: &'static [Parameter],
+    answers: Vec<Answer>,
+) -> Words {
+    let named = || {
+        let mut words = route.surface.replace(['.', '_', '-'], " ");
+        if let Some(first) = words.get_mut(..1) {
+            first.make_ascii_uppercase();
         }
+        words
+    };
+    Words {
+        tag: route.words.tag.unwrap_or(FAMILIES),
+        summary: route.words.summary.map_or_else(named, str::to_owned),
+        description,
+        parameters,
+        answers,
     }
 }
 
-fn text(surface: &str) -> Words {
-    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) = match surface {
-        "messages.create" => ("Answer messages", &[], MESSAGE),
-        "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
-        "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
-        _ => ("Answer a conversation", FORMAT, COMPLETION),
-    };
-    let help = "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
-    Words {
-        tag: "Text",
-        summary: summary.to_owned(),
-        description: "",
-        parameters,
-        answers: ok(help, contents),
-    }
+fn text(route: &Route) -> Words {
+    let (summary, parameters, contents): (&str, &'static [Parameter], &'static [Content]) =
+        match route.surface {
+            "messages.create" => ("Answer messages", &[], MESSAGE),
+            "responses.create" => ("Answer with a response", &[], RESPONSE_STREAM),
+            "embeddings.create" => ("Make vectors of texts", &[], EMBEDDINGS),
+            "chat.completions" => ("Answer a conversation", FORMAT, COMPLETION),
+            _ => return of_family(route, "", &[], ok(ANSWERED, OF_FAMILY)),
+        };
+    let answers = ok(ANSWERED, contents);
+    Words { tag: "Text", summary: summary.to_owned(), description: "", parameters, answers }
 }
+
+const ANSWERED: &str =
+    "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
 
 const TASK: &[Content] = &[Content::Json(&["TaskResponse"])];
 const TASKS: &[Content] = &[Content::Json(&["TaskPage"])];
@@ -265,6 +275,12 @@ const RECEIPT: &[Content] = &[Content::Json(&["TaskReceipt"])];
 const ASSET_RECEIPT: &[Content] = &[Content::Json(&["AssetReceipt"])];
 const MEDIA: &[Content] =
     &[Content::Bytes(&["image/*", "video/*", "audio/*", "text/plain", "application/octet-stream"])];
+const ANSWER: &[Content] = &[Content::Bytes(&["*/*"]), Content::Json(&["DryRun"])];
+const READING: &[Content] = &[Content::Bytes(&["*/*"])];
+const OF_FAMILY: &[Content] = &[
+    Content::Json(&["FamilyAnswer", "DryRun"]),
+    Content::Events("The events of the family's protocol.", None),
+];
 const EMBEDDINGS: &[Content] = &[Content::Json(&["EmbeddingList", "DryRun"])];
 const COMPLETION: &[Content] = &[
     Content::Json(&["WrappedChatCompletion", "ChatCompletion", "DryRun"]),
@@ -365,7 +381,7 @@ const FORMAT: &[Parameter] = &[header(
 const IDEMPOTENCY: &[Parameter] = &[header(
     "Idempotency-Key",
     r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
-    "The same key and request give the same receipt again, for a day.",
+    "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
 )];
 const SIGNATURE: &[Parameter] = &[
     query("expires", TEXT, "Until when the link is valid."),

@@ -57,7 +57,7 @@ pub(super) fn style(request: &EndpointRequest<'_>) -> Response<ResponseBody> {
 }
 
 async fn built(context: &EdgeContext, key: Option<&Key>) -> Result<Arc<Built>, Refusal> {
-    context.documents.of(context.backend.families(key)).await.map_err(Refusal::internal)
+    context.documents.of(context.backend.families(key), &context.table()).await.map_err(Refusal::internal)
 }
 
 /// A body, or the news that the client has it.

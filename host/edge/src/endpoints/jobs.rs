@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
-use gatehouse_model::{Key, Status, TaskId};
-use http::{HeaderMap, Response};
+use gatehouse_model::{FormFields, Key, ReceiptShape, Status, TaskId};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
 use crate::backend::store_refusal;
 use crate::endpoints::dry_run;
 use crate::errors::{Kind, Refusal};
-use crate::http::body::{self, RequestBody};
+use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
-use crate::http::routes::{ParentIn, ReceiptShape, Submission};
+use crate::http::routes::{ParentIn, Submission};
+
+/// On the receipt of a submission that an earlier one with the same `Idempotency-Key` has made.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -52,7 +55,7 @@ pub(super) async fn submit(
     key: Arc<Key>,
     submission: Submission,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    body::check_type(&request.parts.headers)?;
+    let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
     let idempotency = idempotency(&request.parts.headers)?;
     let parent = match submission.parent {
         ParentIn::Nowhere => None,
@@ -63,7 +66,8 @@ pub(super) async fn submit(
             Some(request.param.parse::<TaskId>().map_err(|_| unknown())?)
         }
     };
-    let body = checked_body(context, request.body, &key, submission.model).await?;
+    let form = (&media_type, request.route.form.as_deref());
+    let body = checked_body_of(context, request.body, &key, submission.model, form).await?;
     let (surface, pattern) = (request.route.surface, request.route.pattern);
     let refusal = |error| submit_refusal(error, submission.model.map(|_| pattern));
     let only_asks = body.is_dry_run();
@@ -73,10 +77,14 @@ pub(super) async fn submit(
         return Ok(dry_run::answer(context.backend.dry_run(job).await.map_err(refusal)?, true));
     }
     let receipt = context.backend.submit(job).await.map_err(refusal)?;
-    match submission.receipt {
-        ReceiptShape::Task => Ok(task_receipt(receipt)),
-        ReceiptShape::Asset => asset_receipt(context, &key, receipt),
+    let mut response = match submission.receipt {
+        ReceiptShape::Task => task_receipt(receipt),
+        ReceiptShape::Asset => asset_receipt(context, &key, receipt)?,
+    };
+    if receipt.repeated {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
+    Ok(response)
 }
 
 /// Reads a body whole and checks that it is one JSON object; the route may imply its `model`. A long one is parsed in its
@@ -87,8 +95,20 @@ pub(super) async fn checked_body(
     key: &Key,
     implied: Option<&'static str>,
 ) -> Result<CheckedBody, Refusal> {
+    checked_body_of(context, body, key, implied, (&MediaType::Json, None)).await
+}
+
+/// The same of a body that may be a form.
+pub(super) async fn checked_body_of(
+    context: &EdgeContext,
+    body: &mut RequestBody,
+    key: &Key,
+    implied: Option<&'static str>,
+    (media_type, fields): (&MediaType, Option<&FormFields>),
+) -> Result<CheckedBody, Refusal> {
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
+    let bytes = body::as_json(bytes, media_type, fields).await?;
     CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
 }
 
@@ -142,6 +162,7 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
             None => unknown_model(Kind::UnknownModel, &model),
         },
         SubmitError::Starting(_) => Refusal::new(Kind::Draining, message),
+        SubmitError::PathSwitchedOff(_) => Refusal::new(Kind::NotServed, message),
         SubmitError::NotServed { .. } => Refusal::new(Kind::NotServed, message).with_param("model"),
         SubmitError::ModelForbidden(_) => Refusal::new(Kind::ModelForbidden, message).with_param("model"),
         SubmitError::NotFound(_) => Refusal::new(Kind::NotFound, message),

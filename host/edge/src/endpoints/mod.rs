@@ -1,6 +1,7 @@
 //! The endpoints, one file a group. Each turns a request into calls of the driver and their results into the
 //! specification's shapes. None knows a connection, a key's text or a status code of an error.
 
+pub(crate) mod direct;
 mod documentation;
 mod dry_run;
 mod events;
@@ -52,7 +53,12 @@ pub(crate) async fn respond(
         (Endpoint::DeleteResponse, Some(key)) => responses::delete(context, &request, &key).await,
         (Endpoint::CancelResponse, Some(key)) => responses::cancel(context, &request, &key).await,
         (Endpoint::ListResponseItems, Some(key)) => responses::items(context, &request, &key).await,
+        (Endpoint::Answer(model), Some(key)) => direct::answer(context, request, key, model).await,
+        (Endpoint::Read(family), Some(key)) => direct::read(context, request, key, family).await,
         (Endpoint::Text, Some(key)) => text::respond(context, request, key).await,
         (Endpoint::CountTokens, Some(_)) => Err(text::no_counting()),
+        (Endpoint::SwitchedOff(family), Some(_)) => {
+            Err(Refusal::internal(format!("a request of family {family:?}, which is off, has come this far")))
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! `GET /v1/models` and `GET /v1/models/{id}`, in the shape the asking client reads: Anthropic's send their version
-//! header, all others read OpenAI's. Both say what kind of model each is. Lists only what the key may use.
+//! header, all others read OpenAI's. Both say what kind of model each is, and what it makes. Lists only what the key may use.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -35,6 +35,7 @@ struct Model {
     created: u64,
     owned_by: String,
     kind: &'static str,
+    modality: String,
 }
 
 /// A page of Anthropic's list.
@@ -55,19 +56,22 @@ struct PageModel {
     display_name: String,
     created_at: String,
     kind: &'static str,
+    modality: String,
 }
 
 impl From<ModelListing> for Model {
     fn from(listing: ModelListing) -> Self {
         let (kind, created) = (kind(&listing.surfaces), listing.since.seconds());
-        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind }
+        let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
+        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind, modality }
     }
 }
 
 impl From<ModelListing> for PageModel {
     fn from(listing: ModelListing) -> Self {
         let (kind, created_at) = (kind(&listing.surfaces), listing.since.to_string());
-        Self { object: "model", display_name: listing.id.clone(), id: listing.id, created_at, kind }
+        let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
+        Self { object: "model", display_name: listing.id.clone(), id: listing.id, created_at, kind, modality }
     }
 }
 
@@ -76,6 +80,7 @@ fn kind(surfaces: &[String]) -> &'static str {
     match surfaces.first().map_or("", |surface| surface.split('.').next().unwrap_or_default()) {
         "videos" => "video",
         "images" | "journey" => "image",
+        "audio" | "voices" => "audio",
         "avatars" => "avatar",
         "embeddings" => "embedding",
         _ => "text",

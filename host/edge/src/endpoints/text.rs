@@ -18,6 +18,8 @@ use crate::sse::EventBody;
 
 /// The client headers that a family receives.
 const FORWARDED: [&str; 2] = ["anthropic-version", "anthropic-beta"];
+/// The surface whose answers may come inside of `{code, data}`.
+const CHAT: &str = "chat.completions";
 /// Asks for the bare chat completion object (spec/decisions.md, "Chat completions").
 const FORMAT: &str = "x-response-format";
 /// Characters kept of a forwarded header.
@@ -32,7 +34,8 @@ pub(super) async fn respond(
     let headers = &request.parts.headers;
     body::check_type(headers)?;
     let form = Form::of(request.parts.uri.path());
-    let wrapped = form == Form::Generic && format(headers, key.chat_format)? == ChatFormat::Wrapped;
+    let is_chat = request.route.surface == CHAT;
+    let wrapped = is_chat && format(headers, key.chat_format)? == ChatFormat::Wrapped;
     let body = jobs::checked_body(context, request.body, &key, None).await?;
     let id = request.id;
     let completion = CompletionRequest {

@@ -20,7 +20,6 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::http::body::StreamedBody;
 use crate::http::response::ResponseBody;
-use crate::http::routes::{KeyUse, TABLE};
 use crate::http::unread::UnreadAnswer;
 use crate::net::concurrency_limit::Permit;
 use crate::net::open_connections::InUse;
@@ -119,18 +118,6 @@ impl AccessRecord {
     fn keep_in_use(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
         let Some(in_use) = &self.in_use else { return frame };
         frame.map_data(|bytes| Bytes::from_owner(Unwritten { bytes, _in_use: Arc::clone(in_use) }))
-    }
-}
-
-/// Statuses that alerts look at, of everything that a client can ask for.
-const ALERTS: [&str; 5] = ["429", "500", "502", "503", "504"];
-
-/// Counts what has not happened yet: an alert on a counter's growth does not see the value it is born with.
-pub(crate) fn begin_counting() {
-    for route in TABLE.iter().filter(|route| route.endpoint.key_use() == KeyUse::Needed) {
-        for status in ALERTS {
-            metrics::counter!(metric::REQUESTS, "surface" => route.surface, "status" => status).increment(0);
-        }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::documentation::Documents;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::routes::Route;
+use crate::http::table::{RouteTable, Routes};
 use crate::net::concurrency_limit::ConcurrencyLimit;
 
 /// What all requests share.
@@ -26,6 +27,8 @@ pub(crate) struct EdgeContext {
     pub(crate) bodies: Arc<BodyBudget>,
     /// Streams of tasks' events that are open.
     pub(crate) task_streams: ConcurrencyLimit<CustomerId>,
+    /// The routes, as they were last asked for.
+    pub(crate) routes: Routes,
     /// The documentation, as it was last asked for.
     pub(crate) documents: Documents,
     pub(crate) shutdown: watch::Receiver<ShutdownPhase>,
@@ -33,11 +36,18 @@ pub(crate) struct EdgeContext {
     pub(crate) log: Arc<Recent<RequestLine>>,
 }
 
+impl EdgeContext {
+    /// The routes of this moment.
+    pub(crate) fn table(&self) -> Arc<RouteTable> {
+        self.routes.with(&self.backend.routes())
+    }
+}
+
 /// One request whose head, route and key have been checked.
 pub(crate) struct EndpointRequest<'r> {
     pub(crate) parts: &'r Parts,
     pub(crate) body: &'r mut RequestBody,
-    pub(crate) route: &'static Route,
+    pub(crate) route: &'r Route,
     /// The request's id.
     pub(crate) id: RequestId,
     /// The path segment in the braces of the route's pattern; empty without braces.

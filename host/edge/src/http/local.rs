@@ -26,7 +26,9 @@ use crate::http::body::RequestBody;
 use crate::http::context::EndpointRequest;
 use crate::http::pipeline::{Pipeline, hold_while_streamed};
 use crate::http::query::quoted;
-use crate::http::routes::{self, Lookup, Route};
+use crate::http::routes::Route;
+use crate::http::surfaces::{SurfaceRow, served};
+use crate::http::table::{Lookup, RouteTable};
 
 /// The entry for requests of this process.
 #[derive(Clone)]
@@ -68,6 +70,12 @@ impl LocalRequests {
         Arc::clone(&self.0.context.log)
     }
 
+    /// Every route of this moment that serves a surface.
+    #[must_use]
+    pub fn routes(&self) -> Vec<SurfaceRow> {
+        served(&self.0.context.table())
+    }
+
     /// What a request would cost: `target` is the path of its endpoint, or the surface that serves it. Needs no key and no
     /// money, and makes nothing. Tasks and names that the body refers to are those of `customer`.
     ///
@@ -85,7 +93,10 @@ impl LocalRequests {
         let customer = customer.unwrap_or_else(|| CustomerId::from(""));
         let digest = KeyDigest(Digest::of(b""));
         let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
-        Box::pin(async move { Ok(price::price(context, target_route(target)?, (id, payer), body).await?) })
+        Box::pin(async move {
+            let table = context.table();
+            Ok(price::price(context, target_route(&table, target)?, (id, payer), body).await?)
+        })
     }
 
     /// Answers a request as `key`: its quota, models, rates and limits count, and it is charged. `base_url` begins the
@@ -112,8 +123,9 @@ impl LocalRequests {
         record.received = bytes.len() as u64;
         let mut body = RequestBody::whole(bytes);
         let form = Form::of(parts.uri.path());
+        let table = context.table();
         let result = async {
-            let (route, param) = route(&parts.method, parts.uri.path())?;
+            let (route, param) = route(&table, &parts.method, parts.uri.path())?;
             (record.pattern, record.surface) = (route.pattern, route.surface);
             check_life(&key, context.clock.now())?;
             self.0.admit(&key, &mut record)?;
@@ -128,8 +140,12 @@ impl LocalRequests {
     }
 }
 
-fn route<'p>(method: &Method, path: &'p str) -> Result<(&'static Route, &'p str), Refusal> {
-    match routes::look_up(method, path) {
+fn route<'t, 'p>(
+    table: &'t RouteTable,
+    method: &Method,
+    path: &'p str,
+) -> Result<(&'t Route, &'p str), Refusal> {
+    match table.look_up(method, path) {
         Lookup::Route(route, param) => Ok((route, param.unwrap_or_default())),
         Lookup::OtherMethods(allowed) => {
             let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
@@ -140,12 +156,12 @@ fn route<'p>(method: &Method, path: &'p str) -> Result<(&'static Route, &'p str)
 }
 
 /// The row of a path, or of the first path that serves a surface.
-fn target_route(target: &str) -> Result<(&'static Route, &str), Refusal> {
+fn target_route<'t, 'p>(table: &'t RouteTable, target: &'p str) -> Result<(&'t Route, &'p str), Refusal> {
     let found = if target.starts_with('/') {
-        route(&Method::POST, target).ok()
+        route(table, &Method::POST, target).ok()
     } else {
         let is_named = |row: &&Route| row.surface == target && row.method == Method::POST;
-        routes::TABLE.iter().find(is_named).map(|row| (row, ""))
+        table.rows().iter().find(is_named).map(|row| (row, ""))
     };
     found.ok_or_else(|| {
         let message = format!(
@@ -159,10 +175,20 @@ fn target_route(target: &str) -> Result<(&'static Route, &str), Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use gatehouse_driver::ServedRoute;
+    use gatehouse_model::{RouteInfo, specified_routes};
+
     use super::*;
 
     #[test]
     fn a_target_is_a_path_or_a_surface() {
+        let served = |route: &RouteInfo| ServedRoute {
+            route: route.clone(),
+            family: "context-image".to_owned(),
+            is_off: false,
+            form: None,
+        };
+        let table = RouteTable::of(&specified_routes().iter().map(served).collect());
         for (target, expected) in [
             ("/v1/images/generations", Some(("images.generate", ""))),
             ("images.generate", Some(("images.generate", ""))),
@@ -173,10 +199,10 @@ mod tests {
             ("/v1/none", None),
             ("", None),
         ] {
-            let found = target_route(target).ok().map(|(route, param)| (route.surface, param));
+            let found = target_route(&table, target).ok().map(|(route, param)| (route.surface, param));
             assert_eq!(found, expected, "{target}");
         }
-        let error = LocalError::from(target_route("/none").err().unwrap());
+        let error = LocalError::from(target_route(&table, "/none").err().unwrap());
         assert_eq!((error.status, error.param.as_deref()), (400, Some("path")), "{error}");
     }
 }

@@ -14,4 +14,5 @@ pub(crate) mod query;
 pub(crate) mod response;
 pub(crate) mod routes;
 pub(crate) mod surfaces;
+pub(crate) mod table;
 pub(crate) mod unread;

@@ -19,8 +19,9 @@ use crate::backend::Backend;
 use crate::config::{Config, count};
 use crate::documentation::Documents;
 use crate::endpoints;
+use crate::endpoints::jobs::submit_refusal;
 use crate::errors::{Form, Kind, Refusal};
-use crate::http::access_log::{AccessRecord, LoggedBody, begin_counting};
+use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
 use crate::http::client_address;
@@ -29,7 +30,8 @@ use crate::http::forwarded::{self, Origin};
 use crate::http::head;
 use crate::http::query::quoted;
 use crate::http::response::ResponseBody;
-use crate::http::routes::{self, Endpoint, KeyUse, Lookup};
+use crate::http::routes::{Endpoint, KeyUse};
+use crate::http::table::{Lookup, RouteTable, Routes, is_never_offered};
 use crate::http::unread::{UnreadAnswers, UnreadOnConnection};
 use crate::net::concurrency_limit::ConcurrencyLimit;
 use crate::net::open_connections::OpenConnection;
@@ -74,9 +76,19 @@ impl Pipeline {
         let task_streams = ConcurrencyLimit::new(count(config.limits.task_streams_per_customer));
         let documents = Documents::default();
         let log = Arc::new(Recent::new(MAX_LINES, MAX_LOG_BYTES));
-        let context =
-            EdgeContext { backend, config, clock, seed, bodies, task_streams, documents, shutdown, log };
-        begin_counting();
+        let routes = Routes::default();
+        let context = EdgeContext {
+            backend,
+            config,
+            clock,
+            seed,
+            bodies,
+            task_streams,
+            routes,
+            documents,
+            shutdown,
+            log,
+        };
         let per_customer = ConcurrencyLimit::new(context.config.limits.requests_of_customer());
         let hsts = context.config.hsts_seconds;
         let hsts =
@@ -139,15 +151,23 @@ impl Pipeline {
     ) -> Result<Response<ResponseBody>, Refusal> {
         let authority = head::check(parts, &peer.observed.flags, &self.context.config.limits)?;
         let base_url = self.base_url(&authority, origin);
-        let (route, param) = match routes::look_up(&parts.method, parts.uri.path()) {
+        let (table, path) = (self.context.table(), parts.uri.path());
+        let (route, param) = match table.look_up(&parts.method, path) {
             Lookup::Route(route, param) => (route, param.unwrap_or_default()),
             Lookup::OtherMethods(allowed) if parts.method == Method::OPTIONS => return Ok(options(&allowed)),
             Lookup::OtherMethods(allowed) => return Err(wrong_method(&parts.method, &allowed)),
-            Lookup::UnknownPath if parts.method == Method::OPTIONS && parts.uri.path() == "*" => {
+            Lookup::UnknownPath if parts.method == Method::OPTIONS && path == "*" => {
                 return Ok(options("GET, HEAD, OPTIONS, POST"));
             }
-            Lookup::UnknownPath => return Err(unknown_path(parts.uri.path(), &base_url)),
+            Lookup::UnknownPath => return Err(self.no_route(&table, path, &base_url)),
         };
+        if let Endpoint::SwitchedOff(family) = route.endpoint {
+            let refusal = self.context.backend.switched_off_path(path, family);
+            return Err(refusal.map_or_else(
+                || self.no_route(&table, path, &base_url),
+                |refusal| submit_refusal(refusal, None),
+            ));
+        }
         record.pattern = route.pattern;
         record.surface = route.surface;
         let key = match route.endpoint.key_use() {
@@ -163,6 +183,15 @@ impl Pipeline {
         let report = record.report.clone();
         let request = EndpointRequest { parts, body, route, id: record.id, param, base_url, report };
         endpoints::respond(&self.context, request, key).await
+    }
+
+    /// The refusal of a path that nobody serves. While families start, it may be one of theirs.
+    fn no_route(&self, table: &RouteTable, path: &str, base_url: &str) -> Refusal {
+        let may_come = path.starts_with("/v1/") && !is_never_offered(path);
+        match self.context.backend.starting() {
+            Some(starting) if may_come => submit_refusal(starting, None),
+            _ => unknown_path(table, path, base_url),
+        }
     }
 
     fn authenticate(
@@ -240,6 +269,13 @@ impl Pipeline {
         if !reusable {
             peer.observed.flags.linger();
         }
+        let cors = &self.context.config.cors;
+        if let Some(allowed) =
+            headers.get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).map(str::to_owned)
+        {
+            cors.answer_preflight(&parts.method, &parts.headers, &allowed, headers);
+        }
+        cors.mark(&parts.headers, headers);
         if let Some(value) = &self.hsts
             && origin.scheme == "https"
         {
@@ -302,9 +338,9 @@ fn wrong_method(method: &Method, allowed: &str) -> Refusal {
     Refusal::new(Kind::WrongMethod, message).with_header(header::ALLOW, allowed)
 }
 
-fn unknown_path(path: &str, base: &str) -> Refusal {
+fn unknown_path(table: &RouteTable, path: &str, base: &str) -> Refusal {
     let path_quoted = quoted(path);
-    let message = match routes::probable_path(path) {
+    let message = match table.probable_path(path) {
         // Anthropic's clients add /v1 themselves, OpenAI's do not.
         Some(right) if Form::of(&right) == Form::Messages => format!(
             "unknown path {path_quoted}: this endpoint is {base}{right}; for clients that add /v1/messages \

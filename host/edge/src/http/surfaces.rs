@@ -1,15 +1,17 @@
-//! The surfaces that routes serve, as authors of plugins read them. Taken from the table of routes.
+//! The paths of surfaces, as authors of plugins and operators read them: those of the specification, and those of the
+//! routes of this moment. Taken from the tables.
 
-use std::collections::BTreeSet;
+use gatehouse_model::{RouteInfo, path_parameter, specified_routes};
 
-use crate::http::routes::{Endpoint, ParentIn, Route, TABLE};
+use crate::http::routes::{Endpoint, OWN, ParentIn, Route};
+use crate::http::table::RouteTable;
 
 /// One route that serves a surface of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SurfaceRow {
     /// The name in a manifest.
     pub surface: &'static str,
-    /// The interface of the contract that serves it: `jobs`, `text` or `views`.
+    /// The interface of the contract that serves it: `jobs`, `text`, `direct` or `views`.
     pub interface: &'static str,
     /// GET or POST.
     pub method: &'static str,
@@ -21,42 +23,40 @@ pub struct SurfaceRow {
     pub model: Option<&'static str>,
 }
 
-/// Every route that serves a surface, in the order of the table.
+/// The surfaces that have a route without a manifest's word: those of the specification.
 pub fn surfaces() -> impl Iterator<Item = SurfaceRow> {
-    TABLE.iter().filter_map(row)
+    OWN.iter().filter_map(row).chain(specified_routes().iter().map(specified))
 }
 
-/// The names of all surfaces that routes serve, each once, sorted.
-#[must_use]
-pub fn plugin_surfaces() -> Vec<&'static str> {
-    let names: BTreeSet<&str> = surfaces().map(|row| row.surface).collect();
-    names.into_iter().collect()
+/// The paths of the gateway itself, and the text surface that a family serves there.
+pub fn own_paths() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+    OWN.iter().map(|route| (route.pattern, (route.endpoint == Endpoint::Text).then_some(route.surface)))
 }
 
-fn row(route: &'static Route) -> Option<SurfaceRow> {
+/// Every route of this moment that serves a surface.
+pub(crate) fn served(table: &RouteTable) -> Vec<SurfaceRow> {
+    table.rows().iter().filter_map(row).collect()
+}
+
+fn specified(route: &'static RouteInfo) -> SurfaceRow {
+    SurfaceRow {
+        surface: &route.surface,
+        interface: route.does.interface(),
+        method: route.method.as_str(),
+        path: &route.path,
+        parent_in_path: path_parameter(&route.path).is_some(),
+        model: route.model.as_deref(),
+    }
+}
+
+fn row(route: &Route) -> Option<SurfaceRow> {
     let (interface, parent_in_path, model) = match route.endpoint {
         Endpoint::Submit(submission) => ("jobs", submission.parent == ParentIn::Path, submission.model),
         Endpoint::Text => ("text", false, None),
         Endpoint::ViewTask => ("views", true, None),
-        Endpoint::ReadTask
-        | Endpoint::TaskEvents
-        | Endpoint::CancelTask
-        | Endpoint::ListTasks
-        | Endpoint::ReadBalance
-        | Endpoint::ReadUsage
-        | Endpoint::ListModels
-        | Endpoint::ReadModel
-        | Endpoint::ReadResponse
-        | Endpoint::DeleteResponse
-        | Endpoint::CancelResponse
-        | Endpoint::ListResponseItems
-        | Endpoint::CountTokens
-        | Endpoint::ReadMedia
-        | Endpoint::Live
-        | Endpoint::Ready
-        | Endpoint::OpenApi
-        | Endpoint::Docs
-        | Endpoint::DocsStyle => return None,
+        Endpoint::Answer(model) => ("direct", false, model),
+        Endpoint::Read(_) => ("direct", false, None),
+        _ => return None,
     };
     let method = if route.method == http::Method::GET { "GET" } else { "POST" };
     Some(SurfaceRow { surface: route.surface, interface, method, path: route.pattern, parent_in_path, model })
@@ -71,25 +71,19 @@ mod tests {
         let named = |name: &str| surfaces().filter(|row| row.surface == name).collect::<Vec<_>>();
         let remix = named("videos.remix");
         assert_eq!((remix.len(), remix[0].interface, remix[0].parent_in_path), (1, "jobs", true));
-        assert_eq!(named("journey.imagine").len(), 2);
-        assert_eq!(named("journey.imagine")[0].model, Some("journey"));
+        assert_eq!(named("avatars.submit")[0].model, Some("clip-2.0"));
         assert_eq!(named("messages.create")[0].interface, "text");
-        assert_eq!((named("journey.read")[0].interface, named("journey.read")[0].method), ("views", "GET"));
-        for other in ["tasks.read", "messages.count", "live"] {
+        for other in ["journey.imagine", "tasks.read", "messages.count", "live"] {
             assert_eq!(named(other), [], "{other}");
         }
     }
 
+    /// Without it a plugin could take a path of the gateway.
     #[test]
-    fn surfaces_of_plugins_are_those_that_they_serve() {
-        let surfaces = plugin_surfaces();
-        for name in ["chat.completions", "messages.create", "images.generate", "videos.remix", "journey.read"]
-        {
-            assert!(surfaces.contains(&name), "{name}");
-        }
-        for name in ["tasks.read", "models.list", "media.read", "live", "messages.count"] {
-            assert!(!surfaces.contains(&name), "{name}");
-        }
-        assert!(surfaces.is_sorted_by(|one, next| one < next), "each once");
+    fn the_gateway_s_own_paths_are_listed_with_what_families_serve_there() {
+        let found = |path: &str| own_paths().find(|(own, _)| *own == path);
+        assert_eq!(found("/v1/messages"), Some(("/v1/messages", Some("messages.create"))));
+        assert_eq!(found("/v1/tasks/{task_id}"), Some(("/v1/tasks/{task_id}", None)));
+        assert_eq!(found("/v1/images/generations"), None);
     }
 }

@@ -1,13 +1,15 @@
-//! The command line: its grammar, the operation each command means, its execution, and its output.
+//! The command line: its grammar, the requests that each command means, who answers them, and its output.
 
+mod api;
 mod args;
+mod artifact;
 mod author;
 mod cli;
-mod confirm;
-mod execute;
-mod operation;
+mod offer;
 #[cfg(test)]
 mod packaging;
+mod packing;
+mod perform;
 mod print;
 mod run;
 

@@ -1,23 +1,22 @@
 //! From the command line to an exit code.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser as _;
-use gatehouse_admin::{Operation, OperationError, OperationResult};
-use gatehouse_runtime::escape_control_in_json;
 
+use super::api::Api;
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::{OutputArgs, SandboxArgs};
 use super::author;
 use super::cli::{Cli, Command, ServeArgs};
-use super::confirm;
-use super::execute::{self, ExecuteError};
-use super::operation::{operation, read_defaults};
-use super::print;
+use super::offer::read_defaults;
+use super::packing;
+use super::perform::perform_by_api;
+use super::print::print_shown;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -43,8 +42,15 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
+        Some(Command::Plugin(PluginCommand::Pack(args))) => packing::pack(&args, || configuration(&location)),
+        Some(Command::Plugin(PluginCommand::Push { file, target })) => {
+            packing::push(&file, &target, &location)
+        }
+        Some(Command::Plugin(PluginCommand::Inspect { file, output })) => {
+            packing::inspect(&file, &location, output)
+        }
         Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
-        Some(other) => operate(other, &location),
+        Some(other) => ask(other, &location),
     };
     exit.into()
 }
@@ -53,15 +59,18 @@ pub(crate) fn run() -> ExitCode {
 fn author(command: AuthorCommand, location: &Location) -> Exit {
     let install = |component: PathBuf, defaults: Option<PathBuf>| {
         let install = PluginCommand::Install {
-            // An author takes names away as often as not.
-            component: ComponentArgs { file: component, signature: None, allow_removal: true },
-            sha256: None,
-            // Who names the file while the family is written wants its defaults.
+            // An author takes names away as often as not, and names the file of defaults to have them.
             yes: defaults.is_some(),
-            defaults,
+            component: ComponentArgs {
+                file: component,
+                signature: None,
+                allow_removal: true,
+                sha256: None,
+                defaults,
+            },
             output: OutputArgs::default(),
         };
-        operate(Command::Plugin(install), location)
+        ask(Command::Plugin(install), location)
     };
     author::run(command, &|defaults| configuration_with(location, defaults), &install)
 }
@@ -92,7 +101,7 @@ fn serve(location: Location, args: &ServeArgs, started: Instant) -> Exit {
 }
 
 fn check_config(location: &Location) -> Exit {
-    let loaded = match configuration(location) {
+    let loaded = match configuration(location).and_then(|loaded| loaded.whole().map_err(misconfigured)) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
@@ -160,67 +169,27 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
     )
 }
 
-fn operate(command: Command, location: &Location) -> Exit {
-    let is_confirmed = matches!(&command, Command::Plugin(PluginCommand::Install { yes: true, .. }));
-    let (operation, output) = match operation(command) {
-        Ok(operation) => operation,
-        Err(problem) => {
-            print_error(&problem);
-            return Exit::Misconfigured;
-        }
-    };
+/// Does what any other command means by the admin API.
+fn ask(command: Command, location: &Location) -> Exit {
     privacy::close_process(&print_error);
     if let Err(wrong) = system::check_clock() {
         print_error(&wrong);
         return Exit::Broken;
     }
     let Some(runtime) = runtime(1) else { return Exit::Broken };
-    let perform = |operation| perform(&runtime, location, operation, output);
-    if let Some(preview) = confirm::preview(&operation).filter(|_| !is_confirmed) {
-        let exit = perform(preview);
-        if exit != Exit::Done {
-            return exit;
-        }
-        match confirm::ask() {
-            Ok(true) => {}
-            Ok(false) => return Exit::Refused,
-            Err(problem) => {
-                print_error(&problem);
-                return Exit::Refused;
-            }
-        }
-    }
-    perform(operation)
-}
-
-fn perform(
-    runtime: &tokio::runtime::Runtime,
-    location: &Location,
-    operation: Operation,
-    output: OutputArgs,
-) -> Exit {
-    match runtime.block_on(execute::execute(location, operation)) {
-        Ok(result) => show(&result, output),
+    let performed = runtime.block_on(async {
+        let api = Api::new(location)?;
+        let performed = perform_by_api(command, &api).await;
+        api.close();
+        performed
+    });
+    match performed {
+        Ok((shown, output)) => print_shown(&shown, output.json),
         Err(error) => {
-            if let ExecuteError::Operation(refusal) = &error {
-                show_stages(refusal, output);
-            }
             print_error(&error.to_string());
             Exit::from(&error)
         }
     }
-}
-
-/// The stages of a refused plugin version.
-fn show_stages(refusal: &OperationError, output: OutputArgs) {
-    let OperationError::PluginRefused { stages, .. } = refusal else { return };
-    let mut out = io::stdout().lock();
-    drop(match output.json {
-        true => serde_json::to_string_pretty(refusal)
-            .map_err(io::Error::from)
-            .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),
-        false => print::stages(&mut out, stages),
-    });
 }
 
 fn finish(done: Result<String, String>) -> Exit {
@@ -230,18 +199,6 @@ fn finish(done: Result<String, String>) -> Exit {
             print_error(&problem);
             Exit::Misconfigured
         }
-    }
-}
-
-fn show(result: &OperationResult, output: OutputArgs) -> Exit {
-    let mut out = io::stdout().lock();
-    let written = if output.json { print::json(&mut out, result) } else { print::text(&mut out, result) };
-    if written.is_err() {
-        return Exit::Broken;
-    }
-    match result {
-        OperationResult::Examined(found) if !found.is_clean() => Exit::Refused,
-        _ => Exit::Done,
     }
 }
 
@@ -256,10 +213,12 @@ fn configuration_with(location: &Location, defaults: Option<&Path>) -> Result<Lo
         Exit::Misconfigured
     })?;
     let brought = brought.map(|file| FamilyDefaults { family: None, name: file.name, text: file.text });
-    load_with(location, PLUGINS, environment::overrides(), brought).map_err(|error| {
-        print_error(&error.to_string());
-        Exit::Misconfigured
-    })
+    load_with(location, PLUGINS, environment::overrides(), brought).map_err(misconfigured)
+}
+
+fn misconfigured(errors: ConfigErrors) -> Exit {
+    print_error(&errors.to_string());
+    Exit::Misconfigured
 }
 
 /// 0 threads: one for every two processors. An idle thread that is woken for every request costs more than it serves.

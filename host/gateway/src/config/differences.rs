@@ -4,12 +4,13 @@ use toml::{Table, Value};
 
 /// Tables that a running gateway takes over. The service that owns each replaces it as a whole; `admin.client` is read by
 /// every command anew.
-const RELOADED: [&str; 13] = [
+const RELOADED: [&str; 14] = [
     "admin.client",
     "models",
     "plugins.canary",
     "plugins.compiler",
     "plugins.families",
+    "plugins.paths",
     LIMITS[0],
     LIMITS[1],
     "plugins.require_signature",

@@ -44,6 +44,10 @@ impl ConfigErrors {
     pub(crate) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
         if errors.is_empty() { Ok(()) } else { Err(Self::from(errors)) }
     }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ConfigError> {
+        self.0.iter()
+    }
 }
 
 impl From<Vec<ConfigError>> for ConfigErrors {
@@ -129,6 +133,14 @@ impl ConfigError {
             Origin::Absent(name) => name.clone(),
         };
         format!("{at}: {}: {}; {}", self.key, self.problem, self.remedy)
+    }
+
+    /// Whether it is about the file of that name.
+    pub(super) fn is_in(&self, file: &str) -> bool {
+        match self.origin.as_ref() {
+            Origin::Text { name, .. } | Origin::Absent(name) => name == file,
+            Origin::Variable(_) => false,
+        }
     }
 
     fn line(&self) -> usize {

@@ -14,6 +14,13 @@ use super::error::ConfigErrors;
 /// Words at the end of a key that holds a secret.
 const SECRETS: [&str; 5] = ["secret", "password", "token", "api_key", "apikey"];
 
+/// Whether a key is named like a secret.
+#[must_use]
+pub(super) fn is_secret(key: &str) -> bool {
+    let key = key.to_lowercase();
+    SECRETS.iter().any(|word| key == *word || key.ends_with(&format!("_{word}")))
+}
+
 /// The defaults of one family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FamilyDefaults {
@@ -95,7 +102,7 @@ impl FamilyDefaults {
             }
             // Below, where the account has been refused already.
             ["providers", _, "accounts", ..] => return None,
-            _ if SECRETS.iter().any(|word| last == *word || last.ends_with(&format!("_{word}"))) => {
+            _ if is_secret(&last) => {
                 let why = "a secret never belongs in a family's defaults; remove it here: secrets are references of \
                            accounts in gatehouse.toml";
                 return Some(why.to_owned());

@@ -17,6 +17,7 @@ use gatehouse_runtime::active_versions;
 
 use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
+use super::unusable::Unusable;
 
 /// The end of the name of a staged file.
 const STAGED: &str = "staged";
@@ -75,12 +76,12 @@ pub(crate) fn settle(data: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The defaults of every installed family, in the order of their names.
-pub(super) fn installed(data: &Path) -> Result<Vec<FamilyDefaults>, ConfigErrors> {
+/// The defaults of every installed family, in the order of their names, and the families whose file cannot be read.
+pub(super) fn installed(data: &Path) -> Result<(Vec<FamilyDefaults>, Unusable), ConfigErrors> {
     let failed = |path: &Path, error: io::Error| {
         let remedy = "make it readable for the user that the gateway runs as (chown, chmod 0600); removing it would take the family\'s \
                       prices and provider away";
-        ConfigErrors::from(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))
+        ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy)
     };
     let mut files = files(data).map_err(|error| failed(&folder(data), error))?;
     if !files.staged.is_empty() {
@@ -88,11 +89,16 @@ pub(super) fn installed(data: &Path) -> Result<Vec<FamilyDefaults>, ConfigErrors
         files.staged.retain(|(family, digest), _| active.get(family) == Some(digest));
         files.settled.extend(files.staged.into_iter().map(|((family, _), path)| (family, path)));
     }
-    let read = |(family, path): (String, PathBuf)| {
-        let text = fs::read_to_string(&path).map_err(|error| failed(&path, error))?;
-        Ok(FamilyDefaults { family: Some(family), name: path.display().to_string(), text })
-    };
-    files.settled.into_iter().map(read).collect()
+    let (mut read, mut unusable) = (Vec::new(), Unusable::default());
+    for (family, path) in files.settled {
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                read.push(FamilyDefaults { family: Some(family), name: path.display().to_string(), text });
+            }
+            Err(error) => unusable.add_family(&family, [failed(&path, error)]),
+        }
+    }
+    Ok((read, unusable))
 }
 
 /// The files of the folder.
@@ -166,7 +172,7 @@ mod tests {
     }
 
     fn in_effect(data: &Path) -> Vec<String> {
-        installed(data).unwrap().into_iter().map(|one| one.text).collect()
+        installed(data).unwrap().0.into_iter().map(|one| one.text).collect()
     }
 
     fn names(data: &Path) -> Vec<String> {

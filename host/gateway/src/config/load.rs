@@ -17,6 +17,7 @@ use super::installed_defaults::installed;
 use super::ownership::foreign;
 use super::plausible::{Finding, Known, impossible};
 use super::sections::{Config, DataConfig};
+use super::unusable::Unusable;
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// The file read by default.
@@ -44,6 +45,7 @@ pub(crate) struct Loaded {
     pub(crate) from_file: bool,
     /// What has no effect and was meant to.
     warnings: Vec<ConfigError>,
+    unusable: Unusable,
     source: Source,
 }
 
@@ -53,6 +55,8 @@ struct Source {
     name: String,
     text: String,
     installed: Vec<FamilyDefaults>,
+    /// The family whose defaults are offered right now.
+    brought: Option<String>,
     environment: Vec<(String, String)>,
 }
 
@@ -90,6 +94,29 @@ impl Loaded {
         &self.warnings
     }
 
+    /// What a start does without, a line for the log each.
+    #[must_use]
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        self.unusable.warnings()
+    }
+
+    /// The same configuration with every family on, for a plugin whose family is not known yet: what is wrong with its own part
+    /// may be what it brings anew.
+    #[must_use]
+    pub(crate) fn with_every_family(mut self) -> Self {
+        self.config.unusable_families.clear();
+        self
+    }
+
+    /// The same configuration, where an operator asks whether all of it can be used.
+    ///
+    /// # Errors
+    /// What a start would do without.
+    pub(crate) fn whole(self) -> Result<Self, ConfigErrors> {
+        self.unusable.check()?;
+        Ok(self)
+    }
+
     /// The defaults that came with installed families.
     #[must_use]
     pub(crate) fn installed(&self) -> &[FamilyDefaults] {
@@ -113,7 +140,8 @@ impl Source {
 }
 
 /// Reads the file of `location`, merges it over the defaults of the installed and the built-in families, and overrides
-/// it from the environment. Without a file the sandbox is on.
+/// it from the environment. Without a file the sandbox is on. A family whose part cannot be used is off: see
+/// [`Loaded::whole`].
 ///
 /// # Errors
 /// Every [`ConfigError`] found, with line and remedy.
@@ -139,14 +167,25 @@ pub(crate) fn load_with(
     let data = read_data(&name, &text, &environment).map(|data| data.folder);
     // An error in `[data]` is found again with all others.
     let data = location.data.clone().unwrap_or_else(|| data.unwrap_or_else(|_| DataConfig::default().folder));
-    let mut installed = installed(&data)?;
+    let (mut installed, mut unusable) = installed(&data)?;
+    let offered = brought.as_ref().map(|brought| brought.name.clone());
+    let family = brought.as_ref().and_then(|brought| brought.family.clone());
     if let Some(brought) = brought {
         installed.retain(|one| one.family != brought.family);
+        brought.family.iter().for_each(|family| unusable.forget(family));
         installed.insert(0, brought);
     }
-    let source = Source { name, text, installed, environment };
-    let Read { config, table, warnings } = read(&source, families, Some(&data))?;
-    Ok(Loaded { config, table, from_file, warnings, source })
+    let mut source = Source { name, text, installed, brought: family, environment };
+    // Each reading does without one file more than the one before.
+    let Read { mut config, table, warnings, unusable: others } = loop {
+        match read(&source, families, Some(&data)) {
+            Ok(read) => break read,
+            Err(errors) => unusable.take_out(&mut source.installed, offered.as_deref(), errors)?,
+        }
+    };
+    unusable.extend(others);
+    config.unusable_families = unusable.families();
+    Ok(Loaded { config, table, from_file, warnings, unusable, source })
 }
 
 /// The `[data]` table alone, for a command that needs no more.
@@ -159,6 +198,30 @@ pub(crate) fn load_data(
 ) -> Result<DataConfig, ConfigErrors> {
     let (name, text, _) = find(file)?;
     Ok(read_data(&name, &text, environment)?)
+}
+
+/// `fetch.extra_roots_file` alone, for a command that asks a registry.
+///
+/// # Errors
+/// A file that is not readable, or an error in this key.
+pub(crate) fn load_extra_roots(
+    file: Option<&Path>,
+    environment: &[(String, String)],
+) -> Result<Option<PathBuf>, ConfigErrors> {
+    /// The rest of the document may be anything.
+    #[derive(Default, serde::Deserialize)]
+    struct OnlyRoots {
+        extra_roots_file: Option<PathBuf>,
+    }
+    #[derive(serde::Deserialize)]
+    struct OnlyFetch {
+        #[serde(default)]
+        fetch: OnlyRoots,
+    }
+    let (name, text, _) = find(file)?;
+    let mut document = Document::parse(&name, &text)?;
+    document.override_from(environment);
+    Ok(document.read::<OnlyFetch>()?.fetch.extra_roots_file)
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.
@@ -207,8 +270,11 @@ pub(super) fn read_text(
     environment: &[(String, String)],
 ) -> Result<(Config, String), ConfigErrors> {
     let (name, text) = (name.to_owned(), text.to_owned());
-    let source = Source { name, text, installed: Vec::new(), environment: environment.to_vec() };
-    read(&source, families, None).map(|read| (read.config, effective::render(read.table)))
+    let source =
+        Source { name, text, installed: Vec::new(), brought: None, environment: environment.to_vec() };
+    let read = read(&source, families, None)?;
+    read.unusable.check()?;
+    Ok((read.config, effective::render(read.table)))
 }
 
 /// A document in its forms.
@@ -216,6 +282,7 @@ struct Read {
     config: Config,
     table: Table,
     warnings: Vec<ConfigError>,
+    unusable: Unusable,
 }
 
 /// Reads everything; `data` is the data folder, if one is known.
@@ -242,11 +309,19 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
     let (table, is_set) = (effective::table(&document), |key: &str| document.mentions(key));
     let at = |(key, why): &Finding| document.error_at(key, why);
     errors.extend(impossible(&table, &is_set).iter().map(at));
-    ConfigErrors::check(errors)?;
     let known = Known::new(families, &source.installed, data);
+    let mut unusable = without_provider(&document, &mut config);
+    for (family, wrong) in known.wrong_settings(&table, source.brought.as_deref()) {
+        unusable.add_family(&family, [at(&wrong)]);
+    }
+    if !errors.is_empty() {
+        // All at once.
+        errors.extend(unusable.check().err().iter().flat_map(ConfigErrors::iter).cloned());
+        return Err(errors.into());
+    }
     warnings.extend(without_account(&document, &config));
     warnings.extend(known.unknown_names(&table, &is_set).iter().map(at));
-    Ok(Read { config, table, warnings })
+    Ok(Read { config, table, warnings, unusable })
 }
 
 /// Name, text, and whether there is a file.
@@ -282,13 +357,21 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     for (path, message) in unusable_models(config) {
         wrong(&format!("models.{path}"), &message);
     }
-    for (id, model) in &config.models {
-        if !document.has_entry("providers", &model.provider) {
-            let message = format!("expected one of [providers], got {:?}", model.provider);
-            wrong(&format!("models.{id}.provider"), &message);
-        }
-    }
     errors
+}
+
+/// Takes out the text models whose provider is not there: the family that brings it may be gone, or off.
+fn without_provider(document: &Document<'_>, config: &mut Config) -> Unusable {
+    let mut unusable = Unusable::default();
+    config.models.retain(|id, model| {
+        let is_there = document.has_entry("providers", &model.provider);
+        if !is_there {
+            let message = format!("expected one of [providers], got {:?}", model.provider);
+            unusable.add_model(document.error_at(&format!("models.{id}.provider"), &message));
+        }
+        is_there
+    });
+    unusable
 }
 
 /// A warning for each provider that is left out because nothing says where it is.

@@ -18,6 +18,7 @@ mod runtime;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod unusable;
 
 pub(crate) use differences::{differences, is_limit, is_reloaded};
 pub(crate) use error::{ConfigError, ConfigErrors};
@@ -26,6 +27,6 @@ pub(crate) use installed_defaults::{
     forget as forget_defaults, settle as settle_defaults, stage as stage_defaults,
     unstage as unstage_defaults,
 };
-pub(crate) use load::{Loaded, Location, load, load_admin_client, load_data, load_with};
+pub(crate) use load::{Loaded, Location, load, load_admin_client, load_data, load_extra_roots, load_with};
 pub(crate) use ownership::check_own;
 pub(crate) use sections::{Config, DataConfig, PluginsConfig, SandboxConfig};

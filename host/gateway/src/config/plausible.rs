@@ -3,14 +3,14 @@
 //!
 //! A name may belong to a plugin that this configuration does not know, so a misspelt one is never refused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gatehouse_admin::nearest;
-use gatehouse_runtime::active_versions;
+use gatehouse_runtime::{active_versions, settings_problems, settings_schemas};
 use toml::{Table, Value};
 
-use super::family_defaults::{FamilyDefaults, find};
+use super::family_defaults::{FamilyDefaults, find, is_secret};
 use super::ownership::base;
 use crate::plugins::built_in::BuiltInPlugin;
 
@@ -64,17 +64,21 @@ const RULES: [&str; 16] = [
     "version",
 ];
 
-/// The settings that built-in plugins read.
-const SETTINGS: [(&str, &[&str]); 8] = [
+/// The settings that built-in plugins read, for a folder where no version of theirs has published its schema yet.
+const SETTINGS: [(&str, &[&str]); 9] = [
     ("chat", &[]),
-    ("clip", &["models"]),
-    ("context-image", &[]),
-    ("imagine", &["upstream_model"]),
-    ("journey", &["speed_prefix"]),
+    ("clip", &["models", "pace"]),
+    ("context-image", &["pace"]),
+    ("generatecontent", &[]),
+    ("imagine", &["pace", "upstream_model"]),
+    ("journey", &["pace", "speed_prefix"]),
     ("messages", &[]),
-    ("motion", &["upstream_models"]),
-    ("scene", &["storage_uri", "storage_url", "upstream_models"]),
+    ("motion", &["pace", "upstream_models"]),
+    ("scene", &["pace", "storage_uri", "storage_url", "upstream_models"]),
 ];
+
+/// What text families speak to providers, and the dialects of built-in plugins.
+const PROTOCOLS: [&str; 3] = ["chat", "messages", "generatecontent"];
 
 /// A key, what is wrong with it, and after a semicolon the remedy.
 pub(super) type Finding = (String, String);
@@ -136,6 +140,8 @@ pub(super) struct Known {
     priced: BTreeSet<String>,
     /// Whether a plugin is active whose names are not known here.
     has_others: bool,
+    /// The schema of the settings of each family whose active version publishes one.
+    schemas: BTreeMap<String, String>,
 }
 
 impl Known {
@@ -150,12 +156,36 @@ impl Known {
             let prices = table.get("prices").and_then(Value::as_table).into_iter().flatten();
             known.priced.extend(prices.map(|(key, _)| base(key).to_owned()));
         }
+        known.schemas = data.and_then(|data| settings_schemas(data).ok()).unwrap_or_default();
         // A list that cannot be read is found by the start.
         let active = data.and_then(|data| active_versions(data).ok()).unwrap_or_default();
         for family in active.into_keys() {
             known.has_others |= known.families.insert(family);
         }
         known
+    }
+
+    /// Settings that do not fit the schema of their family, and those that are secrets, each with its family. Not those of the
+    /// family that is `brought`: another version of it has another schema, and its deployment compares the two.
+    pub(super) fn wrong_settings(&self, table: &Table, brought: Option<&str>) -> Vec<(String, Finding)> {
+        let mut found = Vec::new();
+        let settings = find(table, &["plugins", "settings"]).and_then(Value::as_table).into_iter().flatten();
+        for (family, value) in settings.filter(|(family, _)| brought != Some(family.as_str())) {
+            let outer = format!("plugins.settings.{family}");
+            let mut secrets = Vec::new();
+            find_secrets(&outer, value, &mut secrets);
+            found.extend(secrets.into_iter().map(|key| (family.clone(), (key, NO_SECRET.to_owned()))));
+            let (Some(schema), Ok(value)) = (self.schemas.get(family), serde_json::to_value(value)) else {
+                continue;
+            };
+            let problems = settings_problems(schema, &value).into_iter();
+            found.extend(problems.map(|one| {
+                let path: Vec<&str> =
+                    std::iter::once(outer.as_str()).chain(one.path.iter().map(String::as_str)).collect();
+                (family.clone(), (path.join("."), one.why))
+            }));
+        }
+        found
     }
 
     /// Names that nothing here has.
@@ -173,7 +203,7 @@ impl Known {
                 found.extend(unknown(path, family, "family", &families, !self.has_others));
             }
         }
-        for (family, keys) in SETTINGS {
+        for (family, keys) in SETTINGS.into_iter().filter(|(family, _)| !self.schemas.contains_key(*family)) {
             for (path, key, _) in entries(&["plugins", "settings", family]) {
                 found.extend(unknown(path, key, "setting", keys, true));
             }
@@ -182,6 +212,11 @@ impl Known {
         for (model, _) in &models {
             for (path, rule, _) in entries(&["models", model, "rules"]) {
                 found.extend(unknown(path, rule, "rule", &RULES, true));
+            }
+            for (path, _, protocol) in
+                entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "protocol")
+            {
+                found.extend(self.unspoken(path, protocol.as_str().unwrap_or_default()));
             }
         }
         let priced: Vec<&str> = self.priced.iter().map(String::as_str).collect();
@@ -197,6 +232,37 @@ impl Known {
             found.extend(unknown(path, model, "model", &names, !self.has_others));
         }
         found
+    }
+}
+
+impl Known {
+    /// A protocol of providers that no family here speaks, as far as their dialects are known.
+    fn unspoken(&self, path: String, protocol: &str) -> Option<Finding> {
+        if PROTOCOLS.contains(&protocol) {
+            return None;
+        }
+        let remedy = match nearest(protocol, PROTOCOLS.into_iter()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.has_others => return None,
+            None => format!("install the plugin that speaks it, or name one of {}", PROTOCOLS.join(", ")),
+        };
+        Some((path, format!("no family here speaks `{protocol}`, so the model is not served; {remedy}")))
+    }
+}
+
+/// What is said of a setting that is a secret.
+const NO_SECRET: &str = "a plugin reads its settings, and never sees a secret; remove it here: secrets are references of accounts \
+                         in [providers]";
+
+/// Every key that is named like a secret.
+fn find_secrets(outer: &str, value: &Value, found: &mut Vec<String>) {
+    for (key, value) in value.as_table().into_iter().flatten() {
+        let path = format!("{outer}.{key}");
+        if is_secret(key) {
+            found.push(path);
+        } else {
+            find_secrets(&path, value, found);
+        }
     }
 }
 
@@ -281,6 +347,16 @@ mod tests {
                 "`ctx-max`?",
             ),
             ("[prices]\nunheard = \"4\"", "prices.unheard", "known here: "),
+            (
+                "[models.m]\nprotocol = \"generate-content\"",
+                "models.m.protocol",
+                "did you mean `generatecontent`?",
+            ),
+            (
+                "[models.m]\nprotocol = \"brook\"",
+                "models.m.protocol",
+                "install the plugin that speaks it, or name one of chat, messages, generatecontent",
+            ),
         ] {
             let (_, warnings) = findings(text);
             let [(found, why)] = &warnings[..] else { panic!("{text}: {warnings:?}") };
@@ -290,12 +366,14 @@ mod tests {
             "[prices]\n\"ctx-pro\" = \"4\"\n\"ctx-pro@hd\" = \"4\"",
             "[models.m]\naliases = [\"n\"]\n[tasks.time_limit_s_by_model]\nn = 9\nm = 9",
             "[models.m.rules]\nmax_output = 5",
+            "[models.m]\nprotocol = \"generatecontent\"",
         ] {
             assert_eq!(findings(text).1, [], "{text}");
         }
         // Of a plugin without defaults nothing is known but that it is there.
         let known = Known { has_others: true, ..Known::new(PLUGINS, &[], None) };
-        let table = "[prices]\nunheard = \"4\"\nctx-por = \"4\"".parse().unwrap();
+        let table =
+            "[prices]\nunheard = \"4\"\nctx-por = \"4\"\n[models.m]\nprotocol = \"brook\"".parse().unwrap();
         assert_eq!(known.unknown_names(&table, &|_| true).len(), 1);
     }
 
@@ -312,12 +390,23 @@ mod tests {
         for (family, keys) in SETTINGS {
             let mut read = BTreeSet::new();
             sources(&plugins.join(family).join("src"), &mut |text| {
-                let uses = text.split("cx.settings[\"").skip(1);
-                read.extend(uses.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+                // Every family that publishes a schema has a pace.
+                read.extend(text.contains(".settings::<").then(|| "pace".to_owned()));
+                let Some((_, rest)) = text.split_once("struct Settings {") else { return };
+                let fields = rest.lines().take_while(|line| *line != "}");
+                let names =
+                    fields.filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(':'));
+                read.extend(names.map(|(name, _)| name.to_owned()));
             });
             assert_eq!(read.iter().map(String::as_str).collect::<Vec<_>>(), keys, "{family}");
         }
         assert_eq!(SETTINGS.len(), PLUGINS.len());
+        let mut dialects = vec![];
+        sources(&plugins, &mut |text| {
+            let named = text.split("pub const DIALECT: &str = \"").skip(1);
+            dialects.extend(named.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+        });
+        assert_eq!(dialects, PROTOCOLS[2..]);
     }
 
     fn sources(folder: &Path, visit: &mut dyn FnMut(&str)) {

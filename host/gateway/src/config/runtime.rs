@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gatehouse_model::Digest;
-use gatehouse_runtime::{Inventory, Trust};
+use gatehouse_runtime::{Inventory, OwnPath, Trust};
 
 use super::sections::Config;
 use crate::plugins::built_in::PLUGINS;
@@ -26,11 +26,17 @@ impl Config {
             limits_by_family: plugins.limits_by_family.clone(),
             settings: plugins.settings.clone(),
             unserved: plugins.unserved,
-            disabled: disabled.map(|(family, _)| family.clone()).collect(),
+            disabled: disabled.map(|(family, _)| family).chain(&self.unusable_families).cloned().collect(),
             trust: Trust { keys: plugins.trusted_keys.clone(), required: plugins.require_signature },
             built_in: PLUGINS.iter().map(|plugin| Digest::of(plugin.wasm)).collect(),
             inventory: Some(Inventory {
-                surfaces: gatehouse_edge::plugin_surfaces().into_iter().map(str::to_owned).collect(),
+                own_paths: gatehouse_edge::own_paths().map(own_path).collect(),
+                paths: plugins.paths.clone(),
+                paths_by_family: plugins
+                    .families
+                    .iter()
+                    .map(|(name, own)| (name.clone(), own.paths.clone()))
+                    .collect(),
                 providers: configured.map(|(name, _)| name.clone()).collect(),
                 optional: self.optional_providers.clone(),
                 prices: self.prices.keys().cloned().collect(),
@@ -41,4 +47,8 @@ impl Config {
             compiler_process: Some(compiler::process()),
         }
     }
+}
+
+fn own_path((path, text): (&str, Option<&str>)) -> OwnPath {
+    OwnPath { path: path.to_owned(), text: text.map(str::to_owned) }
 }

@@ -38,6 +38,9 @@ pub(crate) struct Config {
     /// Providers that no family needs for all it serves, also those without an account.
     #[serde(skip)]
     pub(crate) optional_providers: BTreeSet<String>,
+    /// Families whose part of the configuration cannot be used. They are off.
+    #[serde(skip)]
+    pub(crate) unusable_families: BTreeSet<String>,
     /// Plugins.
     pub(crate) plugins: PluginsConfig,
     /// Logs.
@@ -92,7 +95,9 @@ pub(crate) struct PluginsConfig {
     pub(crate) watch_folder: Option<PathBuf>,
     /// What clients are told of models that are not served.
     pub(crate) unserved: gatehouse_runtime::Unserved,
-    /// Families that are switched off.
+    /// Paths that any family may declare, beside those below `/v1/<family>/`; `/v1/audio/*` are all below it.
+    pub(crate) paths: Vec<String>,
+    /// Single families.
     pub(crate) families: BTreeMap<String, FamilyConfig>,
     /// Settings for the plugin of each family, part of every call.
     pub(crate) settings: BTreeMap<String, serde_json::Value>,
@@ -111,6 +116,7 @@ impl Default for PluginsConfig {
             limits: gatehouse_runtime::Limits::default(),
             limits_by_family: BTreeMap::new(),
             unserved: Default::default(),
+            paths: Vec::new(),
             families: BTreeMap::new(),
             settings: BTreeMap::new(),
         }
@@ -118,16 +124,18 @@ impl Default for PluginsConfig {
 }
 
 /// A `[plugins.families.<family>]` table.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FamilyConfig {
     /// Whether the family serves; its tasks go on either way.
     pub(crate) enabled: bool,
+    /// Paths that it may declare beside its own.
+    pub(crate) paths: Vec<String>,
 }
 
 impl Default for FamilyConfig {
     fn default() -> Self {
-        Self { enabled: true }
+        Self { enabled: true, paths: Vec::new() }
     }
 }
 

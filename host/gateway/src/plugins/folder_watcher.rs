@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{Actor, AdminService, Component, Operation, OperationError, OperationResult};
+use gatehouse_admin::{Actor, AdminService, Component, OperationError, PluginOffer, PluginOutcome};
 use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
 use tokio::task::JoinHandle;
 
 use super::signing;
 
+/// More than the largest component a configuration can allow; larger files are not read.
+pub(crate) const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Polls that a component waits for its required signature.
 const SIGNATURE_POLLS: u32 = 10;
-/// More than the largest component a configuration can allow; larger files are not read.
-const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 
 /// The watched folder and its files at the last poll.
@@ -168,7 +168,7 @@ impl FolderWatcher {
         name: &OsStr,
         into: &str,
         at: UnixMs,
-        result: &Result<OperationResult, OperationError>,
+        result: &Result<PluginOutcome, OperationError>,
     ) -> io::Result<()> {
         let mut kept = OsString::from(format!("{at}-"));
         kept.push(name);
@@ -192,7 +192,7 @@ async fn install(
     path: &Path,
     service: &AdminService,
     plugins: &PluginService,
-) -> Result<OperationResult, OperationError> {
+) -> Result<PluginOutcome, OperationError> {
     let file = path.to_owned();
     let failed = |error: io::Error| OperationError::Failed(format!("the file cannot be read: {error}"));
     let read =
@@ -205,9 +205,8 @@ async fn install(
             digest.short()
         )));
     }
-    let install =
-        Operation::PluginInstall { component, sha256: None, signature, allow_removal: false, defaults: None };
-    Actor::local("watched folder").during(service.perform(install)).await
+    let offer = PluginOffer { signature, ..PluginOffer::of(component) };
+    Actor::local("watched folder").during(service.install_plugin(offer)).await
 }
 
 /// The metadata of a plain file; `None` for a link.

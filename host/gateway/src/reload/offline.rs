@@ -29,6 +29,11 @@ impl OfflineConfiguration {
     fn load_with(&self, brought: FamilyDefaults) -> Result<Loaded, OperationError> {
         load_with(&self.location, PLUGINS, environment::overrides(), Some(brought)).map_err(misconfigured)
     }
+
+    /// The same where all of it has to be usable.
+    fn load_whole(&self, brought: FamilyDefaults) -> Result<Loaded, OperationError> {
+        self.load_with(brought)?.whole().map_err(misconfigured)
+    }
 }
 
 impl Configuration for OfflineConfiguration {
@@ -43,7 +48,8 @@ impl Configuration for OfflineConfiguration {
     }
 
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
-        Ok(self.load_with(defaults_of(defaults, None))?.config.runtime(self.root.clone()))
+        let loaded = self.load_with(defaults_of(defaults, None))?;
+        Ok(loaded.with_every_family().config.runtime(self.root.clone()))
     }
 
     fn stage<'a>(
@@ -52,7 +58,7 @@ impl Configuration for OfflineConfiguration {
         defaults: &FamilyDefaultsFile,
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
-        let after = self.load_with(defaults_of(defaults, Some(&about.family)))?;
+        let after = self.load_whole(defaults_of(defaults, Some(&about.family)))?;
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
         let before = load(&self.location, PLUGINS, environment::overrides());
         check_own(before.as_ref().ok(), &after, about).map_err(misconfigured)?;
@@ -64,7 +70,7 @@ impl Configuration for OfflineConfiguration {
 
     fn forget<'a>(&'a self, family: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
         let before = load(&self.location, PLUGINS, environment::overrides());
-        let effects = effects(before.as_ref().ok(), &self.load_with(no_defaults(family))?, family);
+        let effects = effects(before.as_ref().ok(), &self.load_whole(no_defaults(family))?, family);
         let family = family.to_owned();
         let forget = move || forget_defaults(&self.root, &family);
         Ok(ForgottenDefaults { effects, forget: Box::new(forget) })

@@ -106,7 +106,7 @@ impl RunningConfiguration {
 
     /// Loads and checks everything; nothing changes.
     fn prepare(&self, current: &Current, brought: Option<FamilyDefaults>) -> Result<Prepared, ConfigErrors> {
-        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?;
+        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?.whole()?;
         let mut config = loaded.config.clone();
         // What was enabled at the start stays so.
         config.sandbox.enabled = self.simulated.is_some();
@@ -227,7 +227,7 @@ impl Configuration for RunningConfiguration {
     fn draft(&self, defaults: &FamilyDefaultsFile) -> Result<gatehouse_runtime::Config, OperationError> {
         let brought = Some(defaults_of(defaults, None));
         let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought);
-        let mut config = loaded.map_err(misconfigured)?.config;
+        let mut config = loaded.map_err(misconfigured)?.with_every_family().config;
         config.sandbox.enabled = self.simulated.is_some();
         Ok(config.runtime(self.root.clone()))
     }

@@ -6,14 +6,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gatehouse_admin::{AdminService, NewKey, Operation, OperationError, OperationResult, Revealed};
+use gatehouse_admin::{AdminService, KeyQuery, KeyState, NewKey, OperationError, Revealed};
 use gatehouse_files::write_atomic;
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId};
+use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, KeyId};
 use serde::{Deserialize, Serialize};
 
 const CUSTOMER: &str = "sandbox";
 /// Each start deposits up to this balance: every line of the README, pasted many times.
 const CREDIT: Credits = Credits(100_000 * Credits::UNIT);
+/// Keys that are read at a time.
+const PAGE: usize = 100;
 
 /// Keys that work now.
 #[derive(Debug)]
@@ -105,10 +107,7 @@ async fn usable_or_new(
     }
     let customer = CustomerId::from(CUSTOMER);
     let new = NewKey { chat_format, ..NewKey::unlimited(customer, key_name(chat_format)) };
-    match service.perform(Operation::KeyCreate(new)).await? {
-        OperationResult::KeyCreated { secret, .. } => Ok(secret),
-        other => Err(OperationError::Failed(format!("expected a new key, got {other:?}"))),
-    }
+    service.create_key(new).await.map(|(_, secret)| secret)
 }
 
 /// Keys of sandbox mode are found by their names.
@@ -125,33 +124,35 @@ async fn revoke_others(
     customer: &CustomerId,
     current: &[&Revealed],
 ) -> Result<(), OperationError> {
-    let list = Operation::KeyList { customer: Some(customer.clone()), revoked: false };
-    let OperationResult::Keys { keys } = service.perform(list).await? else { return Ok(()) };
     let printed = [key_name(ChatFormat::Wrapped), key_name(ChatFormat::Bare)];
-    for key in keys.into_iter().filter(|key| printed.contains(&key.name.as_str())) {
-        let is_current =
-            |secret: &&Revealed| ApiKey::parse(&secret.0).is_ok_and(|parsed| parsed.id() == key.id);
-        if !current.iter().any(is_current) {
-            service.perform(Operation::KeyRevoke { key: key.id }).await?;
+    let is_current = |key: &KeyId| {
+        current.iter().any(|secret| ApiKey::parse(&secret.0).is_ok_and(|parsed| parsed.id() == *key))
+    };
+    let (customer, states) = (Some(customer.clone()), vec![KeyState::Active, KeyState::Expired]);
+    let query = KeyQuery { customer, name: None, states, at: service.clock.now() };
+    let mut after = None;
+    loop {
+        let page = service.keys_page(query.clone(), after, PAGE).await?;
+        for key in page.rows {
+            if printed.contains(&key.name.as_str()) && !is_current(&key.id) {
+                service.revoke_key(&key.id).await?;
+            }
+        }
+        after = page.next;
+        if after.is_none() {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 async fn fill_up(service: &AdminService, customer: &CustomerId) -> Result<(), OperationError> {
-    let shown = match service.perform(Operation::CustomerShow { customer: customer.clone() }).await {
-        Err(OperationError::NotFound(_)) => {
-            service.perform(Operation::CustomerOpen { customer: customer.clone() }).await?
-        }
-        other => other?,
-    };
-    let OperationResult::Customer(found) = shown else {
-        return Err(OperationError::Failed(format!("expected customer {customer}, got {shown:?}")));
+    let found = match service.customer(customer)? {
+        Some(found) => found,
+        None => service.open_customer(customer.clone()).await?,
     };
     match CREDIT.checked_sub(found.available) {
         Some(amount) if amount > Credits::ZERO => {
-            let (customer, memo) = (customer.clone(), "to try with".to_owned());
-            service.perform(Operation::CustomerDeposit { customer, amount, memo }).await.map(drop)
+            service.deposit(customer.clone(), amount, "to try with".to_owned()).await.map(drop)
         }
         _ => Ok(()),
     }
@@ -194,7 +195,7 @@ mod tests {
 
     async fn revoke(service: &AdminService, secret: &Revealed) {
         let key = ApiKey::parse(&secret.0).unwrap().id();
-        service.perform(Operation::KeyRevoke { key }).await.unwrap();
+        service.revoke_key(&key).await.unwrap();
     }
 
     #[tokio::test]
@@ -202,9 +203,7 @@ mod tests {
         let (service, folder) = service();
         let first = keys(&service, folder.path()).await.unwrap();
         let amount = Credits(600_000_000);
-        let withdraw =
-            Operation::CustomerWithdraw { customer: CustomerId::from(CUSTOMER), amount, memo: String::new() };
-        service.perform(withdraw).await.unwrap();
+        service.withdraw(CustomerId::from(CUSTOMER), amount, String::new()).await.unwrap();
         let second = keys(&service, folder.path()).await.unwrap();
         assert_eq!((&first.wrapped, &first.bare), (&second.wrapped, &second.bare));
         assert!(!first.replaced && !second.replaced);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_admin::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ResponseBody};
 use gatehouse_driver::DryRun;
-use gatehouse_edge::{LocalRequests, surfaces};
+use gatehouse_edge::LocalRequests;
 use gatehouse_model::{CustomerId, Key};
 use http::{Request, Response};
 
@@ -46,7 +46,8 @@ impl PublicApi for LocalApi {
     }
 
     fn endpoints(&self) -> Vec<PublicEndpoint> {
-        let rows = surfaces().filter(|row| row.method == "POST");
+        let rows = self.requests.routes();
+        let rows = rows.into_iter().filter(|row| row.method == "POST");
         rows.map(|row| PublicEndpoint {
             surface: row.surface,
             path: row.path,

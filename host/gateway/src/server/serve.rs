@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{Actor, AdminService, Operation, PriceCause, Probes, Role};
+use gatehouse_admin::{Actor, AdminService, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
@@ -96,7 +96,7 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
     loop {
         let read: fn(&Certificates) -> Result<bool, TlsError> = tokio::select! {
             Some(()) = hangups.recv() => {
-                let reload = gateway.service.perform(Operation::Reload);
+                let reload = gateway.service.reload_configuration();
                 // It logs its own errors.
                 drop(Actor::local("signal SIGHUP").during(reload).await);
                 continue;
@@ -186,6 +186,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let upstream = check(&config, options.self_signed)?;
     warnings(&config).iter().for_each(|warning| tracing::warn!("{warning}"));
     loaded.warnings().iter().for_each(|warning| tracing::warn!("{}", warning.short()));
+    loaded.left_out().iter().for_each(|warning| tracing::warn!("{warning}"));
     let watcher = open_watch_folder(&config)?;
     let location = options.location;
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());

@@ -11,6 +11,7 @@ use crate::contract::call::Affinity;
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
 use crate::contract::names::Parent;
+use crate::contract::route::{RouteInfo, specified_routes};
 use crate::contract::task_contract::ModelName;
 use crate::status::Status;
 
@@ -39,6 +40,12 @@ pub struct About {
     /// Surfaces served.
     #[serde(default)]
     pub surfaces: Vec<SurfaceInfo>,
+    /// The ways to them; a surface of the specification has its own without one.
+    #[serde(default)]
+    pub routes: Vec<RouteInfo>,
+    /// Text protocols that its dialect half speaks.
+    #[serde(default)]
+    pub dialects: Vec<String>,
     /// Providers that must be configured.
     #[serde(default)]
     pub providers: Vec<String>,
@@ -75,6 +82,23 @@ impl About {
         let alias = (model.id != name).then(|| name.to_owned());
         Some(ModelName { id: model.id.clone(), alias })
     }
+
+    /// Every route of the family: those that it declares, and those that its other surfaces have by the specification.
+    #[must_use]
+    pub fn all_routes(&self) -> Vec<RouteInfo> {
+        let is_declared = |surface: &str| self.routes.iter().any(|route| route.surface == surface);
+        let specified = specified_routes().iter().filter(|route| {
+            !is_declared(&route.surface) && self.surfaces.iter().any(|own| own.name == route.surface)
+        });
+        self.routes.iter().map(with_words).chain(specified.cloned()).collect()
+    }
+}
+
+/// A route that the specification has too is documented in its words, where its family has none.
+fn with_words(route: &RouteInfo) -> RouteInfo {
+    let specified = specified_routes().iter().find(|other| other.means(route));
+    let is_silent = route.tag.is_none() && route.summary.is_none();
+    specified.filter(|_| is_silent).unwrap_or(route).clone()
 }
 
 /// The interfaces of the contract a component exports beside `manifest`.
@@ -88,6 +112,10 @@ pub struct Offers {
     pub views: bool,
     /// Calls of many tasks as one.
     pub bulk: bool,
+    /// Requests answered while the client waits.
+    pub direct: bool,
+    /// Text protocols of providers.
+    pub dialect: bool,
 }
 
 /// One model.
@@ -177,6 +205,15 @@ pub enum Verdict {
     Doomed,
     /// Refused.
     Refused,
+}
+
+/// Whether a name has lower-case letters, digits and single inner hyphens, a letter first, and no more than 64 of them.
+#[must_use]
+pub fn is_kebab_case(name: &str) -> bool {
+    let words = name.split('-').all(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    });
+    words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase())
 }
 
 /// A parent of a self-test as the document writes it; all others come from the host.

@@ -14,42 +14,6 @@ pub struct Header {
     pub value: String,
 }
 
-impl Header {
-    /// Names no plugin may set: they carry credentials, the destination, the framing or what only the host
-    /// may say of itself.
-    pub const HOSTS: [&str; 20] = [
-        "accept-encoding",
-        "api-key",
-        "authorization",
-        "connection",
-        "content-length",
-        "cookie",
-        "expect",
-        "forwarded",
-        "host",
-        "http2-settings",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "via",
-        "x-api-key",
-        "x-goog-api-key",
-        "x-key",
-        "x-real-ip",
-    ];
-    /// How other names begin that are the host's too.
-    pub const HOSTS_LEADS: [&str; 3] = ["proxy-", "sec-", "x-forwarded-"];
-
-    /// Whether a header of this name, in any case, is set by the host alone.
-    #[must_use]
-    pub fn is_hosts(name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        Self::HOSTS.contains(&name.as_str()) || Self::HOSTS_LEADS.iter().any(|lead| name.starts_with(lead))
-    }
-}
-
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {

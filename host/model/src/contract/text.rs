@@ -1,5 +1,8 @@
-//! The host's types for the text half of the contract (`wit/v1/text`).
+//! The host's types for the text halves of the contract (`wit/v1/text`, `wit/v1/dialect`).
 
+use std::sync::Arc;
+
+use crate::contract::about::is_kebab_case;
 use crate::contract::call::{Call, Header};
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
@@ -16,27 +19,60 @@ pub struct TextRoute {
     /// What the provider speaks.
     pub protocol: Protocol,
     /// The model's `rules`, JSON.
-    pub rules: std::sync::Arc<str>,
+    pub rules: Arc<str>,
 }
 
 /// What a text provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Protocol {
     /// `POST /v1/messages` and its events.
     Messages,
     /// `POST /v1/chat/completions` and its chunks.
     Chat,
+    /// A dialect of that name, which a family of its own translates.
+    Dialect(Arc<str>),
 }
 
 impl Protocol {
     /// Its name in the contract and the configuration.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Messages => "messages",
             Self::Chat => "chat",
+            Self::Dialect(name) => name,
         }
+    }
+
+    /// The name of the dialect, if it is one.
+    #[must_use]
+    pub fn dialect(&self) -> Option<&str> {
+        match self {
+            Self::Dialect(name) => Some(name),
+            Self::Messages | Self::Chat => None,
+        }
+    }
+}
+
+impl TryFrom<String> for Protocol {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        match name.as_str() {
+            "messages" => Ok(Self::Messages),
+            "chat" => Ok(Self::Chat),
+            _ if is_kebab_case(&name) => Ok(Self::Dialect(name.into())),
+            _ => Err(format!(
+                "expected `messages`, `chat`, or the kebab-case name of a dialect that a family speaks, got {name:?}"
+            )),
+        }
+    }
+}
+
+impl From<Protocol> for String {
+    fn from(protocol: Protocol) -> Self {
+        protocol.as_str().to_owned()
     }
 }
 
@@ -129,6 +165,8 @@ pub struct TextFailure {
     pub message: String,
     /// The path of the client's field that is wrong, where it is known.
     pub field: Option<String>,
+    /// How long the provider asks to be left alone, where its body says so.
+    pub retry_after_ms: Option<u32>,
 }
 
 /// A whole answer.
@@ -162,4 +200,80 @@ pub struct Chunk {
     pub output_bytes: u32,
     /// The client has its terminal event.
     pub last: bool,
+}
+
+impl Chunk {
+    /// These events, of which nothing is counted.
+    #[must_use]
+    pub fn of(send: Vec<Sse>) -> Self {
+        Self { send, usage: None, output_bytes: 0, last: false }
+    }
+}
+
+/// A text request as a dialect translates it.
+#[derive(Clone, Debug)]
+pub struct DialectRequest {
+    /// A Messages request, JSON.
+    pub body: Json,
+    /// Whether the answer is to be a stream.
+    pub streaming: bool,
+    /// Facts about the blobs in `body`.
+    pub blobs: Vec<Facts>,
+    /// Who serves it.
+    pub route: TextRoute,
+}
+
+/// A dialect's call for a text request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DialectPrepared {
+    /// The upstream request.
+    pub call: Call,
+    /// How its provider frames a stream.
+    pub framing: Framing,
+    /// For the answer.
+    pub state: Vec<u8>,
+}
+
+/// How a provider frames a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    #[default]
+    Sse,
+    /// A frame a line.
+    Lines,
+    /// Each item of one JSON array is a frame.
+    JsonArray,
+    /// One body.
+    Whole,
+}
+
+impl Framing {
+    /// All of them, by the names of the contract.
+    pub const NAMES: [(&str, Self); 4] =
+        [("sse", Self::Sse), ("lines", Self::Lines), ("json-array", Self::JsonArray), ("whole", Self::Whole)];
+
+    /// The framing of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, framing)| *framing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a misspelt protocol is found out by a client.
+    #[test]
+    fn a_protocol_is_a_word_that_a_family_may_speak() {
+        let read = |name: &str| Protocol::try_from(name.to_owned());
+        assert_eq!(read("messages"), Ok(Protocol::Messages));
+        assert_eq!(read("chat"), Ok(Protocol::Chat));
+        assert_eq!(read("generatecontent").as_ref().map(Protocol::dialect), Ok(Some("generatecontent")));
+        for wrong in ["", "Chat", "my dialect", "a_b", "-a"] {
+            let why = read(wrong).expect_err("refused");
+            assert!(why.contains("kebab-case") && why.ends_with(&format!("{wrong:?}")), "{why}");
+        }
+    }
 }

@@ -40,7 +40,7 @@ impl<T: Read<U>, U> Read<Option<U>> for Option<T> {
 }
 
 /// Refuses what an `extra` says that must be known.
-fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
+pub(super) fn known(what: &'static str, extra: &str) -> Result<(), Fault> {
     if extra.is_empty() {
         return Ok(());
     }

@@ -15,8 +15,8 @@ pub(super) mod bindings {
 pub(crate) const PACKAGE: &str = "gatehouse:family";
 /// The interface that every family exports.
 pub(crate) const MANIFEST: &str = "manifest";
-/// The interfaces of which a family exports at least one of the first two.
-pub(crate) const OPTIONAL: [&str; 4] = ["jobs", "text", "views", "bulk"];
+/// The interfaces of which a family exports at least one of the first three.
+pub(crate) const OPTIONAL: [&str; 6] = ["jobs", "text", "dialect", "direct", "views", "bulk"];
 
 /// The version of the contract that this host was made for; it takes every version with the same first number.
 pub(crate) fn supported_version() -> semver::Version {

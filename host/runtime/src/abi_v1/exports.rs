@@ -8,7 +8,9 @@ use gatehouse_model::Offers;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
 use wasmtime::{Engine, Store};
 
-use super::contract::bindings::exports::gatehouse::family::{bulk, jobs, manifest, text, views};
+use super::contract::bindings::exports::gatehouse::family::{
+    bulk, dialect, direct, jobs, manifest, text, views,
+};
 use super::contract::{MANIFEST, PACKAGE, supported_version};
 
 /// A linked component, and the functions of the contract it exports.
@@ -26,6 +28,15 @@ pub(super) struct Exports {
     pub(super) text: Option<TextExports>,
     pub(super) view: Option<ComponentExportIndex>,
     pub(super) bulk: Option<BulkExports>,
+    pub(super) dialect: Option<DialectExports>,
+    pub(super) direct: Option<DirectExports>,
+}
+
+/// The functions of `direct`.
+#[derive(Clone, Copy)]
+pub(super) struct DirectExports {
+    pub(super) prepare: ComponentExportIndex,
+    pub(super) answer: ComponentExportIndex,
 }
 
 /// The functions of `jobs`.
@@ -42,6 +53,16 @@ pub(super) struct TextExports {
     pub(super) prepare: ComponentExportIndex,
     pub(super) answer: ComponentExportIndex,
     pub(super) relay: ComponentExportIndex,
+    pub(super) push: ComponentExportIndex,
+    pub(super) end: ComponentExportIndex,
+}
+
+/// The functions of `dialect`.
+#[derive(Clone, Copy)]
+pub(super) struct DialectExports {
+    pub(super) prepare: ComponentExportIndex,
+    pub(super) answer: ComponentExportIndex,
+    pub(super) reader: ComponentExportIndex,
     pub(super) push: ComponentExportIndex,
     pub(super) end: ComponentExportIndex,
 }
@@ -96,6 +117,23 @@ impl FamilyPre {
                 None => None,
                 Some(_) => Some(BulkExports { merge: find("bulk", "merge")?, split: find("bulk", "split")? }),
             },
+            dialect: match inside("dialect") {
+                None => None,
+                Some(_) => Some(DialectExports {
+                    prepare: find("dialect", "prepare")?,
+                    answer: find("dialect", "answer")?,
+                    reader: find("dialect", "[constructor]frame-reader")?,
+                    push: find("dialect", "[method]frame-reader.push")?,
+                    end: find("dialect", "[method]frame-reader.end")?,
+                }),
+            },
+            direct: match inside("direct") {
+                None => None,
+                Some(_) => Some(DirectExports {
+                    prepare: find("direct", "prepare")?,
+                    answer: find("direct", "answer")?,
+                }),
+            },
         };
         Ok(Self { instance, exports })
     }
@@ -106,8 +144,15 @@ impl FamilyPre {
 
     /// The interfaces it exports beside `manifest`.
     pub(crate) fn offers(&self) -> Offers {
-        let Exports { describe: _, jobs, text, view, bulk } = &self.exports;
-        Offers { jobs: jobs.is_some(), text: text.is_some(), views: view.is_some(), bulk: bulk.is_some() }
+        let Exports { describe: _, jobs, text, view, bulk, dialect, direct } = &self.exports;
+        Offers {
+            jobs: jobs.is_some(),
+            text: text.is_some(),
+            views: view.is_some(),
+            bulk: bulk.is_some(),
+            direct: direct.is_some(),
+            dialect: dialect.is_some(),
+        }
     }
 
     pub(crate) fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<Family> {
@@ -117,7 +162,7 @@ impl FamilyPre {
     /// Compares the types of all exported functions with the contract, once for a version.
     pub(crate) fn check_types(&self, family: &Family, store: &mut Store<Guest>) -> wasmtime::Result<()> {
         let (pre, instance) = (&self.instance, &family.instance);
-        let Offers { jobs, text, views, bulk } = self.offers();
+        let Offers { jobs, text, views, bulk, dialect, direct } = self.offers();
         manifest::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         if jobs {
             jobs::GuestIndices::new(pre)?.load(&mut *store, instance)?;
@@ -130,6 +175,12 @@ impl FamilyPre {
         }
         if bulk {
             bulk::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if dialect {
+            dialect::GuestIndices::new(pre)?.load(&mut *store, instance)?;
+        }
+        if direct {
+            direct::GuestIndices::new(pre)?.load(&mut *store, instance)?;
         }
         Ok(())
     }
@@ -165,7 +216,15 @@ impl Family {
         self.exports.jobs.ok_or_else(|| missing("jobs"))
     }
 
+    pub(super) fn direct(&self) -> wasmtime::Result<DirectExports> {
+        self.exports.direct.ok_or_else(|| missing("direct"))
+    }
+
     pub(super) fn text(&self) -> wasmtime::Result<TextExports> {
         self.exports.text.ok_or_else(|| missing("text"))
+    }
+
+    pub(super) fn dialect(&self) -> wasmtime::Result<DialectExports> {
+        self.exports.dialect.ok_or_else(|| missing("dialect"))
     }
 }

@@ -3,7 +3,7 @@
 use gatehouse_model as own;
 use wasmtime::component::{ComponentType, Lower};
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, text};
+use super::contract::bindings::exports::gatehouse::family::jobs;
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
 pub(super) use super::types::NOTHING;
 
@@ -49,6 +49,17 @@ pub(super) struct Submission<'a> {
     pub(super) extra: &'a str,
 }
 
+/// The contract's `direct-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct DirectRequest<'a> {
+    pub(super) surface: &'a str,
+    pub(super) model: &'a str,
+    pub(super) body: &'a str,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) extra: &'a str,
+}
+
 /// The contract's `text-request`, also with a borrowed body.
 #[derive(ComponentType, Lower)]
 #[component(record)]
@@ -57,6 +68,29 @@ pub(super) struct TextRequest<'a> {
     pub(super) body: &'a str,
     pub(super) headers: Vec<upstream::Header>,
     pub(super) blobs: Vec<types::Facts>,
-    pub(super) route: text::Route,
+    pub(super) route: upstream::Route,
     pub(super) extra: &'a str,
+}
+
+/// The contract's `dialect-request`, also with a borrowed body.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(super) struct DialectRequest<'a> {
+    pub(super) body: &'a str,
+    pub(super) streaming: bool,
+    pub(super) blobs: Vec<types::Facts>,
+    pub(super) route: upstream::Route,
+    pub(super) extra: &'a str,
+}
+
+pub(super) fn route(route: own::TextRoute) -> upstream::Route {
+    let own::TextRoute { model, upstream, provider, protocol, rules } = route;
+    upstream::Route {
+        model,
+        upstream,
+        provider,
+        protocol: protocol.into(),
+        rules: rules.to_string(),
+        extra: NOTHING.to_owned(),
+    }
 }

@@ -6,6 +6,8 @@ pub(crate) mod answers;
 pub(crate) mod bulk;
 pub(crate) mod contract;
 mod convert;
+pub(crate) mod dialect;
+pub(crate) mod direct;
 pub(crate) mod exports;
 pub(crate) mod jobs;
 mod log;

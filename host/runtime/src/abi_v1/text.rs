@@ -20,21 +20,12 @@ pub(crate) fn prepare(
     request: own::TextRequest,
 ) -> wasmtime::Result<Result<own::Prepared, own::Refusal>> {
     let cx = lower::context(cx);
-    let own::TextRoute { model, upstream, provider, protocol, rules } = request.route;
-    let protocol = protocol.as_str().to_owned();
     let request = lower::TextRequest {
         surface: &request.surface,
         body: &request.body,
         headers: request.headers.convert(),
         blobs: request.blobs.convert(),
-        route: wit::Route {
-            model,
-            upstream,
-            provider,
-            protocol,
-            rules: rules.to_string(),
-            extra: lower::NOTHING.to_owned(),
-        },
+        route: lower::route(request.route),
         extra: lower::NOTHING,
     };
     let answer: Result<wit::Prepared, types::Refusal> =

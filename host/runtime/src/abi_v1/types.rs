@@ -3,7 +3,7 @@
 
 use gatehouse_model as own;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, text, views};
+use super::contract::bindings::exports::gatehouse::family::{jobs, views};
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
 use super::convert::{Convert, records, variants};
 
@@ -16,7 +16,7 @@ records! {
     jobs::Probe => own::Probe { [source, keep] }
     upstream::Part => own::Part { [name, filename, mime] data }
     upstream::Shared => own::Shared { [key, item] }
-    text::TextFailure => own::TextFailure { [message, field] obstacle }
+    upstream::TextFailure => own::TextFailure { [message, field, retry_after_ms] obstacle }
     // What the host passes.
     own::Claim => parents::Owned { [name, affinity] private }
     own::Finding => jobs::Finding { [source] found }
@@ -26,8 +26,8 @@ records! {
     own::Failure => types::Failure { [message] blame }
     upstream::Header => own::Header { [name, value] }
     own::Header => upstream::Header { [name, value] }
-    text::Sse => own::Sse { [event, data] }
-    own::Sse => text::Sse { [event, data] }
+    upstream::Sse => own::Sse { [event, data] }
+    own::Sse => upstream::Sse { [event, data] }
     types::Facts => own::Facts {
         [mime, bytes, width, height, milliseconds, fps_milli, has_audio, has_alpha, blob] kind
     }
@@ -42,7 +42,7 @@ variants! {
     upstream::Target => own::Target { Path(path), Url(url) }
     upstream::Replay => own::Replay { Safe, Token, Once }
     upstream::Reading => own::Reading { Whole, Saved, Cut }
-    text::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
+    upstream::Obstacle => own::Obstacle { Invalid, NotFound, TooLarge, TooLong, RateLimited, Account, Upstream }
     // What the host passes.
     own::Cause => jobs::Cause { Client, Deadline }
     own::Outage => upstream::Outage { Unreachable, Timeout, Broken, TooLarge, Refused }

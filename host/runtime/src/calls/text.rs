@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::service::PluginService;
 use crate::state::lock;
 use crate::version::Version;
-use crate::version_text::{PreparedText, RequestInstance, Stream};
+use crate::version_text::{Half, PreparedText, RequestInstance, Stream};
 
 /// Translates one stream. Dropping it frees its instance.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ enum Progress {
 
 /// What opens a stream.
 struct Opening {
+    half: Half,
     cx: Context,
     state: Vec<u8>,
     instance: Option<Instance>,
@@ -132,12 +133,23 @@ impl PluginService {
         state: Vec<u8>,
         instance: Option<Box<RequestInstance>>,
     ) -> Result<Relay, Fault> {
+        self.stream(Half::Text, version, cx, state, instance)
+    }
+
+    pub(crate) fn stream(
+        &self,
+        half: Half,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        instance: Option<Box<RequestInstance>>,
+    ) -> Result<Relay, Fault> {
         let (instance, permit) = match instance {
             Some(mut instance) => (instance.take(version), instance.into_permit()),
             None => (None, self.instance_permits(true).take(&cx.customer).ok_or(Fault::Busy)?),
         };
         let origin = begun_work(&cx);
-        let progress = Progress::New(Box::new(Opening { cx, state, instance }));
+        let progress = Progress::New(Box::new(Opening { half, cx, state, instance }));
         Ok(Relay { service: self.clone(), progress, version: Arc::clone(version), origin, _permit: permit })
     }
 }
@@ -197,7 +209,7 @@ impl Relay {
         opening: Opening,
         events: Option<Vec<Sse>>,
     ) -> Result<(Translated, Box<Stream>), Fault> {
-        let Opening { cx, state, instance } = opening;
+        let Opening { half, cx, state, instance } = opening;
         let instance = Mutex::new(instance);
         let standby =
             self.service.standby(&self.version).filter(|standby| standby.shares_state_with(&self.version));
@@ -205,7 +217,7 @@ impl Relay {
         let open = async |version: Arc<Version>, (cx, state, events): Input| {
             let (serving, instance) = (Arc::clone(&version), lock(&instance).take());
             let open = move |_: &Version| {
-                let mut stream = Box::new(serving.relay(&cx, &state, instance)?);
+                let mut stream = Box::new(serving.open_stream(half, &cx, &state, instance)?);
                 let answer = stream.translate(events)?;
                 Ok((answer, stream))
             };

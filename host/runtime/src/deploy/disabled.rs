@@ -71,8 +71,9 @@ impl ServiceState {
 
     /// The same for a caller that holds the lock of changes.
     fn switch_off_locked(&self, family: &str, digest: Digest, by: Disabled) {
-        let names = lock(&self.kept).get(&digest).map(|entry| entry.all_names()).unwrap_or_default();
-        let off = DisabledFamily { digest, by, names };
+        let entry = lock(&self.kept).get(&digest).cloned();
+        let (names, routes) = entry.map(|entry| (entry.all_names(), entry.routes)).unwrap_or_default();
+        let off = DisabledFamily { digest, by, names, routes };
         self.registry.store(self.registry.load().without(family, off).into());
         lock(&self.broken).remove(family);
         // It is under observation no more: a fault of a task that it finishes rolls nothing back.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::About;
+use gatehouse_model::{About, RouteInfo};
 use serde::{Deserialize, Serialize};
 
 /// One model of a version.
@@ -30,9 +30,15 @@ pub(crate) struct ManifestEntry {
     pub(crate) aliases: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) surfaces: Vec<String>,
+    /// Absent in entries of earlier releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) routes: Vec<RouteInfo>,
     pub(crate) state_version: u32,
     #[serde(default)]
     pub(crate) reads_state: Vec<u32>,
+    /// The schema of the operator's settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settings_schema: Option<String>,
 }
 
 impl From<&About> for ManifestEntry {
@@ -48,8 +54,10 @@ impl From<&About> for ManifestEntry {
                 .map(|model| (model.id.clone(), model.aliases.clone()))
                 .collect(),
             surfaces: about.surfaces.iter().map(|surface| surface.name.clone()).collect(),
+            routes: about.all_routes(),
             state_version: about.state_version,
             reads_state: about.reads_state.clone(),
+            settings_schema: about.settings_schema.clone(),
         }
     }
 }

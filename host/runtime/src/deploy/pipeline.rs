@@ -14,10 +14,11 @@ use crate::deploy::companion::Companion;
 use crate::deploy::error::StageError;
 use crate::deploy::report::{DeployError, DeployReport, StageLog};
 use crate::deploy::stages::admit::{AdmitError, admit};
-use crate::deploy::stages::fit::{FitError, check_inventory, check_routes};
+use crate::deploy::stages::fit::{FitError, check_inventory, check_settings};
 use crate::deploy::stages::inspect::inspect;
 use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
 use crate::deploy::stages::removal::check_removal;
+use crate::deploy::stages::routes::check_routes;
 use crate::deploy::verifier::Candidate;
 use crate::fault::Fault;
 use crate::registry::Registry;
@@ -177,16 +178,16 @@ impl ServiceState {
             self.rehearse(&version, &registry, log)?;
             return Ok(Passed { version, compiled: false, self_tests: 0 });
         }
-        log.stage("inspect", || {
-            inspect(wasm)?;
-            Ok(((), "its imports and exports are the contract's".to_owned()))
+        let package = log.stage("inspect", || {
+            let package = inspect(wasm)?;
+            Ok((package, "its imports and exports are the contract's, its sections can be read".to_owned()))
         })?;
         let (component, compiled) = log.stage("compile", || {
             let (component, compiled) = self.compiler.compile(&digest, wasm, config)?;
             let note = if compiled { "compiled now" } else { "compiled before" };
             Ok(((component, compiled), note.to_owned()))
         })?;
-        let candidate = Candidate { component, digest, bytes: Some(wasm.len()) };
+        let candidate = Candidate { component, digest, bytes: Some(wasm.len()), manifest: package.manifest };
         let version = self.verifier.verify(&candidate, config, log)?;
         log.describe(version.about());
         self.fit(config, &version, &registry, removal, log)?;
@@ -215,6 +216,7 @@ impl ServiceState {
             registry.fits(about)?;
             let inventory = config.inventory.as_ref();
             inventory.map_or(Ok(()), |inventory| check_routes(about, inventory))?;
+            check_settings(about, config)?;
             let mut notes = Vec::new();
             if let Some(before) = registry.family(version.family()) {
                 match (check_removal(before.about(), about), removal) {

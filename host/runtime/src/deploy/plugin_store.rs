@@ -95,6 +95,12 @@ impl PluginStore {
         Ok(Self { dir })
     }
 
+    /// A folder of compiled code alone, which several processes may use at once: what looks unfinished may be another's.
+    pub(crate) fn of_code(dir: &Path) -> io::Result<Self> {
+        make_private(dir)?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
     /// The component of that digest; an error when the file is damaged.
     pub(crate) fn component(&self, digest: &Digest) -> io::Result<Option<Vec<u8>>> {
         let path = self.component_path(digest);
@@ -128,7 +134,7 @@ impl PluginStore {
 
     /// The manifest entry of a component; `None` when there is none or it is unreadable, and must be made again.
     pub(crate) fn manifest(&self, digest: &Digest) -> Option<ManifestEntry> {
-        serde_json::from_slice(&fs::read(self.manifest_path(digest)).ok()?).ok()
+        read_manifest(&self.dir, digest)
     }
 
     pub(crate) fn keep_manifest(&self, digest: &Digest, entry: &ManifestEntry) -> io::Result<()> {
@@ -235,7 +241,7 @@ impl PluginStore {
     }
 
     fn manifest_path(&self, digest: &Digest) -> PathBuf {
-        self.dir.join(format!("{digest}.manifest.json"))
+        manifest_path(&self.dir, digest)
     }
 
     fn code_path(&self, digest: &Digest, engine_hash: &str) -> PathBuf {
@@ -250,6 +256,28 @@ impl PluginStore {
 pub fn active_versions(data_dir: &Path) -> io::Result<BTreeMap<String, Digest>> {
     let active: BTreeMap<String, ActiveEntry> = read_map(&folder(data_dir).join(ACTIVE))?;
     Ok(active.into_iter().map(|(family, entry)| (family, entry.digest)).collect())
+}
+
+/// The schema of the operator's settings of each family in `data_dir` whose active version publishes one. Opens nothing
+/// else.
+///
+/// # Errors
+/// As [`active_versions`].
+pub fn settings_schemas(data_dir: &Path) -> io::Result<BTreeMap<String, String>> {
+    let active = active_versions(data_dir)?.into_iter();
+    let schema = |(family, digest)| {
+        let entry = read_manifest(&folder(data_dir), &digest)?;
+        Some((family, entry.settings_schema?))
+    };
+    Ok(active.filter_map(schema).collect())
+}
+
+fn read_manifest(folder: &Path, digest: &Digest) -> Option<ManifestEntry> {
+    serde_json::from_slice(&fs::read(manifest_path(folder, digest)).ok()?).ok()
+}
+
+fn manifest_path(folder: &Path, digest: &Digest) -> PathBuf {
+    folder.join(format!("{digest}.manifest.json"))
 }
 
 fn folder(data_dir: &Path) -> PathBuf {
@@ -399,8 +427,10 @@ mod tests {
             models: vec!["m".to_owned()],
             aliases: BTreeMap::from([("m".to_owned(), vec!["n".to_owned()])]),
             surfaces: vec![],
+            routes: vec![],
             state_version: 2,
             reads_state: vec![1],
+            settings_schema: Some("{}".to_owned()),
         };
         store.keep_component(&digest, b"wasm").unwrap();
         assert_eq!(store.manifest(&digest), None);

@@ -47,6 +47,8 @@ pub(crate) struct Candidate {
     pub(crate) digest: Digest,
     /// The size of its file; `None` when it was admitted before.
     pub(crate) bytes: Option<usize>,
+    /// The manifest that its file carries for readers.
+    pub(crate) manifest: Option<String>,
 }
 
 impl Verifier {
@@ -85,7 +87,7 @@ impl Verifier {
             Ok((link(&self.linker, &candidate.component)?, "every import exists".to_owned()))
         })?;
         let about = log.stage("describe", || {
-            let about = self.describe(&pre, limits)?;
+            let about = self.describe(&pre, limits, candidate.manifest.as_deref())?;
             check_manifest(&about)?;
             let note = format!("{} {}, twice the same manifest", about.family, about.version);
             Ok((about, note))
@@ -112,22 +114,35 @@ impl Verifier {
         }))
     }
 
-    fn describe(&self, pre: &FamilyPre, limits: Limits) -> Result<About, DescribeError> {
-        let describe = || {
-            let pre = pre.clone();
-            let described = self.run(move || {
-                let source =
-                    LogSource { family: "(unnamed)".into(), version: "".into(), task: None, is_trial: false };
-                let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
-                call(&pre, setup, |family, store| {
-                    pre.check_types(family, store)?;
-                    family.describe(store)
-                })
-            });
-            described.map_err(|fault| DescribeError::Fault(fault.to_string()))
-        };
-        let (first, second) = (describe()?, describe()?);
-        if first == second { document::read(&first, pre.offers()) } else { Err(DescribeError::Unsteady) }
+    /// Asks twice, and compares what was said with what the file `carries` for readers.
+    fn describe(
+        &self,
+        pre: &FamilyPre,
+        limits: Limits,
+        carries: Option<&str>,
+    ) -> Result<About, DescribeError> {
+        let (first, second) = (self.document(pre, limits)?, self.document(pre, limits)?);
+        if first != second {
+            return Err(DescribeError::Unsteady);
+        }
+        let about = document::read(&first, pre.offers())?;
+        carries.map_or(Ok(()), |carries| document::compare(carries, &first))?;
+        Ok(about)
+    }
+
+    /// The document that `describe` returns.
+    pub(crate) fn document(&self, pre: &FamilyPre, limits: Limits) -> Result<String, DescribeError> {
+        let pre = pre.clone();
+        let described = self.run(move || {
+            let source =
+                LogSource { family: "(unnamed)".into(), version: "".into(), task: None, is_trial: false };
+            let setup = CallSetup { limits, source, budget_ms: limits.load_ms.get() };
+            call(&pre, setup, |family, store| {
+                pre.check_types(family, store)?;
+                family.describe(store)
+            })
+        });
+        described.map_err(|fault| DescribeError::Fault(fault.to_string()))
     }
 
     /// Runs the self-tests and returns their number.

@@ -3,9 +3,10 @@
 //! Only rules that need the answer and the manifest alone. Whether a URL lies inside a provider's origins, or a blob
 //! belongs to the task, is decided where calls are made.
 
+use gatehouse_contract::{
+    MAX_CALL, MAX_ITEMS, MAX_WAIT, NAME_BYTES, extends_price_key, is_claimable, is_host_header, is_source,
+};
 use gatehouse_guest::shorten;
-use std::time::Duration;
-
 use gatehouse_model::{
     About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload, Probe,
     Product, Reading, Refusal, Replay, Step, Target, UnixMs,
@@ -15,15 +16,9 @@ use serde::de::IgnoredAny;
 use crate::exec::limits::Limits;
 use crate::fault::{BRIEF, Fault, STATE};
 
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
-pub(crate) const MAX_CALL_MS: u32 = 15 * 60 * 1000;
-/// Headers, form parts, probes or products of one answer.
-pub(crate) const MAX_ITEMS: usize = 64;
 /// A call's target, a header's value or a form part's name: servers accept that much in one line.
 pub(crate) const LINE_BYTES: usize = 8192;
 pub(crate) const MAX_CHARGE_KEYS: usize = 16;
-/// A claimed name, or an affinity.
-pub(crate) const NAME_BYTES: usize = 256;
 /// A message for clients. Longer ones are cut: a long reason must not become a fault.
 pub(crate) const MESSAGE_BYTES: usize = 4096;
 const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
@@ -103,7 +98,7 @@ fn progress(percent: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
+pub(crate) fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
     if charge.keys.is_empty() || charge.keys.len() > MAX_CHARGE_KEYS {
         let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", charge.keys.len());
         return Err(Fault::bad("charge", why));
@@ -112,9 +107,7 @@ fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
     if !about.price_keys.contains(least) {
         return Err(Fault::bad("charge", format!("its last price key {least:?} is not in the manifest")));
     }
-    let extends =
-        |key: &&String| key.strip_prefix(least.as_str()).is_some_and(|rest| rest.starts_with(['-', '@']));
-    match specific.iter().find(|key| !extends(key)) {
+    match specific.iter().find(|key| !extends_price_key(key, least)) {
         Some(key) => {
             let why = format!("expected price keys that begin with {least:?} and `-` or `@`, got {key:?}");
             Err(Fault::bad("charge", why))
@@ -149,7 +142,7 @@ fn probe(probes: &[Probe]) -> Result<(), Fault> {
 
 /// A media source is a URL, a `data:` URI or a blob.
 fn source(what: &'static str, source: &str) -> Result<(), Fault> {
-    if ["https://", "http://", "data:", "blob:"].iter().any(|scheme| source.starts_with(scheme)) {
+    if is_source(source) {
         return Ok(());
     }
     let shown = shorten(source, 100);
@@ -201,7 +194,7 @@ fn claims(claims: &[Claim]) -> Result<(), Fault> {
     at_most_max_items("claims", claims.len())?;
     claims.iter().try_for_each(|claim| {
         let name = &claim.name;
-        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if !is_claimable(name) {
             let why = format!(
                 "expected a name of 1 to {NAME_BYTES} visible ASCII characters, got {:?}",
                 shorten(name, 100)
@@ -252,8 +245,8 @@ pub(crate) fn call(call: &Call, providers: &[String]) -> Result<(), Fault> {
     if !METHODS.contains(&call.method.as_str()) {
         return Err(Fault::bad("call", format!("expected one of {METHODS:?}, got {:?}", call.method)));
     }
-    if call.timeout_ms == 0 || call.timeout_ms > MAX_CALL_MS {
-        let why = format!("expected a timeout of 1 to {MAX_CALL_MS} ms, got {}", call.timeout_ms);
+    if call.timeout_ms == 0 || u128::from(call.timeout_ms) > MAX_CALL.as_millis() {
+        let why = format!("expected a timeout of 1 to {} ms, got {}", MAX_CALL.as_millis(), call.timeout_ms);
         return Err(Fault::bad("call", why));
     }
     target(&call.target)?;
@@ -287,7 +280,17 @@ pub(crate) fn text_state(state: &[u8], input: usize, limits: &Limits) -> Result<
     if state.len() > limit { Err(Fault::TooLarge { what: STATE, limit }) } else { Ok(()) }
 }
 
-/// A text call is answered while its client waits, through any account of its route.
+/// The call of a text request. The operator decides which provider serves a text model.
+pub(crate) fn text_call(asked: &Call, provider: String) -> Result<(), Fault> {
+    if asked.provider != provider {
+        let why = format!("expected a call to the route's provider {provider:?}, got {:?}", asked.provider);
+        return Err(Fault::bad("call", why));
+    }
+    call(asked, &[provider])?;
+    plain_call(asked)
+}
+
+/// A call that is answered while its client waits goes through any account of its provider.
 pub(crate) fn plain_call(call: &Call) -> Result<(), Fault> {
     let special = [
         (call.affinity.is_some(), "an affinity"),
@@ -338,7 +341,7 @@ fn header(header: &Header) -> Result<(), Fault> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return Err(Fault::bad("headers", format!("{shown:?} is not a header name")));
     }
-    if Header::is_hosts(&name) {
+    if is_host_header(&name) {
         return Err(Fault::bad("headers", format!("{shown:?} is set by the host alone")));
     }
     line("headers", &header.value)?;

@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 
+use gatehouse_contract::STATE_KIB;
 use gatehouse_guest::GuestLimits;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ impl Default for Limits {
             crossing_mib: count(8),
             input_kib: count(1024),
             text_kib: count(8192),
-            state_kib: count(64),
+            state_kib: count(STATE_KIB),
             component_mib: count(24),
             log_lines: count(64),
             log_line_kib: count(4),

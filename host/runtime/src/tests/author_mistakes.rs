@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::tests::common::{self, claiming, flawed, ready};
 use crate::tests::deployment::{Tasks, inventory, task};
 use crate::tests::stages::importing;
-use crate::{Inventory, Limits, PluginService};
+use crate::{Inventory, Limits, OwnPath, PluginService};
 use serde_json::{Value, json};
 
 const GOLDEN: &str = include_str!("author_mistakes.txt");
@@ -66,6 +66,7 @@ fn mistakes() -> Vec<(&'static str, Vec<u8>)> {
         ("a default model that it does not have", flawed(b'm')),
         ("a schema that is no schema", flawed(b's')),
         ("a surface that joins nothing", claiming(&json!({"surfaces": surface(&json!({"joins": true}))}))),
+        ("a dialect without its interface", claiming(&json!({"dialects": ["brook"]}))),
         ("a state version read that is not older", flawed(b'r')),
         ("a self-test without a body", claiming(&json!({"self_tests": no_body}))),
         ("a unit of a price that it does not have", claiming(&json!({"units": {"unruly.video": "second"}}))),
@@ -101,7 +102,9 @@ fn gateway() -> (tempfile::TempDir, PluginService) {
     let mut config = common::config(dir.path());
     config.canary.window_s = 0;
     config.inventory = Some(Inventory {
-        surfaces: ["chat.completions", "images.generate", "messages.create"].map(str::to_owned).into(),
+        own_paths: [("/v1/chat/completions", "chat.completions"), ("/v1/messages", "messages.create")]
+            .map(|(path, text)| OwnPath { path: path.to_owned(), text: Some(text.to_owned()) })
+            .into(),
         ..inventory()
     });
     let service = common::open_with(config);

@@ -19,12 +19,7 @@ fn config(dir: &Path) -> Config {
 
 fn inventory(providers: &[&str], prices: &[&str]) -> Option<Inventory> {
     let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Some(Inventory {
-        surfaces: all(&["images.generate"]),
-        providers: all(providers),
-        optional: [].into(),
-        prices: all(prices),
-    })
+    Some(Inventory { providers: all(providers), prices: all(prices), ..Inventory::default() })
 }
 
 #[tokio::test]

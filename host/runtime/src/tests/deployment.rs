@@ -19,12 +19,7 @@ fn config(dir: &std::path::Path) -> Config {
 /// All that the fixture needs.
 pub fn inventory() -> Inventory {
     let one = |name: &str| [name.to_owned()].into();
-    Inventory {
-        surfaces: one("images.generate"),
-        providers: one("mock"),
-        optional: [].into(),
-        prices: one("unruly.image"),
-    }
+    Inventory { providers: one("mock"), prices: one("unruly.image"), ..Inventory::default() }
 }
 
 fn refusal(service: &PluginService, wasm: &[u8], signature: Option<&str>) -> String {

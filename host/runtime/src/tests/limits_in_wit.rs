@@ -25,13 +25,13 @@ fn text(file: &str) -> String {
 fn the_contract_states_the_limits_that_are_enforced() {
     let limits = Limits::default();
     let kib = |bytes: usize| written(bytes >> 10);
-    let items = written(rules::MAX_ITEMS);
+    let items = written(gatehouse_contract::MAX_ITEMS);
     let line = written(rules::LINE_BYTES);
     let message = written(rules::MESSAGE_BYTES);
     let ms = |limit: std::num::NonZeroU32| written(limit.get() as usize);
     for (file, stated) in [
         ("types", format!("JSON object of at most {} bytes", written(answers::MAX_EXTRA_BYTES))),
-        ("types", format!("opaque, of at most {} bytes", written(rules::NAME_BYTES))),
+        ("types", format!("opaque, of at most {} bytes", written(gatehouse_contract::NAME_BYTES))),
         ("types", format!("a client may read, of at most {message} bytes")),
         ("types", format!("A message of more than {message} bytes is cut")),
         ("types", format!("1 to {} problems", written(answers::MAX_PROBLEMS))),
@@ -44,8 +44,8 @@ fn the_contract_states_the_limits_that_are_enforced() {
         ("jobs", format!("a state has at most {} KiB", kib(limits.state()))),
         ("jobs", format!("the input limit is {} KiB", kib(limits.input()))),
         ("jobs", format!("1 to {items}. probe(")),
-        ("jobs", format!("at most {} hours from now", rules::MAX_WAIT.as_secs() / 3600)),
-        ("jobs", format!("of 1 to {} visible ASCII", written(rules::NAME_BYTES))),
+        ("jobs", format!("at most {} hours from now", gatehouse_contract::MAX_WAIT.as_secs() / 3600)),
+        ("jobs", format!("of 1 to {} visible ASCII", written(gatehouse_contract::NAME_BYTES))),
         ("jobs", format!("At most {items}. products:")),
         ("jobs", format!("At most {items}. claims:")),
         ("upstream", format!("At most {line} bytes each. Credentials")),
@@ -53,7 +53,10 @@ fn the_contract_states_the_limits_that_are_enforced() {
         ("upstream", format!("A form has at most {items} parts")),
         ("upstream", format!("At most {line} bytes each. record shared")),
         ("upstream", format!("At most {items}. headers:")),
-        ("upstream", format!("1 to {}. timeout-ms", written(rules::MAX_CALL_MS as usize))),
+        (
+            "upstream",
+            format!("1 to {}. timeout-ms", written(gatehouse_contract::MAX_CALL.as_millis() as usize)),
+        ),
         ("text", format!("a request has at most {} KiB", kib(limits.text()))),
         ("text", format!("At most {} counters", written(answers::MAX_COUNTERS))),
         ("text", format!("kebab-case of at most {} bytes", written(answers::MAX_UNIT_BYTES))),

@@ -1,6 +1,7 @@
 //! The plugin service as a whole, against a component that misbehaves on request (`tests/fixtures/unruly`).
 #![allow(clippy::unwrap_used, unreachable_pub, missing_docs, reason = "tests")]
 
+mod agreement;
 mod answer_rules;
 mod author_mistakes;
 mod calls;

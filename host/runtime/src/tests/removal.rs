@@ -77,7 +77,7 @@ fn an_operator_may_take_names_away_and_may_always_go_back() {
     let digest = small.digest();
     assert!(service.activate(&digest).unwrap_err().to_string().contains("model \"unruly-2\""));
     assert!(service.check(unruly()).unwrap_err().to_string().contains("model \"unruly-2\""));
-    service.check_with(unruly(), Removal::Allowed).unwrap();
+    service.check_with(unruly(), Removal::Allowed, None).unwrap();
 
     service.roll_back("unruly").unwrap();
     assert_eq!(service.registry().family("unruly").unwrap().digest(), digest);

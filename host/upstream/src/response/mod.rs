@@ -1,5 +1,7 @@
 //! What comes back: whole replies, event streams, redaction of secrets, `Retry-After`.
 
+pub(crate) mod frames;
+pub(crate) mod pass;
 pub(crate) mod redact;
 pub(crate) mod reply;
 pub(crate) mod retry_after;

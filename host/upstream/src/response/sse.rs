@@ -2,14 +2,15 @@
 //!
 //! Follows the WHATWG parsing rules but for `id` and `retry`, which are unused here: any line end, a byte
 //! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
-//! dropped, and the last event lost unless a blank line ends it.
+//! dropped. The last event needs no blank line after it where it is whole by itself: some servers end their stream without
+//! one, and it has the reason or the token counts.
 
 use gatehouse_model::Sse;
 
 /// An event grew beyond what is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {0} bytes")]
-pub(crate) struct EventTooLarge(usize);
+pub(crate) struct EventTooLarge(pub(crate) usize);
 
 /// Bytes in, events out.
 #[derive(Debug)]
@@ -63,6 +64,17 @@ impl Decoder {
         Ok(())
     }
 
+    /// The body has ended in order: appends the event under way, if its data is whole.
+    pub(crate) fn finish(&mut self, events: &mut Vec<Sse>) {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.take(&line, events);
+        }
+        let is_whole = |data: &String| data.trim_end().ends_with(['}', ']']);
+        let name = self.name.take();
+        events.extend(self.data.take().filter(is_whole).map(|data| Sse { event: name, data }));
+    }
+
     fn grow(&self, more: usize) -> Result<(), EventTooLarge> {
         let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
         if held + more > self.limit { Err(EventTooLarge(self.limit)) } else { Ok(()) }
@@ -97,7 +109,7 @@ impl Decoder {
 }
 
 /// A whole line is whole characters; invalid UTF-8 becomes U+FFFD.
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     // Valid text, the usual case, is checked several times faster than it is searched for what is not.
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -144,6 +156,26 @@ mod tests {
         check("data: cut\n", &[]);
         check("database: no\nevent:\ndata: \u{e9}\u{1f600}\n\n", &[("", "\u{e9}\u{1f600}")]);
         check("\n\n\r\n", &[]);
+    }
+
+    /// Without it the reason or the token counts of a stream are lost where a server saves the last blank line.
+    #[test]
+    fn the_last_event_may_lack_its_blank_line() {
+        for (text, expected) in [
+            ("data: {}", Some("{}")),
+            ("data: {}\n", Some("{}")),
+            ("data: [DONE]\r\n", Some("[DONE]")),
+            ("data: {}\n\n", None),
+            ("data: {\"cut", None),
+            ("event: x\n", None),
+            (": comment", None),
+        ] {
+            let mut decoder = Decoder::new(1 << 20);
+            decoder.feed(text.as_bytes(), &mut vec![]).unwrap();
+            let mut last = vec![];
+            decoder.finish(&mut last);
+            assert_eq!(last.first().map(|event| event.data.as_str()), expected, "{text:?}");
+        }
     }
 
     #[test]

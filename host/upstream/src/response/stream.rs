@@ -1,4 +1,4 @@
-//! A call answered by server-sent events: the head, then batches of events as they arrive.
+//! A call answered by a stream of frames, most often server-sent events: the head, then batches of them as they arrive.
 //!
 //! Time counts between events, not over the whole: a model may write for an hour, and an hour of silence
 //! is an outage. Everything else is as for any call.
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use gatehouse_model::{Call, Header, Outage, Reply, Sse, UnixMs};
+use gatehouse_model::{Call, Framing, Header, Outage, Reply, Sse, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
@@ -22,10 +22,10 @@ use crate::headers;
 use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
+use crate::response::frames::Frames;
 use crate::response::redact::Redactor;
 use crate::response::reply;
 use crate::response::retry_after;
-use crate::response::sse::Decoder;
 use crate::upstream::Upstream;
 
 /// Bytes looked at before a batch is handed on; more wait for the next one.
@@ -47,7 +47,7 @@ pub enum Opening {
 #[derive(Debug)]
 pub struct Events<B = Incoming> {
     body: B,
-    decoder: Decoder,
+    frames: Frames,
     permit: CallPermit,
     idle: Duration,
     headers: Vec<Header>,
@@ -60,7 +60,7 @@ pub struct Events<B = Incoming> {
 }
 
 impl Upstream {
-    /// Makes a call whose answer may be a stream; `idle` is the longest silence within it.
+    /// Makes a call whose answer may be a stream in that framing; `idle` is the longest silence within it.
     ///
     /// Until the head of the answer has come, all is as with [`Upstream::call`].
     ///
@@ -72,11 +72,11 @@ impl Upstream {
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-        idle: Duration,
+        (framing, idle): (Framing, Duration),
     ) -> Result<Opening, Outage> {
         let outcome = self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
-        if !is_stream(&response) {
+        if !is_stream(&response, framing) {
             let max = permit.origin().checked.max_reply;
             let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
@@ -92,11 +92,15 @@ impl Upstream {
         let (head, body) = response.into_parts();
         let headers = headers::incoming(&head.headers, &permit.redactor());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, limit))))
+        Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, Frames::new(framing, limit)))))
     }
 }
 
-fn is_stream(response: &Response<Incoming>) -> bool {
+/// Other frames than events have types of any name, and often that of one body.
+fn is_stream(response: &Response<Incoming>, framing: Framing) -> bool {
+    if matches!(framing, Framing::Lines | Framing::JsonArray) {
+        return response.status().is_success();
+    }
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     response.status().is_success()
         && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
@@ -135,16 +139,14 @@ pub(crate) fn redact(redactor: &Redactor, events: &mut [Sse]) {
 }
 
 impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B> {
-    /// One event may have `limit` bytes.
     pub(crate) fn new(
         body: B,
         headers: Vec<Header>,
         permit: CallPermit,
         idle: Duration,
-        limit: usize,
+        frames: Frames,
     ) -> Self {
-        let decoder = Decoder::new(limit);
-        Self { body, decoder, permit, idle, headers, received: 0, handed: None, cut: None, over: false }
+        Self { body, frames, permit, idle, headers, received: 0, handed: None, cut: None, over: false }
     }
 
     /// The answer's headers, stripped as those of a reply.
@@ -214,12 +216,15 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
         events: &mut Vec<Sse>,
     ) -> Result<(), Outage> {
         match frame {
-            None => self.over = true,
+            None => {
+                self.over = true;
+                self.frames.end(events);
+            }
             Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { return Ok(()) };
                 self.received += data.len() as u64;
-                if let Err(large) = self.decoder.feed(&data, events) {
+                if let Err(large) = self.frames.feed(&data, events) {
                     return Err(self.broken(Outage::TooLarge, &large.to_string()));
                 }
             }

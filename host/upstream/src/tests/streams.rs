@@ -6,11 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, Stream};
-use gatehouse_model::{Outage, Secret, Sse};
+use gatehouse_model::{Framing, Outage, Secret, Sse};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 
 use super::{acme, provider, upstream};
+use crate::response::frames;
 use crate::response::redact::Redactor;
 use crate::response::stream::{Events, redact};
 
@@ -30,15 +31,17 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// The data of all events, and how it ended.
 async fn read(all: Frames) -> (Vec<String>, Result<(), Outage>) {
-    read_body(frames(all)).await
+    read_body(frames(all), Framing::Sse).await
 }
 
 async fn read_body(
-    frames: impl Stream<Item = io::Result<Frame<Bytes>>> + Unpin,
+    body: impl Stream<Item = io::Result<Frame<Bytes>>> + Unpin,
+    framing: Framing,
 ) -> (Vec<String>, Result<(), Outage>) {
     let upstream = upstream(&provider("http://127.0.0.1:1", ""));
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
-    let mut events = Events::new(StreamBody::new(frames), vec![], permit, IDLE, 30);
+    let mut events =
+        Events::new(StreamBody::new(body), vec![], permit, IDLE, frames::Frames::new(framing, 30));
     let mut read = vec![];
     loop {
         match events.next().await {
@@ -72,6 +75,25 @@ async fn events_before_a_bad_end_are_handed_on() {
     }
 }
 
+/// Without it the last line of a provider that ends none is lost, and the end of its answer with it.
+#[tokio::test]
+async fn a_last_line_without_an_end_is_a_frame() {
+    for (framing, all, expected, end) in [
+        (
+            Framing::Lines,
+            vec![Some("{\"a\":"), Some("1}\n{\"b\":2}")],
+            vec!["{\"a\":1}", "{\"b\":2}"],
+            Ok(()),
+        ),
+        (Framing::Lines, vec![Some("1\n2"), None], vec!["1"], Err(Outage::Broken)),
+        (Framing::JsonArray, vec![Some("[{},"), Some("[2]"), Some("]")], vec!["{}", "[2]"], Ok(())),
+        (Framing::JsonArray, vec![Some("[{},{\"cut\":")], vec!["{}"], Ok(())),
+    ] {
+        let read = read_body(frames(all.clone()), framing).await;
+        assert_eq!(read, (expected.into_iter().map(str::to_owned).collect(), end), "{all:?}");
+    }
+}
+
 /// What a provider sends after pauses of so many seconds; then it ends.
 #[expect(clippy::disallowed_methods, reason = "a pause of the test's own time")]
 fn slow(all: Vec<(u64, &'static str)>) -> impl Stream<Item = io::Result<Frame<Bytes>>> + Unpin {
@@ -85,12 +107,12 @@ fn slow(all: Vec<(u64, &'static str)>) -> impl Stream<Item = io::Result<Frame<By
 async fn comments_are_no_silence_and_no_events() {
     let comment = (4, ": still thinking\n\n");
     let pauses = vec![comment, comment, comment, (4, "data: a\n\n")];
-    assert_eq!(read_body(slow(pauses)).await, (vec!["a".to_owned()], Ok(())));
+    assert_eq!(read_body(slow(pauses), Framing::Sse).await, (vec!["a".to_owned()], Ok(())));
     // Part of a comment is a sign of life, too; nothing is none.
     let pauses = vec![(4, ":"), (4, ":"), (4, "\ndata: a\n\n")];
-    assert_eq!(read_body(slow(pauses)).await, (vec!["a".to_owned()], Ok(())));
+    assert_eq!(read_body(slow(pauses), Framing::Sse).await, (vec!["a".to_owned()], Ok(())));
     let pauses = vec![comment, (6, "data: a\n\n")];
-    assert_eq!(read_body(slow(pauses)).await, (vec![], Err(Outage::Timeout)));
+    assert_eq!(read_body(slow(pauses), Framing::Sse).await, (vec![], Err(Outage::Timeout)));
 }
 
 /// A batch is searched as one text, but each event is masked by itself: what ends one does not hide what begins another.

@@ -78,6 +78,7 @@ fn write_vectors(data: &[Raw<'_>], asked: &EmbeddingsAsked, out: &mut String) ->
 /// The tokens of the input; a count of none is no count.
 fn usage(whole: &Object<'_>) -> Option<Usage> {
     let usage = whole.object("usage")?;
-    let input = usage.unsigned("prompt_tokens").or_else(|| usage.unsigned("total_tokens"))?;
+    let input =
+        ["prompt_tokens", "input_tokens", "total_tokens"].iter().find_map(|name| usage.count(name))?;
     (input > 0).then(|| Usage { input, ..Usage::default() })
 }

@@ -1,6 +1,8 @@
 //! The conversation as Messages writes it: user and assistant messages alternate, each an array of blocks.
 //! Tool results become blocks of the user message that follows.
 
+use std::collections::BTreeSet;
+
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::check::{Checked, instead};
@@ -30,6 +32,10 @@ pub(crate) struct Conversation<'a> {
     pub(crate) places: Vec<MessagePaths>,
     /// The client's paths of the message and of its part that is written next.
     at: (String, String),
+    /// Ids of calls so far: a provider takes none twice.
+    ids: BTreeSet<String>,
+    /// Calls of the last message of the model that have no result yet: the client's ids, and those that are sent.
+    open: Vec<(String, String)>,
     /// What of the answer the client has already.
     pub(crate) lead: String,
     /// The model is told to begin with it.
@@ -44,6 +50,8 @@ impl<'a> Conversation<'a> {
             role: None,
             places: Vec::new(),
             at: (String::new(), String::new()),
+            ids: BTreeSet::new(),
+            open: Vec::new(),
             lead: String::new(),
             is_told: false,
         };
@@ -52,8 +60,19 @@ impl<'a> Conversation<'a> {
             Some((Message::Assistant(last), before)) => (before, Some(last)),
             _ => (messages, None),
         };
-        for (at, message) in before.iter().enumerate() {
-            conversation.message(&child.index(at), message, rules)?;
+        let mut at = 0;
+        while at < before.len() {
+            conversation.message(&child.index(at), &before[at], rules)?;
+            at += 1;
+            if !conversation.open.is_empty() {
+                let follows =
+                    before[at..].iter().take_while(|message| !matches!(message, Message::Assistant(_)));
+                let end = at + follows.count();
+                if end < before.len() || last.is_some() || at < end {
+                    conversation.after_calls(&child, (at, &before[at..end]), rules)?;
+                }
+                at = end;
+            }
         }
         if let Some(last) = last {
             conversation.end(&child.index(before.len()), last, rules)?;
@@ -63,6 +82,37 @@ impl<'a> Conversation<'a> {
         }
         conversation.json.push_str("]}]");
         Ok(conversation)
+    }
+
+    /// What follows a message that calls tools, up to the next one of the model. A provider takes one result for each call, and
+    /// takes them first; a history that lacks one, or has one twice, would be refused on every further turn.
+    fn after_calls(
+        &mut self,
+        child: &Path<'_>,
+        (first, follows): (usize, &[Message<'a>]),
+        rules: &Rules,
+    ) -> Checked<()> {
+        let mut is_result = vec![false; follows.len()];
+        for (at, message) in follows.iter().enumerate() {
+            let Message::Tool { call, content } = message else { continue };
+            let Some(known) = self.open.iter().position(|(own, _)| *own == call.decoded()) else { continue };
+            let (_, id) = self.open.remove(known);
+            is_result[at] = true;
+            let path = child.index(first + at);
+            self.begin(&path);
+            self.result(&path, &id, content)?;
+        }
+        for (_, id) in std::mem::take(&mut self.open) {
+            let block = format!(
+                "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{NO_RESULT}}}",
+                quoted(&id)
+            );
+            self.block("user").push_str(&block);
+        }
+        let others = follows.iter().enumerate().filter(|(at, _)| !is_result[*at]);
+        others
+            .into_iter()
+            .try_for_each(|(at, message)| self.message(&child.index(first + at), message, rules))
     }
 
     /// A final assistant message, which the answer is to go on from.
@@ -118,7 +168,23 @@ impl<'a> Conversation<'a> {
             }
             Message::User(content) => self.content(path, "user", content)?,
             Message::Assistant(message) => self.assistant(path, message, rules, false)?,
-            Message::Tool { call, content } => self.result(*call, content),
+            // The call that it is of is not there: it is told as a text.
+            Message::Tool { content, .. } => {
+                let texts = match content {
+                    Content::Text(text) => text.decoded().into_owned(),
+                    Content::Parts(parts) => {
+                        let texts = parts.iter().filter_map(|part| match part.kind {
+                            PartKind::Text(text) => Some(text.decoded()),
+                            _ => None,
+                        });
+                        texts.collect()
+                    }
+                };
+                if !texts.trim().is_empty() {
+                    let block = text_block(&quoted(&format!("{LOST_CALL}{texts}")), None);
+                    self.block("user").push_str(&block);
+                }
+            }
             Message::Function => {
                 return Err(instead(
                     &path.key("role"),
@@ -249,10 +315,15 @@ impl<'a> Conversation<'a> {
             let ToolCall::Function { id, name, arguments } = call else {
                 return Err(instead(&child.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
-            let input = broken_json::object(&arguments.decoded());
+            let input = match arguments.map(|raw| (raw, JsonString::of(raw))) {
+                Some((_, Some(text))) => broken_json::object(&text.decoded()),
+                Some((raw, None)) => raw.get().to_owned(),
+                None => "{}".to_owned(),
+            };
+            let id = self.fresh(*id);
             let mut out = Writer::new(input.len() + 96);
             out.member("type", "\"tool_use\"");
-            out.member("id", &tool_id(*id));
+            out.string("id", &id);
             out.member("name", &fitted_name(*name));
             out.member("input", &input);
             let block = out.done();
@@ -262,19 +333,38 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    fn result(&mut self, call: JsonString<'_>, content: &Content<'_>) {
+    /// The id of a call as it is sent; one that was there already is another one.
+    fn fresh(&mut self, id: JsonString<'_>) -> String {
+        let fitted = tool_id(id);
+        let again = (2..).map(|number| format!("{fitted}_{number}"));
+        let fresh = std::iter::once(fitted.clone()).chain(again).find(|id| !self.ids.contains(id));
+        let fresh = fresh.unwrap_or(fitted);
+        self.ids.insert(fresh.clone());
+        self.open.push((id.decoded().into_owned(), fresh.clone()));
+        fresh
+    }
+
+    fn result(&mut self, path: &Path<'_>, id: &str, content: &Content<'_>) -> Checked<()> {
         let mut out = Writer::new(128);
         out.member("type", "\"tool_result\"");
-        out.member("tool_use_id", &tool_id(call));
+        out.string("tool_use_id", id);
         let mut cache = None;
         match content {
             Content::Text(text) => out.member("content", text.quoted()),
             Content::Parts(parts) => {
-                let texts = parts.iter().filter_map(|part| match part.kind {
-                    PartKind::Text(text) if !text.is_blank() => Some(text_block(text.quoted(), None)),
-                    _ => None,
-                });
-                out.member("content", &format!("[{}]", texts.collect::<Vec<_>>().join(",")));
+                let mut blocks = Vec::new();
+                for (at, part) in parts.iter().enumerate() {
+                    match &part.kind {
+                        PartKind::Text(text) if !text.is_blank() => {
+                            blocks.push(text_block(text.quoted(), None));
+                        }
+                        PartKind::Image(source) => {
+                            blocks.push(image_block(&path.key("content").index(at), source, None)?);
+                        }
+                        _ => {}
+                    }
+                }
+                out.member("content", &format!("[{}]", blocks.join(",")));
                 cache = parts.iter().rev().find_map(|part| part.cache);
             }
         }
@@ -283,8 +373,14 @@ impl<'a> Conversation<'a> {
         }
         let block = out.done();
         self.block("user").push_str(&block);
+        Ok(())
     }
 }
+
+/// In place of the result that a call does not have, JSON.
+const NO_RESULT: &str = "\"(no result)\"";
+/// Before the result of a call that is not in the conversation.
+const LOST_CALL: &str = "Result of an earlier tool call: ";
 
 /// A thinking block without the `index` this family adds in a stream.
 fn without_index(members: &Object<'_>) -> String {
@@ -381,5 +477,5 @@ fn tool_id(id: JsonString<'_>) -> String {
     let own = id.decoded();
     // One that stands for another is valid already.
     let stands = matches!(tool_ids::decoded(&own), std::borrow::Cow::Owned(_));
-    if stands { quoted(&own) } else { quoted(&tool_ids::encoded(&own)) }
+    if stands { own.into_owned() } else { tool_ids::encoded(&own).into_owned() }
 }

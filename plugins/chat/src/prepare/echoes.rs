@@ -3,20 +3,21 @@
 
 use serde_json::value::RawValue;
 
-use gatehouse_text_protocols::json::{Object, Writer, items};
+use gatehouse_text_protocols::json::{JsonString, Object, Writer, is_null, items};
 use gatehouse_text_protocols::rules::Rules;
 
 use crate::request::Request;
 use crate::request::estimate::InputEstimate;
 
 /// Members of messages, parts, calls and tools.
-const ECHOES: [&str; 6] = [
+const ECHOES: [&str; 7] = [
     "cache_control",
     "provider_specific_fields",
     "reasoning",
     "reasoning_content",
     "reasoning_details",
     "thinking_blocks",
+    "annotations",
 ];
 /// The number of a call in a stream; a call of a message has none.
 const INDEX: &str = "index";
@@ -27,16 +28,28 @@ const REASONING: &str = "reasoning_content";
 pub(super) fn messages(raw: &RawValue, request: &Request<'_>, rules: &Rules, into: &mut String) {
     let estimate = &request.estimate;
     let json = raw.get();
-    let has_echo = ECHOES.iter().chain(&[INDEX, "[]"]).any(|name| json.contains(name));
+    let has_echo = estimate.is_odd
+        || ECHOES.iter().chain(&[INDEX, "[]", ":null", ": null"]).any(|name| json.contains(name));
     let Some(all) = items(raw).filter(|_| has_echo) else { return with_files(raw, estimate, into) };
     let drops = |name: &str| ECHOES.contains(&name) && !(rules.reasoning_history && name == REASONING);
     list(&all, into, |raw, into| {
+        let object = Object::parse(raw.get()).unwrap_or_default();
+        let says = |name: &str| object.get(name).is_some_and(|raw| raw.get() != "[]");
+        let is_silent =
+            !["content", "tool_calls", "function_call", "audio", "refusal"].iter().any(|name| says(name));
         members(raw, into, |name, raw, out| match name {
             _ if drops(name) => {}
             "tool_calls" => calls(raw, out),
+            "content" if is_silent => {}
             "content" => parts(raw, estimate, out.name(name)),
+            // It says nothing, and not every server knows the name.
+            _ if is_null(raw) => {}
             _ => out.member(name, raw.get()),
         });
+        if is_silent {
+            into.pop();
+            into.push_str(",\"content\":\"\"}");
+        }
     });
 }
 
@@ -64,14 +77,36 @@ fn calls(raw: &RawValue, out: &mut Writer) {
     match items(raw) {
         Some(none) if none.is_empty() => {}
         Some(all) => list(&all, out.name("tool_calls"), |raw, into| {
-            members(raw, into, |name, raw, out| {
-                if !ECHOES.contains(&name) && name != INDEX {
-                    out.member(name, raw.get());
+            let has_type = Object::parse(raw.get()).is_some_and(|call| call.get("type").is_some());
+            members(raw, into, |name, raw, out| match name {
+                _ if ECHOES.contains(&name) || name == INDEX => {}
+                "type" if !has_type => {}
+                "function" => {
+                    if !has_type {
+                        out.string("type", name);
+                    }
+                    function(raw, out.name(name));
                 }
+                _ => out.member(name, raw.get()),
             });
         }),
         None => out.member("tool_calls", raw.get()),
     }
+}
+
+/// A called function, its arguments as a text.
+fn function(raw: &RawValue, into: &mut String) {
+    let Some(object) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
+    let arguments = object.get("arguments");
+    if arguments.and_then(JsonString::of).is_some() {
+        return into.push_str(raw.get());
+    }
+    let mut out = Writer::new(raw.get().len() + 16);
+    for (name, raw) in object.iter().filter(|(name, _)| *name != "arguments") {
+        out.member(name, raw.get());
+    }
+    out.string("arguments", arguments.map_or("{}", RawValue::get));
+    into.push_str(&out.done());
 }
 
 fn parts(raw: &RawValue, estimate: &InputEstimate<'_>, into: &mut String) {

@@ -37,6 +37,10 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Strin
                     out.member(plan.rules.max_tokens_field.name(), &cap.to_string());
                 }
             }
+            "stop" if request.stops.iter().all(|stop| stop.is_empty()) => {}
+            "tool_choice" if matches!(request.choice, Some(choice) if choice.is_required()) => {
+                out.string(name, "required");
+            }
             "temperature" if !plan.temperature => {}
             "top_p" if !plan.top_p => {}
             "n" | "seed" | "top_logprobs" => out.integer(name, raw),

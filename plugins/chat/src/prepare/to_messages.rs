@@ -40,8 +40,9 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
         out.member("system", &system);
     }
     out.member("messages", &conversation.json);
-    if !request.stops.is_empty() {
-        let stops: Vec<&str> = request.stops.iter().map(|stop| stop.quoted()).collect();
+    // A provider refuses one that says nothing.
+    let stops: Vec<&str> = request.stops.iter().filter(|it| !it.is_blank()).map(|it| it.quoted()).collect();
+    if !stops.is_empty() {
         out.member("stop_sequences", &format!("[{}]", stops.join(",")));
     }
     if request.streaming {
@@ -51,7 +52,8 @@ pub(crate) fn write(request: &Request<'_>, plan: &CallPlan<'_>) -> Checked<Writt
     tools(&mut out, request);
     write_thinking(&mut out, thinking, &request.format);
     let user = request.user.or_else(|| request.body.string("safety_identifier"));
-    if let Some(user) = user {
+    // A provider refuses what tells who it is.
+    if let Some(user) = user.filter(|user| !user.is_blank() && !user.inner().contains('@')) {
         out.member("metadata", &format!("{{\"user_id\":{}}}", user.quoted()));
     }
     Ok(Written { body: out.done(), lead: conversation.lead, places: conversation.places })

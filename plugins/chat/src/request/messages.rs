@@ -62,7 +62,12 @@ pub(crate) struct Assistant<'a> {
 /// A call the model made.
 #[derive(Debug)]
 pub(crate) enum ToolCall<'a> {
-    Function { id: JsonString<'a>, name: JsonString<'a>, arguments: JsonString<'a> },
+    /// `arguments` is a text, or what some clients write in place of one.
+    Function {
+        id: JsonString<'a>,
+        name: JsonString<'a>,
+        arguments: Option<&'a RawValue>,
+    },
     Custom,
 }
 
@@ -95,10 +100,14 @@ impl<'a> ContentReader<'_, 'a> {
             "assistant" => self.assistant(path, message).map(Message::Assistant),
             "tool" => {
                 let id = required(path, message, "tool_call_id", "a string")?;
-                Ok(Message::Tool {
-                    call: nonempty_string(&path.key("tool_call_id"), id)?,
-                    content: self.content(path, message, &parts::TEXT_ONLY)?,
-                })
+                let call = nonempty_string(&path.key("tool_call_id"), id)?;
+                // A tool may have nothing to say.
+                self.estimate.is_odd |= message.get("content").is_none();
+                let content = match message.get("content") {
+                    Some(_) => self.content(path, message, &parts::TOOL_PARTS)?,
+                    None => Content::Parts(Vec::new()),
+                };
+                Ok(Message::Tool { call, content })
             }
             _ => {
                 string(&path.key("name"), required(path, message, "name", "a string")?)?;
@@ -146,28 +155,42 @@ impl<'a> ContentReader<'_, 'a> {
         self.estimate.input_bytes += refusal.map_or(0, JsonString::len);
         let function_call = message.get("function_call").is_some();
         let audio = message.get("audio").is_some();
+        // A model may have nothing to say, and clients keep that.
         let has_content = content.is_some() || refusal.is_some() || audio;
-        if !has_content && calls.is_empty() && !function_call {
-            return Err(wrong(&path.key("content"), "a string or an array of parts, or `tool_calls`", None));
-        }
+        self.estimate.is_odd |= !has_content && calls.is_empty() && !function_call;
         let thinking = self.thinking(&path.key("thinking_blocks"), message.get("thinking_blocks"))?;
         Ok(Assistant { content, refusal, calls, thinking, function_call, audio })
     }
 
     fn call(&mut self, path: &Path<'_>, call: &Object<'a>) -> Checked<ToolCall<'a>> {
         let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
-        let kind = required(path, call, "type", "`function` or `custom`")?;
-        let kind = choice(&path.key("type"), kind, &["function", "custom"])?;
+        let kind = match call.get("type") {
+            None if call.get("function").is_some() => "function",
+            _ => {
+                let kind = required(path, call, "type", "`function` or `custom`")?;
+                choice(&path.key("type"), kind, &["function", "custom"])?
+            }
+        };
+        self.estimate.is_odd |= call.get("type").is_none();
         let child = path.key(kind);
         let called = object(&child, required(path, call, kind, "an object")?)?;
         let name = nonempty_string(&child.key("name"), required(&child, &called, "name", "a string")?)?;
-        let argument = if kind == "function" { "arguments" } else { "input" };
-        let arguments = string(&child.key(argument), required(&child, &called, argument, "a string")?)?;
-        self.estimate.input_bytes += name.len() + arguments.len();
-        Ok(match kind {
-            "function" => ToolCall::Function { id, name, arguments },
-            _ => ToolCall::Custom,
-        })
+        if kind == "custom" {
+            let input = string(&child.key("input"), required(&child, &called, "input", "a string")?)?;
+            self.estimate.input_bytes += name.len() + input.len();
+            return Ok(ToolCall::Custom);
+        }
+        // A model wrote them, or a server: they are never the client's fault.
+        let arguments = called.get("arguments");
+        let is_text = arguments.and_then(JsonString::of).is_some();
+        let is_object = arguments.is_some_and(|raw| raw.get().starts_with('{'));
+        if let Some(raw) = arguments.filter(|_| !is_text && !is_object) {
+            string(&child.key("arguments"), raw)?;
+        }
+        self.estimate.is_odd |= !is_text;
+        let bytes = |raw| JsonString::of(raw).map_or_else(|| raw.get().len() as u64, JsonString::len);
+        self.estimate.input_bytes += name.len() + arguments.map_or(0, bytes);
+        Ok(ToolCall::Function { id, name, arguments })
     }
 
     /// Thinking blocks of the Messages protocol, which this family adds to its answers.

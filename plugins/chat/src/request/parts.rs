@@ -23,7 +23,10 @@ use super::estimate::InputEstimate;
 
 pub(crate) const TEXT_ONLY: [&str; 1] = ["text"];
 pub(crate) const USER_PARTS: [&str; 4] = ["text", "image_url", "input_audio", "file"];
+pub(crate) const TOOL_PARTS: [&str; 2] = ["text", "image_url"];
 pub(crate) const MODEL_PARTS: [&str; 2] = ["text", "refusal"];
+
+const IMAGE: &str = "an http(s) URL or a base64 `data:` URI of an image";
 
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
@@ -77,9 +80,11 @@ pub(crate) fn read<'a>(
         return Err(wrong(path, "a string or an array of parts", Some(raw)));
     }
     let all = objects(path, raw)?;
-    if all.is_empty() {
+    // A model, or a tool, may have nothing to say.
+    if all.is_empty() && (kinds == USER_PARTS || kinds == TEXT_ONLY) {
         return Err(wrong(path, "a string or an array of at least one part", Some(raw)));
     }
+    reader.estimate.is_odd |= all.is_empty();
     let parts = all.iter().enumerate().map(|(at, part)| reader.part(&path.index(at), part, kinds));
     parts.collect::<Checked<_>>().map(Content::Parts)
 }
@@ -108,6 +113,20 @@ impl<'a> ContentReader<'_, 'a> {
                 self.count(text);
                 if kind == "text" { PartKind::Text(text) } else { PartKind::Refusal(text) }
             }
+            // Some clients write the address alone.
+            "image_url" if part.string(kind).is_some() => {
+                let source = self.source(&child, required(path, part, kind, "an object")?, IMAGE)?;
+                let image = self.picture(&child, source)?;
+                if let Some(written) = part.string(kind) {
+                    let files = &mut self.estimate.files;
+                    let known = files
+                        .iter()
+                        .position(|(known, _)| known.raw().get().as_ptr() == written.raw().get().as_ptr());
+                    let url = known.map_or_else(|| written.quoted().to_owned(), |at| files.remove(at).1);
+                    files.push((written, format!("{{\"url\":{url}}}")));
+                }
+                image
+            }
             kind => {
                 let described = object(&child, required(path, part, kind, "an object")?)?;
                 match kind {
@@ -126,14 +145,18 @@ impl<'a> ContentReader<'_, 'a> {
         }
         let child = path.key("url");
         let raw = required(path, image, "url", "an http(s) URL or a base64 `data:` URI")?;
-        let source = self.source(&child, raw, "an http(s) URL or a base64 `data:` URI of an image")?;
+        let source = self.source(&child, raw, IMAGE)?;
+        self.picture(&child, source)
+    }
+
+    fn picture(&mut self, path: &Path<'_>, source: Source<'a>) -> Checked<PartKind<'a>> {
         let is_image = match &source {
             Source::Url(_) => true,
             Source::Data { mime, .. } => mime.starts_with("image/"),
             Source::Blob { mime, .. } => mime.starts_with("image/"),
         };
         if !is_image {
-            return Err(wrong_media(&child, "an image", &source));
+            return Err(wrong_media(path, "an image", &source));
         }
         self.count_pictures(1);
         Ok(PartKind::Image(source))

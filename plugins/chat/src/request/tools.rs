@@ -78,6 +78,11 @@ pub(crate) enum ToolChoice<'a> {
 }
 
 impl ToolChoice<'_> {
+    /// Whether the model must call any tool.
+    pub(crate) fn is_required(self) -> bool {
+        matches!(self, Self::Required)
+    }
+
     /// Whether the model must call a tool.
     pub(crate) fn is_forced(self) -> bool {
         matches!(self, Self::Required | Self::Named(_))
@@ -86,6 +91,10 @@ impl ToolChoice<'_> {
 
 pub(crate) fn tool_choice<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<ToolChoice<'a>> {
     if JsonString::of(raw).is_some() {
+        // Mistral's and Anthropic's word.
+        if raw.get() == "\"any\"" {
+            return Ok(ToolChoice::Required);
+        }
         return Ok(match choice(path, raw, &["none", "auto", "required"])? {
             "none" => ToolChoice::None,
             "auto" => ToolChoice::Auto,

@@ -145,9 +145,10 @@ fn joined(texts: &[JsonString<'_>]) -> String {
 /// are not there.
 pub(crate) fn finish_reason(stop: &str, has_called: bool) -> &'static str {
     match stop {
-        "max_tokens" | "model_context_window_exceeded" => "length",
-        "tool_use" if has_called => "tool_calls",
-        "refusal" => "content_filter",
+        "max_tokens" | "length" | "model_context_window_exceeded" => "length",
+        // Some servers do not say that tools were called.
+        "tool_use" | "end_turn" | "stop" | "tool_calls" | "" if has_called => "tool_calls",
+        "refusal" | "content_filter" => "content_filter",
         _ => "stop",
     }
 }

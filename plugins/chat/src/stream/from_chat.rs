@@ -4,6 +4,7 @@
 use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{JsonString, Object, Repeated, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::{self, Report, TokenCounts};
@@ -67,8 +68,15 @@ impl Translation for FromChat {
                 Err(errors::unreadable("an event of it is no JSON object", data))
             };
         };
-        if name == Some("error") || chunk.get("error").is_some() {
+        if name == Some("error") || chunk.get("error").is_some_and(is_error) {
             return Err(errors::of(&self.state).of_error(data));
+        }
+        let is_named = name.is_some_and(|name| name != "message");
+        if chunk.get("choices").is_none()
+            && !is_named
+            && let Some(failure) = errors::of(&self.state).instead(data)
+        {
+            return Err(failure);
         }
         if self.choices.is_empty()
             && let Some(chunks) =
@@ -99,7 +107,7 @@ impl Translation for FromChat {
     }
 
     fn usage(&self) -> Option<Usage> {
-        usage::plausible(self.counts.reported(), self.output_bytes)
+        usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
     }
 }
 
@@ -122,6 +130,9 @@ impl FromChat {
     fn finish(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
         if self.choices.is_empty() || self.choices.iter().any(|choice| !choice.finished) {
             return Err(incomplete());
+        }
+        if self.choices.iter().any(|choice| !choice.calls.are_named()) {
+            return Err(errors::unreadable("a call of it has no name", ""));
         }
         if let Some(usage_chunk) = self.usage_chunk.take().filter(|_| self.state.counted) {
             send(out, usage_chunk);
@@ -222,7 +233,7 @@ impl FromChat {
     }
 
     fn choice(&mut self, raw: &RawValue, into: &mut String, out: &mut Chunk) {
-        let seed = self.seed;
+        let (seed, is_legacy) = (self.seed, self.state.legacy);
         let Some(choice) = Object::parse(raw.get()) else { return into.push_str(raw.get()) };
         let delta = choice.object("delta");
         let index = choice.unsigned("index").unwrap_or(0);
@@ -231,7 +242,7 @@ impl FromChat {
         let calls = delta.as_ref().and_then(|delta| delta.items("tool_calls"));
         known.has_called |= calls.as_ref().is_some_and(|calls| !calls.is_empty())
             || delta.as_ref().is_some_and(|delta| delta.get("function_call").is_some());
-        let wrong = wrong_reason(&choice, known.has_called);
+        let wrong = wrong_reason(&choice, known.has_called, is_legacy).map(|(_, right)| right);
         let reason = choice.text("finish_reason").unwrap_or_default();
         // Of an answer that was cut, a call may lack what it does not have yet.
         let are_called = known.has_called && matches!(&*reason, "tool_calls" | "stop");
@@ -255,7 +266,9 @@ impl FromChat {
                         json.member(name, &rewritten(&delta, begins, calls.take()));
                     }
                     "delta" => {}
-                    "finish_reason" if wrong.is_some() => json.member(name, "\"stop\""),
+                    "finish_reason" => {
+                        json.member(name, wrong.map(quoted).as_deref().unwrap_or_else(|| raw.get()));
+                    }
                     _ => json.member(name, raw.get()),
                 }
             }

@@ -20,6 +20,8 @@ pub(super) struct FromMessages {
     /// A chunk up to its choices; empty until the first.
     head: String,
     counts: TokenCounts,
+    /// Bytes that the model wrote.
+    written: u64,
     /// Open blocks under the provider's numbers.
     open: Vec<(u64, Block)>,
     calls: u32,
@@ -40,46 +42,10 @@ enum Block {
 
 impl Translation for FromMessages {
     fn event(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
-        if event.data.trim() == "[DONE]" {
-            return Ok(());
-        }
-        let Some(data) = Object::parse(&event.data) else {
-            return Err(errors::unreadable("an event of it is no JSON object", &event.data));
-        };
-        let kind = data.text("type");
-        match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
-            "message" => self.message(&data, out),
-            "message_start" => {
-                let message = data.object("message").unwrap_or_default();
-                self.count(&message);
-                self.begin(message.string("id"), out);
-            }
-            "content_block_start" => self.start(&data, out),
-            "content_block_delta" => self.delta(&data, out),
-            "content_block_stop" => {
-                let number = data.unsigned("index").unwrap_or(0);
-                if let Some(at) = self.open.iter().position(|(open, _)| *open == number) {
-                    let (_, block) = self.open.remove(at);
-                    self.close(block, out);
-                }
-            }
-            "message_delta" => {
-                self.count(&data);
-                let stop = data.object("delta").and_then(|delta| delta.string("stop_reason"));
-                self.stop = stop.map(|stop| finish_reason(&stop.decoded(), self.calls > 0)).or(self.stop);
-            }
-            "message_stop" => {
-                // What the provider calls the end is one, with or without a reason.
-                if !self.head.is_empty() {
-                    self.stop.get_or_insert(if self.calls > 0 { "tool_calls" } else { "stop" });
-                }
-                return self.finish(out);
-            }
-            "error" => return Err(errors::of(&self.state).of_error(&event.data)),
-            // `ping`, and whatever newer versions bring.
-            _ => {}
-        }
-        Ok(())
+        let before = out.output_bytes;
+        let done = self.read(event, out);
+        self.written = self.written.saturating_add(out.output_bytes.saturating_sub(before).into());
+        done
     }
 
     fn end(&mut self, out: &mut Chunk) -> Result<(), TextFailure> {
@@ -99,6 +65,7 @@ impl FromMessages {
             created: cx.now.0 / 1000,
             head: String::new(),
             counts: TokenCounts::default(),
+            written: 0,
             open: Vec::new(),
             calls: 0,
             thoughts: 0,
@@ -106,9 +73,65 @@ impl FromMessages {
         }
     }
 
+    fn read(&mut self, event: Sse, out: &mut Chunk) -> Result<(), TextFailure> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(());
+        }
+        let Some(data) = Object::parse(&event.data) else {
+            // Some servers send named events that are not part of the answer.
+            let name = event.event.as_deref().unwrap_or_default();
+            if !name.is_empty() && !name.starts_with("message") && !name.starts_with("content") {
+                return Ok(());
+            }
+            return Err(errors::unreadable("an event of it is no JSON object", &event.data));
+        };
+        let kind = data.text("type");
+        match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
+            "message" => self.message(&data, out),
+            "message_start" => {
+                let message = data.object("message").unwrap_or_default();
+                self.counts.read_event(&data);
+                self.begin(message.string("id"), out);
+            }
+            "content_block_start" => self.start(&data, out),
+            "content_block_delta" => self.delta(&data, out),
+            "content_block_stop" => {
+                let number = data.unsigned("index").unwrap_or(0);
+                if let Some(at) = self.open.iter().position(|(open, _)| *open == number) {
+                    let (_, block) = self.open.remove(at);
+                    self.close(block, out);
+                }
+            }
+            "message_delta" => {
+                self.counts.read_event(&data);
+                let stop = data.object("delta").and_then(|delta| delta.string("stop_reason"));
+                self.stop = stop.map(|stop| finish_reason(&stop.decoded(), self.calls > 0)).or(self.stop);
+            }
+            "message_stop" => {
+                self.counts.read_event(&data);
+                self.counts = self.counts.settled(self.written);
+                // What the provider calls the end is one, with or without a reason.
+                if !self.head.is_empty() {
+                    self.stop.get_or_insert(if self.calls > 0 { "tool_calls" } else { "stop" });
+                }
+                return self.finish(out);
+            }
+            "error" => return Err(errors::of(&self.state).of_error(&event.data)),
+            // What Bedrock and servers between say in place of an event.
+            kind if kind.is_empty() || kind.ends_with("xception") => {
+                if let Some(failure) = errors::of(&self.state).instead(&event.data) {
+                    return Err(failure);
+                }
+            }
+            // `ping`, and whatever newer versions bring.
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// A whole message, from a provider that does not stream: each block opens with its content.
     fn message(&mut self, message: &Object<'_>, out: &mut Chunk) {
-        self.count(message);
+        self.counts.read_event(message);
         self.begin(message.string("id"), out);
         for (index, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
             let Some(block) = Object::parse(block.get()) else { continue };
@@ -137,12 +160,6 @@ impl FromMessages {
         }
         done(out);
         Ok(())
-    }
-
-    fn count(&mut self, object: &Object<'_>) {
-        if let Some(usage) = object.object("usage") {
-            self.counts.read_messages(&usage);
-        }
     }
 
     /// The first chunk, which has the role.

@@ -32,6 +32,11 @@ impl ToolCalls {
         (is_list || !all.is_empty()).then(|| format!("[{}]", all.join(",")))
     }
 
+    /// Whether it is known of each call what is called.
+    pub(super) fn are_named(&self) -> bool {
+        self.named.iter().all(|is_named| *is_named)
+    }
+
     /// Entries for the calls that end without arguments, which clients parse: each has none.
     fn without_arguments(&mut self) -> Vec<String> {
         let open: Vec<usize> = (0..self.argued.len()).filter(|at| !self.argued[*at]).collect();
@@ -47,7 +52,7 @@ impl ToolCalls {
         let name = function.as_ref().and_then(|it| it.string("name")).filter(|name| !name.is_empty());
         let said = name.map(|name| name.decoded());
         let arguments = function.as_ref().and_then(|it| it.text("arguments")).unwrap_or_default();
-        let position = self.calls.find(&CallPiece {
+        let (position, added) = self.calls.take(&CallPiece {
             number: entry.unsigned("index"),
             id: id.as_deref(),
             name: said.as_deref(),
@@ -61,11 +66,12 @@ impl ToolCalls {
         if position == self.named.len() {
             self.named.push(false);
             self.argued.push(entry.get("function").is_none());
+            let id = self.calls.id(position).map(str::to_owned);
             let id = id.unwrap_or_else(|| format!("call_{seed:016x}_{position}"));
             out.member("id", &quoted(&id));
             out.member("type", entry.string("type").map_or("\"function\"", |kind| kind.quoted()));
         }
-        self.argued[position] |= !arguments.trim().is_empty();
+        self.argued[position] |= !added.trim().is_empty();
         let named = &mut self.named[position];
         for (member, raw) in entry.iter() {
             match member {
@@ -77,7 +83,9 @@ impl ToolCalls {
                         inner.member("name", shared);
                     }
                     for (member, raw) in function.iter() {
-                        if member != "name" || (!*named && name.is_some()) {
+                        if member == "arguments" && added != arguments {
+                            inner.member(member, &quoted(&added));
+                        } else if member != "name" || (!*named && name.is_some()) {
                             inner.member(member, raw.get());
                         }
                     }
@@ -86,7 +94,7 @@ impl ToolCalls {
                 _ => out.member(member, raw.get()),
             }
         }
-        *named |= name.is_some() || shared.is_some();
+        *named |= name.is_some() || shared.is_some() || entry.get("custom").is_some();
         out.done()
     }
 }

@@ -3,11 +3,13 @@
 //! Every default is sent, because the provider's own differ by model. `execution_expires_after` is the shortest the
 //! provider takes: past the gateway's own deadline a video is of no use.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -34,9 +36,19 @@ const SUBMIT_TIMEOUT: Duration = Duration::from_secs(180);
 /// Seconds; the least of the provider's range.
 const EXPIRES_AFTER: u32 = 3600;
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// The provider's name of a model, or an endpoint of the operator's own, by the model's id.
+    pub(crate) models: BTreeMap<String, String>,
+}
+
 /// The provider's name of a model.
-fn upstream_model(cx: &Context, model: Model) -> &str {
-    cx.settings["models"][model.id()].as_str().unwrap_or_else(|| model.upstream())
+fn upstream_model(cx: &Context, model: Model) -> String {
+    let chosen = cx.settings_as::<Settings>().models.remove(model.id());
+    chosen.unwrap_or_else(|| model.upstream().to_owned())
 }
 
 /// The call that submits `request`.
@@ -103,12 +115,12 @@ pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<
         return Submitted::Busy;
     }
     error.log("a submission failed", reply.status);
-    Submitted::Failed(error.failure(kind, MAKE, &names(cx, model)))
+    Submitted::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
 }
 
 /// The provider's names with those a client knows.
-fn names(cx: &Context, model: Model) -> [(&str, &'static str); 1] {
-    [(upstream_model(cx, model), model.id())]
+fn names(upstream: &str, model: Model) -> [(&str, &'static str); 1] {
+    [(upstream, model.id())]
 }
 
 /// It stands in paths.
@@ -151,11 +163,10 @@ pub(crate) struct Ready {
 #[derive(Deserialize)]
 struct Record {
     status: String,
-    #[serde(default)]
-    content: Content,
+    content: Option<Content>,
     error: Option<UpstreamError>,
     model: Option<String>,
-    seed: Option<i64>,
+    seed: Option<Value>,
     usage: Option<Value>,
 }
 
@@ -187,17 +198,18 @@ pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer
 
 impl Record {
     fn meaning(self, cx: &Context, model: Model) -> Polled<Answer> {
-        match self.status.as_str() {
+        let content = self.content.unwrap_or_default();
+        match self.status.to_ascii_lowercase().as_str() {
             "queued" => Polled::Clear(Answer::Queued),
-            "succeeded" => match self.content.video_url.filter(|url| is_url(url)) {
+            "succeeded" => match content.video_url.filter(|url| is_url(url)) {
                 Some(video) => Polled::Clear(Answer::Ready(Ready {
                     video,
-                    last_frame: self.content.last_frame_url.filter(|url| is_url(url)),
+                    last_frame: content.last_frame_url.filter(|url| is_url(url)),
                     private: json!({"model": self.model, "seed": self.seed, "usage": self.usage}),
                 })),
                 None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
             },
-            "failed" => {
+            "failed" | "error" => {
                 let error = self.error.unwrap_or_default();
                 let kind = match error.kind(200) {
                     // Nothing is asked again: the task has ended.
@@ -205,10 +217,12 @@ impl Record {
                     kind => kind,
                 };
                 error.log("the provider failed a task", 200);
-                Polled::Failed(error.failure(kind, MAKE, &names(cx, model)))
+                Polled::Failed(error.failure(kind, MAKE, &names(&upstream_model(cx, model), model)))
             }
             "expired" => Polled::Failed(Failure::upstream("the upstream did not finish the video in time")),
-            "cancelled" => Polled::Failed(Failure::upstream("the video was cancelled at the upstream")),
+            "cancelled" | "canceled" => {
+                Polled::Failed(Failure::upstream("the video was cancelled at the upstream"))
+            }
             // "running", and whatever newer words mean: the host's deadline ends what never ends.
             _ => Polled::Clear(Answer::Running),
         }

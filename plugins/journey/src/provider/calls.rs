@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use gatehouse_sdk::{Call, Context};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::action::{Action, Speed};
@@ -81,9 +83,18 @@ fn film_body(film: &Film, first: &str, last: Option<&str>) -> Value {
     body
 }
 
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Whether the server has paths for speeds (`/mj-fast/...`): it does by default.
+    pub(crate) speed_prefix: Option<bool>,
+}
+
 fn submission(cx: &Context, path: &str, speed: Option<Speed>, body: &Value) -> Call {
     // A server without paths for speeds: the operator sets `speed_prefix = false`.
-    let has_prefix = cx.settings["speed_prefix"].as_bool() != Some(false);
+    let has_prefix = cx.settings_as::<Settings>().speed_prefix != Some(false);
     let path = match speed.filter(|_| has_prefix) {
         Some(speed) => format!("/mj-{}/mj/submit/{path}", speed.name()),
         None => format!("/mj/submit/{path}"),

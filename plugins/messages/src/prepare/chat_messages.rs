@@ -13,6 +13,7 @@ use gatehouse_text_protocols::tool_ids;
 use gatehouse_text_protocols::tool_names::{CHAT_MAX, fitted};
 
 use super::chat_request::{CalledFunction, File, ImageUrl, Message, Part, TextValue, ToolCall, UserContent};
+use super::pairs::paired;
 use crate::request::Request;
 use crate::request::blocks::{self, Block, Role, Source, blob};
 
@@ -43,8 +44,11 @@ pub(crate) fn messages<'a>(
         }
         places.resize_with(out.len(), || whole(format!("messages.{index}")));
     }
+    let (mut out, mut places): (Vec<_>, Vec<_>) =
+        paired(out.into_iter().zip(places).collect()).into_iter().unzip();
     if let Some(told) = &request.told {
         add_to_user(told, &mut out);
+        places.resize_with(out.len(), || whole("messages".to_owned()));
     }
     Ok((out, places))
 }
@@ -183,7 +187,7 @@ fn block_name(block: &Block<'_>) -> String {
         Block::Image(_) => "an `image` block".to_owned(),
         Block::Document(Source::Other(kind)) => format!("a document whose source is a `{kind}`"),
         Block::Document(_) => "a document by its URL".to_owned(),
-        Block::Thinking(_) => "a `thinking` block".to_owned(),
+        Block::Thinking(_) | Block::Unsigned => "a `thinking` block".to_owned(),
         Block::Redacted => "a `redacted_thinking` block".to_owned(),
         Block::ToolReference(_) => "a `tool_reference` block".to_owned(),
         Block::ToolUse { .. } => "a `tool_use` block".to_owned(),
@@ -204,7 +208,7 @@ fn assistant<'a>(
             Block::Text(text) if text.is_empty() => {}
             Block::Text(text) => texts.push(*text),
             Block::Thinking(thought) => thoughts.push(*thought),
-            Block::Redacted => {}
+            Block::Redacted | Block::Unsigned => {}
             Block::ToolUse { id, name, input } => {
                 if embeds(input, text_request) {
                     return Err(unsupported_block(index, "a file inside a tool's `input`"));

@@ -2,11 +2,10 @@
 
 use gatehouse_sdk::{Call, Refusal, TextRequest};
 
-use gatehouse_text_protocols::field_names::{FieldNames, MessagePaths, Origins, Translation};
+use gatehouse_text_protocols::field_names::{FieldNames, Origins};
 use gatehouse_text_protocols::json::{Raw, UniqueObject, Writer, is_null, items, quote};
 use gatehouse_text_protocols::rules::Rules;
 
-use crate::request::blocks::Block;
 use crate::request::extras;
 use crate::request::thinking::ThinkingPlan;
 use crate::request::tools::Tool;
@@ -30,31 +29,18 @@ pub(crate) fn call(
     Ok((call, fields(request)))
 }
 
-/// Where the messages came from, where the provider's have other numbers: of messages, or of blocks.
+/// The lists of which items are not sent, so that the provider's numbers are not the client's.
 fn fields(request: &Request<'_>) -> FieldNames {
-    let kept: Vec<Vec<usize>> = request.messages.iter().map(|message| kept_blocks(&message.blocks)).collect();
-    if request.order.is_none() && kept.iter().all(Vec::is_empty) {
+    let mut lists = request.findings.shortened.clone();
+    if let Some(order) = &request.order {
+        // What a model is told instead of the last message stands in its place.
+        let told = request.told.is_some().then(|| request.messages.len() - 1);
+        lists.push(("messages".to_owned(), order.iter().copied().chain(told).collect()));
+    }
+    if lists.is_empty() {
         return FieldNames::default();
     }
-    let all = (0..kept.len()).collect();
-    let order = request.order.as_ref().unwrap_or(&all);
-    // What a model is told instead of the last message stands in its place.
-    let told = request.told.is_some().then(|| kept.len() - 1);
-    let place = |at: usize| {
-        let own = format!("messages.{at}");
-        let parts = kept[at].iter().map(|block| format!("{own}.content.{block}")).collect();
-        MessagePaths { own, parts }
-    };
-    let places = order.iter().copied().chain(told).map(place).collect();
-    FieldNames::of(Origins::new(Translation::MessagesToMessages, "max_tokens").with_messages(places)).kept()
-}
-
-/// The blocks of a message that are sent, where it is not all of them.
-fn kept_blocks(blocks: &[Block<'_>]) -> Vec<usize> {
-    if !blocks.iter().any(Block::is_blank) {
-        return Vec::new();
-    }
-    (0..blocks.len()).filter(|at| !blocks[*at].is_blank()).collect()
+    FieldNames::of(Origins::shortened(lists)).kept()
 }
 
 fn body(request: &Request<'_>, text_request: &TextRequest, rules: &Rules) -> String {

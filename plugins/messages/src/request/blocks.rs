@@ -8,7 +8,7 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::in_provider_words;
 use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, items, quoted};
+use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::tool_ids;
@@ -45,7 +45,7 @@ impl Message<'_> {
 
 impl Block<'_> {
     pub(crate) fn is_blank(&self) -> bool {
-        matches!(self, Block::Text(text) if text.is_blank())
+        matches!(self, Block::Text(text) if text.is_blank()) || matches!(self, Block::Unsigned)
     }
 }
 
@@ -56,6 +56,8 @@ pub(crate) enum Block<'a> {
     Image(Source<'a>),
     Document(Source<'a>),
     Thinking(JsonString<'a>),
+    /// Thinking of a chat provider, which no Messages provider takes.
+    Unsigned,
     Redacted,
     /// The name of a tool that a search has found.
     ToolReference(JsonString<'a>),
@@ -209,18 +211,24 @@ fn content<'a>(
     let given = objects(at, raw)?.into_iter().enumerate();
     let blocks = given.map(|(index, given)| block(&at.index(index), &given, role, findings));
     let blocks: Vec<Block<'a>> = blocks.collect::<Result<_, _>>()?;
-    without_blanks(raw, &blocks, role, findings);
+    without_blanks(at, raw, &blocks, role, findings);
     Ok(blocks)
 }
 
 /// Leaves out texts that say nothing: a Messages provider refuses them. A message of nothing else is left out as a whole.
-fn without_blanks(raw: Raw<'_>, blocks: &[Block<'_>], role: Option<Role>, findings: &mut Findings) {
+fn without_blanks(
+    at: &Path<'_>,
+    raw: Raw<'_>,
+    blocks: &[Block<'_>],
+    role: Option<Role>,
+    findings: &mut Findings,
+) {
     let blank = blocks.iter().filter(|block| block.is_blank()).count();
     if findings.is_chat || blank == 0 {
         return;
     }
     if blank < blocks.len() {
-        findings.edits.remove(&items(raw).unwrap_or_default(), |at| blocks[at].is_blank());
+        findings.leave_out(at, raw, |at| blocks[at].is_blank());
     } else if role.is_none() {
         // The result of a tool may be empty.
         findings.edits.replace(raw, "\"\"".to_owned());
@@ -243,7 +251,10 @@ fn block<'a>(
         "document" => source(at, given, None, findings).map(Block::Document),
         "thinking" if role.is_some() => {
             check_role(at, role, Role::Assistant, "thinking")?;
-            string(at, given, "signature")?;
+            let signature = string(at, given, "signature")?;
+            if signature.is_empty() && !findings.is_chat {
+                return Ok(Block::Unsigned);
+            }
             let thinking = string(at, given, "thinking")?;
             findings.count(thinking);
             Ok(Block::Thinking(thinking))
@@ -319,8 +330,9 @@ pub(crate) fn system<'a>(
         }
         texts.push(text_block(&at, &given, None, findings)?);
     }
-    if texts.iter().any(|text| !text.is_blank()) {
-        findings.edits.remove(&items(raw).unwrap_or_default(), |at| texts[at].is_blank());
+    let blank = texts.iter().filter(|text| text.is_blank()).count();
+    if blank > 0 && blank < texts.len() {
+        findings.leave_out(at, raw, |at| texts[at].is_blank());
     }
     texts.retain(|text| !text.is_blank());
     Ok(texts)

@@ -2,7 +2,8 @@
 
 use gatehouse_sdk::Facts;
 use gatehouse_text_protocols::files::{self, FILE_ID, FILE_URL, base64_bytes};
-use gatehouse_text_protocols::json::{Edits, JsonString, Raw};
+use gatehouse_text_protocols::json::{Edits, JsonString, Raw, items};
+use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::rules::Rules;
 
 /// What the model reads, and what is rewritten for a Messages provider.
@@ -14,6 +15,8 @@ pub(crate) struct Findings {
     pub(crate) pictures: u32,
     /// Values to be replaced.
     pub(crate) edits: Edits,
+    /// Lists of blocks of which blank ones are not sent: the path of each, and the numbers of those that are.
+    pub(crate) shortened: Vec<(String, Vec<usize>)>,
     /// The provider does not take messages of role `system`.
     pub(crate) folds_system: bool,
     /// The provider speaks chat completions, whose texts may be blank and whose ids have any letters.
@@ -41,6 +44,13 @@ impl Findings {
         let blobs = blobs.to_vec();
         let (takes_file_ids, takes_file_urls) = (rules.passes(FILE_ID), rules.passes(FILE_URL));
         Self { folds_system, takes_file_ids, takes_file_urls, blobs, ..Self::default() }
+    }
+
+    /// Leaves the items of the list `raw` out that are blank; it has others.
+    pub(crate) fn leave_out(&mut self, at: &Path<'_>, raw: Raw<'_>, is_blank: impl Fn(usize) -> bool) {
+        let all = items(raw).unwrap_or_default();
+        self.shortened.push((at.to_string(), (0..all.len()).filter(|at| !is_blank(*at)).collect()));
+        self.edits.remove(&all, is_blank);
     }
 
     /// Counts a text; one that the host cut out is base64.

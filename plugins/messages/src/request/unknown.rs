@@ -36,7 +36,7 @@ fn object(at: &Path<'_>, object: &Object<'_>, findings: &mut Findings, depth: us
         findings.count_pictures(MAX_PAGES);
     }
     // A document that is embedded is counted as the base64 it is.
-    findings.count_pictures(u32::from(kind.as_deref() == Some("image")));
+    findings.count_pictures(u32::from(kind.as_deref().is_some_and(|kind| kind.contains("image"))));
     object.iter().try_for_each(|(name, raw)| value(&at.key(name), raw, findings, depth))
 }
 

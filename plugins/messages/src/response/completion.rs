@@ -91,7 +91,7 @@ pub(crate) struct Function<'a> {
 impl<'a> Content<'a> {
     /// Takes out the reasoning, unless it is empty.
     pub(crate) fn take_reasoning(&mut self) -> Option<Text<'a>> {
-        let reasoning = self.reasoning_content.take().or_else(|| self.reasoning.take());
-        reasoning.filter(|text| !text.0.is_empty())
+        let says = |text: &Text<'_>| !text.0.is_empty();
+        self.reasoning_content.take().filter(says).or_else(|| self.reasoning.take().filter(says))
     }
 }

@@ -5,6 +5,8 @@
 //! is waiting. Until then the pieces of other blocks are queued, in the order the blocks began. So consecutive
 //! tool calls stream at once, and interleaved ones come one after the other.
 
+use std::borrow::Cow;
+
 use gatehouse_sdk::{Chunk, TextFailure};
 use gatehouse_text_protocols::tools::{CallPiece, JsonNesting, ToolCalls};
 use serde_json::value::RawValue;
@@ -78,12 +80,13 @@ impl BlockAssembler {
     /// More of a tool whose JSON was complete.
     pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let (kind, text) = match piece {
-            Piece::Text(text) => (Kind::Text, text),
-            Piece::Thinking(text) => (Kind::Thinking, text),
+            Piece::Text(text) => (Kind::Text, Cow::Borrowed(text)),
+            Piece::Thinking(text) => (Kind::Thinking, Cow::Borrowed(text)),
             Piece::Call { index, id, name, arguments } => {
-                (self.tool(&CallPiece { number: index, id, name, arguments }), arguments)
+                self.tool(&CallPiece { number: index, id, name, arguments })
             }
         };
+        let text = text.as_ref();
         if let Kind::Tool(position) = kind
             && self.tools[position].closed
         {
@@ -121,15 +124,15 @@ impl BlockAssembler {
         Ok(!self.tools.is_empty())
     }
 
-    /// The tool a piece belongs to.
-    fn tool(&mut self, piece: &CallPiece<'_>) -> Kind {
-        let position = self.calls.find(piece);
+    /// The tool a piece belongs to, and what it adds.
+    fn tool<'p>(&mut self, piece: &CallPiece<'p>) -> (Kind, Cow<'p, str>) {
+        let (position, added) = self.calls.take(piece);
         self.tools.resize_with(self.calls.len(), Tool::default);
         let tool = &mut self.tools[position];
         if let Some(name) = self.calls.name(position).filter(|_| tool.name.is_empty()) {
             name.clone_into(&mut tool.name);
         }
-        Kind::Tool(position)
+        (Kind::Tool(position), added)
     }
 
     /// Opens the queued blocks, as far as the open one is complete.

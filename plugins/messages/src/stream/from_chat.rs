@@ -11,6 +11,7 @@
 //! ```
 
 use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::Object;
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
@@ -28,6 +29,8 @@ pub(crate) struct FromChat {
     state: State,
     cx: Context,
     counts: TokenCounts,
+    /// Bytes that the model wrote.
+    written: u64,
     blocks: Option<BlockAssembler>,
     refused: bool,
     finish: Option<String>,
@@ -37,6 +40,37 @@ pub(crate) struct FromChat {
 
 impl Translation for FromChat {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let before = chunk.output_bytes;
+        let done = self.read(event, chunk);
+        self.written = self.written.saturating_add(chunk.output_bytes.saturating_sub(before).into());
+        done
+    }
+
+    /// Some providers never say `[DONE]`.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.finish(chunk)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.settled(self.written).reported()
+    }
+}
+
+impl FromChat {
+    pub(crate) fn new(cx: &Context, state: State) -> Self {
+        Self {
+            state,
+            cx: cx.clone(),
+            counts: TokenCounts::default(),
+            written: 0,
+            blocks: None,
+            refused: false,
+            finish: None,
+            sequence: None,
+        }
+    }
+
+    fn read(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
             // Some servers give no reason: what they call the end is one.
@@ -45,9 +79,22 @@ impl Translation for FromChat {
             }
             return self.finish(chunk);
         }
-        let completion: Completion<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
-        if completion.error.is_some() || event.event.as_deref() == Some("error") {
+        let name = event.event.as_deref();
+        let is_other = name.is_some_and(|name| !matches!(name, "message" | "error"));
+        let completion: Completion<'_> = match serde_json::from_str(data) {
+            Ok(completion) => completion,
+            // Some servers send named events that are not part of the answer.
+            Err(_) if is_other => return Ok(()),
+            Err(_) => return Err(errors::unreadable()),
+        };
+        if completion.error.is_some_and(is_error) || name == Some("error") {
             return Err(errors::of(&self.state).of_error(data));
+        }
+        if completion.choices.is_none()
+            && !is_other
+            && let Some(failure) = errors::of(&self.state).instead(data)
+        {
+            return Err(failure);
         }
         // Most chunks have no counts, and are read once.
         let counting = Some(data).filter(|data| data.contains("\"usage\"")).and_then(Object::parse);
@@ -59,29 +106,6 @@ impl Translation for FromChat {
         }
         // Some servers send counts in every chunk; the final ones come alone, after the reason.
         if counted && only_counts && self.finish.is_some() { self.finish(chunk) } else { Ok(()) }
-    }
-
-    /// Some providers never say `[DONE]`.
-    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        self.finish(chunk)
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.counts.reported()
-    }
-}
-
-impl FromChat {
-    pub(crate) fn new(cx: &Context, state: State) -> Self {
-        Self {
-            state,
-            cx: cx.clone(),
-            counts: TokenCounts::default(),
-            blocks: None,
-            refused: false,
-            finish: None,
-            sequence: None,
-        }
     }
 
     fn choice(
@@ -156,6 +180,7 @@ impl FromChat {
             return Err(TextFailure::upstream("the provider's stream ended before its answer did"));
         };
         let called = blocks.finish(chunk)?;
+        self.counts = self.counts.settled(self.written);
         let sequence = self.sequence.as_deref();
         let stop = if self.refused {
             StopReason::Refusal

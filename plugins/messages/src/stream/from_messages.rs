@@ -3,13 +3,14 @@
 //! a stream is relayed as a stream.
 
 use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
-use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Repeated, UniqueObject, quoted};
+use gatehouse_text_protocols::incoming::is_error;
+use gatehouse_text_protocols::json::{Edits, JsonString, Raw, Repeated, UniqueObject, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::TokenCounts;
 
 use super::whole_message;
 use crate::errors;
-use crate::response::message::Event;
+use crate::response::message::{Ending, Event, StopReason};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -20,10 +21,15 @@ const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 pub(crate) struct FromMessages {
     state: State,
     counts: TokenCounts,
+    /// Bytes that the model wrote.
+    written: u64,
     /// The block that is open.
     open: Option<u32>,
     /// Whether the first block has been opened.
     begun: bool,
+    /// Whether a tool was called, and whether the provider has said why it ended.
+    has_called: bool,
+    has_reason: bool,
     /// A `ping` held back until then.
     early: Option<Sse>,
     /// Deltas of plain text, one like the other.
@@ -34,20 +40,35 @@ impl Translation for FromMessages {
     fn event(&mut self, event: Sse, chunk: &mut Chunk) -> Result<(), TextFailure> {
         let data = event.data.trim();
         if data == "[DONE]" {
+            self.stop(chunk);
             return Ok(());
         }
         if event.event.as_deref() == Some(DELTA)
             && let Some((data, bytes)) = self.repeated.write(data)
         {
+            self.written = self.written.saturating_add(bytes);
             count_bytes(chunk, bytes);
             chunk.send.push(Sse { event: event.event, data });
             return Ok(());
         }
-        let raw: Raw<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let raw: Raw<'_> = match serde_json::from_str(data) {
+            Ok(raw) => raw,
+            // Some servers send named events that are not part of the answer.
+            Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(()),
+            Err(_) => return Err(errors::unreadable()),
+        };
         let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
-        if kind == "error" || (fields.get("error").is_some() && fields.get("type").is_none()) {
+        if kind == "error" || (fields.get("error").is_some_and(is_error) && fields.get("type").is_none()) {
             return Err(errors::of(&self.state).of_error(data));
+        }
+        // What Bedrock and servers between say in place of an event.
+        if (fields.get("type").is_none() && !is_foreign(&kind)) || kind.ends_with("xception") {
+            match errors::of(&self.state).instead(data) {
+                Some(failure) => return Err(failure),
+                None if kind.is_empty() => return Ok(()),
+                None => {}
+            }
         }
         if kind == "message" && fields.get("content").is_some() {
             for event in whole_message::events(&fields)? {
@@ -65,6 +86,8 @@ impl Translation for FromMessages {
             "message_start" => self.start(&fields, &mut edits)?,
             "content_block_start" => {
                 self.close(chunk);
+                let block = fields.object("content_block");
+                self.has_called |= block.is_some_and(|it| it.text("type").as_deref() == Some("tool_use"));
                 self.open = fields.get("index").and_then(|raw| serde_json::from_str(raw.get()).ok());
                 written = fields.get("content_block").map_or(0, opened_with);
             }
@@ -83,15 +106,25 @@ impl Translation for FromMessages {
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
-                self.count(fields.object("usage"));
+                self.counts.read_event(&fields);
+                self.has_reason |= fields.object("delta").is_some_and(|it| it.get("stop_reason").is_some());
             }
-            "message_stop" => chunk.last = true,
+            "message_stop" => {
+                self.counts.read_event(&fields);
+                self.counts = self.counts.settled(self.written);
+                self.close(chunk);
+                if !self.has_reason && self.begun {
+                    chunk.send.push(self.reason());
+                }
+                chunk.last = true;
+            }
             "ping" if !self.begun => {
                 self.early = Some(Sse { event: Some(kind), data: data.to_owned() });
                 return Ok(());
             }
             _ => {}
         }
+        self.written = self.written.saturating_add(written);
         count_bytes(chunk, written);
         let mut out = String::with_capacity(data.len());
         edits.write(raw, &mut out);
@@ -104,8 +137,9 @@ impl Translation for FromMessages {
         Ok(())
     }
 
-    /// Everything is sent already; without `message_stop` the stream was cut.
-    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
+    /// Everything is sent already; without a reason the stream was cut.
+    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        self.stop(chunk);
         Ok(())
     }
 
@@ -119,11 +153,30 @@ impl FromMessages {
         Self {
             state,
             counts: TokenCounts::default(),
+            written: 0,
             open: None,
             begun: false,
+            has_called: false,
+            has_reason: false,
             early: None,
             repeated: Repeated::default(),
         }
+    }
+
+    /// Ends a stream that has its reason and no last event.
+    fn stop(&mut self, chunk: &mut Chunk) {
+        if self.has_reason {
+            self.counts = self.counts.settled(self.written);
+            chunk.send.push(Event::MessageStop.sse());
+            chunk.last = true;
+        }
+    }
+
+    /// The reason of a stream that ends without one: what its provider calls the end is one.
+    fn reason(&self) -> Sse {
+        let stop_reason = if self.has_called { StopReason::ToolUse } else { StopReason::EndTurn };
+        let delta = Ending { stop_reason, stop_sequence: None };
+        Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse()
     }
 
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {
@@ -132,14 +185,8 @@ impl FromMessages {
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
         edits.replace(model, quoted(&self.state.model));
-        self.count(message.object("usage"));
+        self.counts.read_event(fields);
         Ok(())
-    }
-
-    fn count(&mut self, usage: Option<Object<'_>>) {
-        if let Some(usage) = usage {
-            self.counts.read_messages(&usage);
-        }
     }
 
     fn close(&mut self, chunk: &mut Chunk) {
@@ -147,6 +194,12 @@ impl FromMessages {
             chunk.send.push(Event::ContentBlockStop { index }.sse());
         }
     }
+}
+
+/// Whether an event of that name is none of the protocol.
+fn is_foreign(name: &str) -> bool {
+    const OWN: [&str; 4] = ["message", "content_block", "error", "exception"];
+    !name.is_empty() && !OWN.iter().any(|own| name.starts_with(own))
 }
 
 /// Bytes of text in an opening block: usually none.

@@ -67,15 +67,14 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
 #[derive(Deserialize)]
 struct Operation {
     name: Option<String>,
-    #[serde(default)]
-    done: bool,
+    done: Option<bool>,
     error: Option<ErrorStatus>,
     response: Option<Value>,
 }
 
 impl Operation {
     fn polled(self) -> Polled<Answer> {
-        match (self.done, self.error, self.response) {
+        match (self.done.unwrap_or(false), self.error, self.response) {
             (false, None, _) if self.name.is_none() => Polled::Faulty("an answer without `name`".to_owned()),
             (false, None, _) => Polled::Clear(Answer::Working),
             (_, Some(error), _) => Polled::Failed(failure(&error)),

@@ -1,8 +1,11 @@
 //! The calls. The base address names project and region.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::{Call, Context};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::request::{Input, Kept, VideoRequest};
@@ -19,6 +22,19 @@ const POLL_TIMEOUT: Duration = Duration::from_secs(120);
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(180);
 /// Where the videos of a bucket are read.
 const STORAGE: &str = "https://storage.googleapis.com";
+
+/// What an operator may set.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// A bucket that videos are written to (`gs://...`).
+    pub(crate) storage_uri: Option<String>,
+    /// Where the videos of a bucket are read.
+    pub(crate) storage_url: Option<String>,
+    /// The provider's id of a model, by the model's id.
+    pub(crate) upstream_models: BTreeMap<String, String>,
+}
 
 /// The call that submits `request`. A continuation goes to the account that made the original.
 pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
@@ -48,7 +64,7 @@ pub(crate) fn submission(cx: &Context, request: &VideoRequest) -> Call {
 
 fn parameters(cx: &Context, request: &VideoRequest) -> Map<String, Value> {
     let mut parameters = request.parameters.clone();
-    if let Some(uri) = text(&cx.settings["storage_uri"]) {
+    if let Some(uri) = text(cx.settings_as::<Settings>().storage_uri) {
         parameters.insert("storageUri".to_owned(), uri.into());
     }
     parameters
@@ -70,7 +86,8 @@ pub(crate) fn poll(cx: &Context, model: Model, operation: &str) -> Call {
 pub(crate) fn download(cx: &Context, uri: &str) -> Call {
     let url = match uri.strip_prefix("gs://").and_then(|rest| rest.split_once('/')) {
         Some((bucket, object)) => {
-            let storage = text(&cx.settings["storage_url"]).unwrap_or(STORAGE);
+            let storage =
+                text(cx.settings_as::<Settings>().storage_url).unwrap_or_else(|| STORAGE.to_owned());
             format!("{storage}/storage/v1/b/{}/o/{}?alt=media", encoded(bucket), encoded(object))
         }
         None => uri.to_owned(),
@@ -83,16 +100,17 @@ fn model_path(cx: &Context, model: Model) -> String {
 }
 
 /// The operator's choice, `upstream_models."<model>"`, or the usual one.
-fn upstream_model(cx: &Context, model: Model) -> &str {
+fn upstream_model(cx: &Context, model: Model) -> String {
     let usual = match model {
         Model::Fast => "veo-3.1-fast-generate-001",
         Model::Quality => "veo-3.1-generate-001",
     };
-    text(&cx.settings["upstream_models"][model.id()]).unwrap_or(usual)
+    let chosen = cx.settings_as::<Settings>().upstream_models.remove(model.id());
+    text(chosen).unwrap_or_else(|| usual.to_owned())
 }
 
-fn text(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.is_empty())
+fn text(value: Option<String>) -> Option<String> {
+    value.filter(|text| !text.is_empty())
 }
 
 /// Percent-encoded: every byte but the unreserved characters of RFC 3986.

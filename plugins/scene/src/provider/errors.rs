@@ -4,7 +4,7 @@
 use gatehouse_sdk::job::Policy;
 use gatehouse_sdk::provider::{refused, says_spent};
 use gatehouse_sdk::{Failure, Reply, log};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::moderation;
@@ -54,15 +54,32 @@ pub(super) enum Meaning {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct ErrorStatus {
     /// Of HTTP in an answer, of gRPC in an operation.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "number")]
     pub(super) code: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     pub(super) message: String,
     /// The name of a gRPC code; in answers only.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     status: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "list")]
     details: Vec<Value>,
+}
+
+/// Anything but a text says nothing, and makes nothing beside it unreadable.
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_str().unwrap_or_default().to_owned())
+}
+
+/// The same of a number, also where it is written as a text.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let of_text = || value.as_str().and_then(|text| text.parse().ok());
+    Ok(value.as_i64().or_else(of_text).unwrap_or_default())
+}
+
+/// The same of a list.
+fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_array().cloned().unwrap_or_default())
 }
 
 impl ErrorStatus {

@@ -13,6 +13,6 @@ mod moderation;
 mod videos;
 
 pub(crate) use answers::{Answer, polled, submitted};
-pub(crate) use calls::{NAME, download, poll, submission};
+pub(crate) use calls::{NAME, Settings, download, poll, submission};
 pub(crate) use errors::POLICY;
 pub(crate) use videos::{Ready, VideoSource};

@@ -26,9 +26,9 @@ pub(crate) struct Ready {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Response {
-    videos: Vec<Video>,
-    rai_media_filtered_count: u64,
-    rai_media_filtered_reasons: Vec<String>,
+    videos: Option<Vec<Video>>,
+    rai_media_filtered_count: Option<u64>,
+    rai_media_filtered_reasons: Option<Vec<String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -42,9 +42,10 @@ impl Ready {
     /// Out of an operation's `response`.
     pub(super) fn of(response: &Value) -> Result<Self, String> {
         let response = Response::deserialize(response).map_err(|error| error.to_string())?;
-        let videos = response.videos.into_iter().map(Video::source);
+        let videos = response.videos.unwrap_or_default().into_iter().map(Video::source);
         let videos = videos.collect::<Option<_>>().ok_or("a video without bytes and without an address")?;
-        let (filtered, reasons) = (response.rai_media_filtered_count, response.rai_media_filtered_reasons);
+        let filtered = response.rai_media_filtered_count.unwrap_or_default();
+        let reasons = response.rai_media_filtered_reasons.unwrap_or_default();
         Ok(Self { videos, filtered, reasons })
     }
 }

@@ -5,8 +5,10 @@ use gatehouse_sdk::Sse;
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
+use super::forms::{self, Forms};
 use super::halves::{self, Halves};
 use super::reasons::{self, Reason};
+use super::think::{End, Split, Thinker};
 
 /// Texts of a message beside its content.
 const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
@@ -15,6 +17,10 @@ const TEXTS: [&str; 3] = ["reasoning_content", "reasoning", "refusal"];
 pub(super) struct Chat {
     lead: Lead,
     halves: Halves,
+    /// Of the first choice.
+    thinker: Thinker,
+    /// The client reads calls of the older kind.
+    is_legacy: bool,
 }
 
 /// The error of an answer that its server did not finish.
@@ -22,7 +28,7 @@ const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not 
 
 /// What a text or a list of parts says.
 #[derive(Default)]
-struct Said {
+pub(super) struct Said {
     text: String,
     thought: String,
 }
@@ -42,21 +48,20 @@ impl Position<'_> {
 }
 
 impl Chat {
-    pub(super) fn new(lead: Lead) -> Self {
-        Self { lead, halves: Halves::default() }
+    pub(super) fn new(lead: Lead, is_legacy: bool) -> Self {
+        Self { lead, halves: Halves::default(), thinker: Thinker::default(), is_legacy }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
-        self.rewrite(body).and_then(|(data, _)| data)
+        let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.is_legacy });
+        let changed = self.rewrite(standard.as_deref().unwrap_or(body)).and_then(|(data, _)| data);
+        changed.or(standard)
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
-        let is_odd = opens(&event.data, "content")
-            || has_odd_arguments(&event.data)
-            || values(&event.data, "finish_reason").any(reasons::is_odd)
-            || opens(&event.data, "error");
+        let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
-        if self.lead.is_over() && !is_odd && !has_halves {
+        if self.lead.is_over() && self.thinker.is_over() && !is_odd && !has_halves {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {
@@ -64,10 +69,13 @@ impl Chat {
             events.push(event);
             return events;
         }
+        let forms = Forms { is_whole: false, is_legacy: self.is_legacy };
+        let standard = is_odd.then(|| forms::standard(&event.data, forms)).flatten();
+        let event = Sse { data: standard.unwrap_or(event.data), ..event };
         let Some((data, finish)) = self.rewrite(&event.data) else { return vec![event] };
         let mut events = match finish {
             // What is held back comes before the reason.
-            Some(finish) if self.lead.holds() => self.held(is_cut(&finish)),
+            Some(finish) if self.lead.holds() || self.thinker.holds() => self.held(is_cut(&finish)),
             _ => vec![],
         };
         events.push(Sse { data: data.unwrap_or(event.data), ..event });
@@ -75,17 +83,24 @@ impl Chat {
     }
 
     pub(super) fn end(&mut self) -> Vec<Sse> {
-        if self.lead.holds() { self.held(false) } else { vec![] }
+        if self.lead.holds() || self.thinker.holds() { self.held(false) } else { vec![] }
     }
 
     /// What is held back, as a chunk.
     fn held(&mut self, is_cut: bool) -> Vec<Sse> {
-        let text = self.lead.finish(is_cut);
-        if text.is_empty() {
+        let text = if self.lead.holds() { self.lead.finish(is_cut) } else { String::new() };
+        let Split { thought, text } = self.thinker.take(&text, if is_cut { End::Cut } else { End::Complete });
+        let mut delta = Writer::new(64 + text.len() + thought.len());
+        for (name, said) in [(TEXTS[0], thought), ("content", text)] {
+            if !said.is_empty() {
+                delta.string(name, &said);
+            }
+        }
+        let delta = delta.done();
+        if delta == "{}" {
             return vec![];
         }
-        let data = format!(r#"{{"choices":[{{"index":0,"delta":{{"content":{}}}}}]}}"#, quoted(&text));
-        vec![Sse { event: None, data }]
+        vec![Sse { event: None, data: format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#) }]
     }
 
     /// The data where it changes, and the reason of the first choice. `None` where it is no completion.
@@ -98,7 +113,7 @@ impl Chat {
         for (at, choice) in (0..).zip(inner.as_ref().unwrap_or(&whole).items("choices")?) {
             let choice = Object::parse(choice.get())?;
             // A server between says here that the one behind it has failed.
-            if choice.object("error").is_some() {
+            if choice.get("error").is_some_and(forms::is_error) {
                 return Some((choice.get("error").map(|error| failure(error.get())), None));
             }
             let mut finish = choice.text("finish_reason").filter(|reason| !reason.is_empty());
@@ -137,6 +152,11 @@ impl Chat {
     fn message(&mut self, message: &Object<'_>, place: &Position<'_>) -> Option<String> {
         let mut out = Writer::new(256);
         let (mut has_changed, mut thought) = (false, String::new());
+        let has_thought = TEXTS[..2].iter().any(|name| message.string(name).is_some_and(|it| !it.is_empty()));
+        let has_called = message.items("tool_calls").is_some_and(|calls| !calls.is_empty());
+        if place.index == 0 && (has_thought || has_called) {
+            self.thinker.finish();
+        }
         for (name, raw) in message.iter() {
             let json = match name {
                 "content" if raw.get().starts_with(['[', '{']) => {
@@ -144,6 +164,9 @@ impl Chat {
                     said.read(raw);
                     thought = said.thought;
                     let text = self.without_lead(&said.text, place);
+                    let split = self.split(text, place);
+                    thought += &split.thought;
+                    let text = split.text;
                     let is_silent = text.is_empty() && !place.is_whole;
                     has_changed = true;
                     if is_silent {
@@ -151,7 +174,15 @@ impl Chat {
                     }
                     Some(quoted(&text))
                 }
-                "content" => JsonString::of(raw).and_then(|text| self.content(text, place)),
+                "content" => {
+                    let json = JsonString::of(raw).and_then(|text| self.content(text, place));
+                    let json = self.spoken(raw, json, place, &mut thought);
+                    if json.is_none() && !thought.is_empty() {
+                        has_changed = true;
+                        continue;
+                    }
+                    json.filter(|json| json != raw.get())
+                }
                 "tool_calls" => self.calls(raw, place),
                 "function_call" => self.function(raw, "function_call", place),
                 _ if TEXTS.contains(&name) => {
@@ -167,6 +198,41 @@ impl Chat {
             out.string(TEXTS[0], &thought);
         }
         has_changed.then(|| out.done())
+    }
+
+    /// A text without the thinking at its beginning; `None` where it stays, or nothing is left.
+    fn spoken(
+        &mut self,
+        raw: Raw<'_>,
+        json: Option<String>,
+        place: &Position<'_>,
+        thought: &mut String,
+    ) -> Option<String> {
+        if place.index != 0 || self.thinker.is_over() || !self.lead.is_over() {
+            return json;
+        }
+        let Ok(text) = serde_json::from_str::<String>(json.as_deref().unwrap_or_else(|| raw.get())) else {
+            return json;
+        };
+        let split = self.split(text.clone(), place);
+        *thought += &split.thought;
+        if split.text == text {
+            return json;
+        }
+        let is_silent = split.text.is_empty() && !place.is_whole && !thought.is_empty();
+        (!is_silent).then(|| quoted(&split.text))
+    }
+
+    fn split(&mut self, text: String, place: &Position<'_>) -> Split {
+        if place.index != 0 || self.thinker.is_over() || !self.lead.is_over() {
+            return Split { text, ..Split::default() };
+        }
+        let end = match place.finish {
+            Some(reason) if is_cut(reason) => End::Cut,
+            None if !place.is_whole => End::No,
+            _ => End::Complete,
+        };
+        self.thinker.take(&text, end)
     }
 
     fn content(&mut self, text: JsonString<'_>, place: &Position<'_>) -> Option<String> {
@@ -230,10 +296,14 @@ impl Chat {
             None if place.is_whole && is_named => nothing.to_owned(),
             None => return None,
             Some(raw) => match JsonString::of(raw) {
+                // A text of JSON, and a list of nothing, as some servers write an object.
+                Some(text) if place.is_whole && unwrapped(text).is_some() => {
+                    unwrapped(text).map_or_else(|| nothing.to_owned(), |inner| quoted(&inner))
+                }
                 // Clients parse it.
                 Some(text) if is_named && text.is_blank() && place.is_complete() => nothing.to_owned(),
                 Some(text) => self.joined(text, call, place)?,
-                None if raw.get() == "null" => nothing.to_owned(),
+                None if matches!(raw.get(), "null" | "[]") => nothing.to_owned(),
                 None => quoted(raw.get()),
             },
         };
@@ -247,6 +317,13 @@ impl Chat {
 }
 
 impl Said {
+    /// All that a value says, thinking or not.
+    pub(super) fn all(raw: Raw<'_>) -> String {
+        let mut said = Self::default();
+        said.read(raw);
+        said.thought + &said.text
+    }
+
     /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text.
     fn read(&mut self, raw: Raw<'_>) {
         if let Some(text) = JsonString::of(raw) {
@@ -255,20 +332,33 @@ impl Said {
             let thinks = part.text("type").is_some_and(|kind| kind == "thinking" || kind == "reasoning");
             if thinks {
                 let mut thought = Self::default();
-                ["thinking", "reasoning", "text", "content"]
+                ["thinking", "reasoning", "text", "content", "summary"]
                     .iter()
                     .find_map(|name| part.get(name))
                     .into_iter()
                     .for_each(|raw| thought.read(raw));
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
-            } else if let Some(text) = ["text", "content", "refusal"].iter().find_map(|name| part.get(name)) {
+            } else if let Some(text) =
+                ["text", "content", "refusal", "summary"].iter().find_map(|name| part.get(name))
+            {
                 self.read(text);
             }
         } else {
             items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read(raw));
         }
     }
+}
+
+/// The object that arguments are a text of, or that an empty list stands for.
+fn unwrapped(text: JsonString<'_>) -> Option<String> {
+    let inner = text.inner().trim();
+    if inner == "[]" {
+        return Some("{}".to_owned());
+    }
+    let inner = inner.starts_with("\\\"").then(|| text.decode()).flatten()?;
+    let inner: String = serde_json::from_str(inner.trim()).ok()?;
+    Object::parse(inner.trim()).map(|_| inner.trim().to_owned())
 }
 
 /// The text, its single halves marked as lost.
@@ -285,22 +375,4 @@ fn failure(error: &str) -> String {
 /// Whether the answer was cut by its cap.
 fn is_cut(reason: &str) -> bool {
     matches!(reason, "length" | "max_tokens")
-}
-
-/// Whether a member of that name is a list or an object.
-fn opens(json: &str, name: &str) -> bool {
-    values(json, name).any(|value| value.starts_with(['[', '{']))
-}
-
-/// Whether arguments are anything but a text.
-fn has_odd_arguments(json: &str) -> bool {
-    values(json, "arguments").any(|value| !value.starts_with('"'))
-}
-
-/// What follows each member of that name. A text may look like one; then the parser decides.
-fn values<'j>(json: &'j str, name: &'j str) -> impl Iterator<Item = &'j str> {
-    json.match_indices(name).filter_map(move |(at, _)| {
-        let behind = json[at + name.len()..].strip_prefix('"')?;
-        Some(behind.trim_start().strip_prefix(':')?.trim_start())
-    })
 }

@@ -6,6 +6,7 @@ use crate::json::{Edits, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
 use super::halves::{self, Halves};
+use super::message_forms::{self, Shapes};
 
 /// What a delta adds to the text of its block.
 const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
@@ -14,6 +15,7 @@ const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 pub(super) struct Messages {
     lead: Lead,
     halves: Halves,
+    shapes: Shapes,
     /// The first block of text: the lead begins it.
     block: Option<u64>,
     /// The end of that block, while a part of the lead is held back: the reason of the answer's end decides about it.
@@ -22,10 +24,17 @@ pub(super) struct Messages {
 
 impl Messages {
     pub(super) fn new(lead: Lead) -> Self {
-        Self { lead, halves: Halves::default(), block: None, stop: None }
+        let (halves, shapes) = (Halves::default(), Shapes::default());
+        Self { lead, halves, shapes, block: None, stop: None }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
+        let standard = message_forms::whole(body);
+        self.led(standard.as_deref().unwrap_or(body)).or(standard)
+    }
+
+    /// The message without the beginning that the client has already.
+    fn led(&mut self, body: &str) -> Option<String> {
         if self.lead.is_over() {
             return None;
         }
@@ -59,6 +68,14 @@ impl Messages {
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        match self.shapes.event(&event) {
+            Some(events) => events.into_iter().flat_map(|event| self.shaped(event)).collect(),
+            None => self.shaped(event),
+        }
+    }
+
+    /// What an event in the standard shape becomes.
+    fn shaped(&mut self, event: Sse) -> Vec<Sse> {
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
         if self.lead.is_over() && self.stop.is_none() && !has_halves {
             return vec![event];

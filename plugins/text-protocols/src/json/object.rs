@@ -85,6 +85,16 @@ impl<'a> Object<'a> {
         let raw = self.get(name)?;
         raw.get().parse().ok().or_else(|| u64::try_from(whole(raw)?).ok())
     }
+
+    /// The member, if it is a count in any form that servers write one in: a number, or a text of one; rounded up.
+    #[must_use]
+    pub fn count(&self, name: &str) -> Option<u64> {
+        let written = self.get(name)?.get().trim_matches('"').trim();
+        let of_fraction = |number: f64| (0.0..9e15).contains(&number).then(|| number.ceil() as u64);
+        // Words such as `inf` are no counts.
+        let is_number = written.starts_with(|first: char| first.is_ascii_digit());
+        written.parse().ok().or_else(|| of_fraction(written.parse().ok()?)).filter(|_| is_number)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
@@ -180,6 +190,31 @@ mod tests {
         assert_eq!(object.string("c").map(JsonString::quoted), Some("\"x\""));
         let counts = ["a", "c", "d", "e", "f"].map(|name| object.unsigned(name));
         assert_eq!(counts, [Some(2), None, Some(12), None, None]);
+    }
+
+    /// Without it an answer is charged by a guess because its server writes numbers as texts.
+    #[test]
+    fn a_count_is_read_in_any_form() {
+        for (written, expected) in [
+            ("12", Some(12)),
+            ("\"12\"", Some(12)),
+            ("\" 12 \"", Some(12)),
+            ("12.0", Some(12)),
+            ("\"12.2\"", Some(13)),
+            ("1.2e1", Some(12)),
+            ("0", Some(0)),
+            ("-1", None),
+            ("\"-1\"", None),
+            ("1e300", None),
+            ("\"inf\"", None),
+            ("\"\"", None),
+            ("null", None),
+            ("true", None),
+            ("[1]", None),
+        ] {
+            let object = format!("{{\"a\":{written}}}");
+            assert_eq!(Object::parse(&object).unwrap().count("a"), expected, "{written}");
+        }
     }
 
     /// Without it a client whose language writes 5 as 5.0 could send no integer.

@@ -143,6 +143,8 @@ fn polled(reply: &Reply) -> Polled<Option<String>> {
     }
 
     match reply.json::<Remote>() {
+        _ if reply.status == 404 => Polled::Missing,
+        _ if reply.status == 429 => Polled::Busy,
         Ok(Remote::Working) => Polled::Clear(None),
         Ok(Remote::Done { image }) => Polled::Clear(Some(image)),
         Ok(Remote::Failed) => Polled::Failed(Failure::upstream("the upstream failed to draw the picture")),

@@ -1,10 +1,13 @@
-//! What a player holds an answer against: itself, when it is asked again, and what a line expects.
+//! What a player holds a line and an answer against: the manifest, what was charged, the same answer a second time, and what a
+//! line expects.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use gatehouse_sdk::{Charge, Outcome};
+
 use crate::lines::Check;
-use crate::machine::Played;
+use crate::machine::{Declared, Played};
 
 /// Every call is made twice, as the host does before a switch.
 pub(super) fn twice<T: PartialEq + Debug>(ask: impl Fn() -> Played<T>) -> Played<T> {
@@ -13,6 +16,27 @@ pub(super) fn twice<T: PartialEq + Debug>(ask: impl Fn() -> Played<T>) -> Played
         return Ok(first);
     }
     Err(format!("the same question was answered in two ways:\n  first: {first:?}\n  second: {second:?}"))
+}
+
+/// The host has no route for any other surface, so such a line would play what never happens.
+pub(super) fn surface(declared: &Declared, name: &str) -> Result<(), String> {
+    if declared.surfaces.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let known: Vec<String> = declared.surfaces.iter().map(|known| format!("{known:?}")).collect();
+    Err(format!("expected a surface of the manifest ({}), got {name:?}", known.join(", ")))
+}
+
+/// The host bills the hold and rolls the version back when a task settles more than was charged for it. Prices are the
+/// operator's, so only quantities of the same price keys can be compared here.
+pub(super) fn settles(held: &Charge, outcome: &Outcome) -> Result<(), String> {
+    match &outcome.settle {
+        Some(settle) if settle.keys == held.keys && settle.quantity > held.quantity => Err(format!(
+            "settle.quantity: expected at most {}, which was charged for {:?}, got {}",
+            held.quantity, held.keys, settle.quantity
+        )),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn equal<T: PartialEq + Debug>(what: &str, came: &T, expected: &T) -> Result<(), String> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gatehouse_sdk::{
     About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Event, Extra, Failure, Family,
     Jobs, Model, Obstacle, Outcome, Prepared, Probe, Refusal, Relay, Reply, Sse, Stage, Step, Submission,
-    Text, TextFailure, TextRequest, UnixMs, Usage,
+    Surface, Text, TextFailure, TextRequest, UnixMs, Usage,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ impl Family for Puppet {
     fn about() -> About {
         About::new("puppet", "0.1.0")
             .model(Model::new("puppet-1").serves("images.generate"))
+            .surface(Surface::new::<Value>("images.generate"))
             .provider("strings")
             .price_key("puppet-1")
     }
@@ -66,6 +67,12 @@ impl Jobs for Puppet {
             ("slashless", Event::Start(_)) => Step::call(act, Call::get("strings", "pull")),
             ("past", Event::Start(_)) => Step::wait(act, UnixMs(0)),
             ("empty", Event::Start(_)) => Step::done(act, Outcome::new(json!(["media:0"]))),
+            ("patient", Event::Start(_)) => Step::wait(act, cx.now.plus(Duration::from_secs(5))),
+            ("patient", Event::Joined(_)) => Step::wait("dear".to_owned(), cx.now),
+            ("dear", Event::Start(_) | Event::Timer) => {
+                let settle = Charge::keys(["puppet-1"]).times(2);
+                Step::done(act, Outcome::new(json!({})).settle(settle))
+            }
             _ => Step::new(act, Action::Fail(Failure::request("the end").into())),
         }
     }
@@ -136,6 +143,11 @@ fn reports_line_and_reason_of_a_bad_script() {
         (started("slashless"), "the URL \"pull\" is not http or https"),
         (started("past"), "a wait ends before now"),
         (started("empty"), "\"media:0\" in the result, but there are 0 products"),
+        (started("dear"), "settle.quantity: expected at most 1, which was charged for [\"puppet-1\"], got 2"),
+        (
+            Script::new().submit("images.create", json!({})),
+            "expected a surface of the manifest (\"images.generate\"), got \"images.create\"",
+        ),
     ];
     for (number, (script, expected)) in table.into_iter().enumerate() {
         let panic = catch_unwind(AssertUnwindSafe(|| script.run_native::<Puppet>()))
@@ -143,6 +155,18 @@ fn reports_line_and_reason_of_a_bad_script() {
         let message = panic.downcast_ref::<String>().cloned().unwrap_or_default();
         assert!(message.contains(expected), "script {number}: {message}");
     }
+}
+
+/// What a joining request was charged is not in the script, so nothing is said about what the task settles then.
+#[test]
+fn a_task_that_was_joined_may_settle_more_than_its_own_charge() {
+    started("patient")
+        .expect_wait(|_| ())
+        .joined("brief")
+        .expect_wait(|_| ())
+        .timer()
+        .expect_done(|outcome| assert_eq!(outcome.settle.as_ref().map(|settle| settle.quantity), Some(2)))
+        .run_native::<Puppet>();
 }
 
 #[test]
@@ -159,7 +183,7 @@ struct Parrot;
 
 impl Family for Parrot {
     fn about() -> About {
-        About::new("parrot", "0.1.0")
+        About::new("parrot", "0.1.0").surface(Surface::new::<Value>("chat.completions"))
     }
 }
 
@@ -265,9 +289,10 @@ fn plays_a_text_family() {
         (SAYS.lines().take(3).collect::<Vec<_>>().join("\n"), Some("no line expects it")),
         (format!("{SAYS}{events}").replace("hi", "random"), Some("answered in two ways")),
         (
-            r#"{"submit": {"surface": "images.generate", "body": {}}}"#.to_owned(),
+            r#"{"submit": {"surface": "chat.completions", "body": {}}}"#.to_owned(),
             Some("the interface \"jobs\" is not played here"),
         ),
+        (SAYS.replace("chat.completions", "chat.complete"), Some("expected a surface of the manifest")),
     ] {
         match (parrot(&lines), problem) {
             (Ok(()), None) => {}

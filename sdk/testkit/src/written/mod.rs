@@ -8,4 +8,4 @@ pub(crate) mod shown_text;
 mod text;
 mod values;
 
-pub(crate) use partial::difference;
+pub use partial::difference;

@@ -7,7 +7,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The path of the first difference, what was expected there and what came, then the whole answer.
-pub(crate) fn difference(expected: &Value, came: &Value) -> Result<(), String> {
+pub fn difference(expected: &Value, came: &Value) -> Result<(), String> {
     let Some(found) = find(expected, came, "") else { return Ok(()) };
     Err(format!("{found}\n  the whole answer: {came}"))
 }

@@ -7,7 +7,7 @@ use gatehouse_sdk::Cause;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::{EventWritten, TextWritten};
+use super::text::{EventWritten, TextWritten, TranslateWritten};
 use super::values::{
     ContextWritten, FindingWritten, MergeWritten, MigrateWritten, OutageWritten, RenderWritten, ReplyWritten,
     SplitWritten, SubmissionWritten,
@@ -36,6 +36,7 @@ enum Written {
     Merge(MergeWritten),
     Split(SplitWritten),
     Text(TextWritten),
+    Translate(TranslateWritten),
     Answer(ReplyWritten),
     Events(Vec<EventWritten>),
     End,
@@ -126,6 +127,7 @@ impl Script {
             Written::Merge(merge) => Line::Ask(Ask::Merge(merge.key, merge.items)),
             Written::Split(split) => Line::Ask(Ask::Split(split.key, split.items, split.reply.try_into()?)),
             Written::Text(request) => Line::Ask(Ask::Text(Box::new(request.try_into()?))),
+            Written::Translate(request) => Line::Ask(Ask::Translate(Box::new(request.try_into()?))),
             Written::Answer(reply) => Line::Ask(Ask::Answer(reply.try_into()?)),
             Written::Events(events) => Line::Ask(Ask::Events(events.into_iter().map(Into::into).collect())),
             Written::End => Line::Ask(Ask::End),
@@ -149,9 +151,31 @@ mod tests {
         let script = Script::parse(text, "every_line.play".as_ref()).unwrap();
         let names: Vec<&str> = script.lines.iter().map(|(line, _)| line.name()).collect();
         let expected = [
-            "submit", "expect", "start", "later", "reply", "reply", "reply", "outage", "probed", "timer",
-            "joined", "cancel", "deadline", "lost", "render", "migrate", "migrate", "merge", "split", "text",
-            "text", "answer", "events", "end",
+            "submit",
+            "expect",
+            "start",
+            "later",
+            "reply",
+            "reply",
+            "reply",
+            "outage",
+            "probed",
+            "timer",
+            "joined",
+            "cancel",
+            "deadline",
+            "lost",
+            "render",
+            "migrate",
+            "migrate",
+            "merge",
+            "split",
+            "text",
+            "text",
+            "translate",
+            "answer",
+            "events",
+            "end",
         ];
         assert_eq!(names, expected);
         assert_eq!((script.cx.seed, script.cx.now.0, script.cx.customer.as_str()), (9, 5_000, "c1"));

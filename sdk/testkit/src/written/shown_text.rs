@@ -1,6 +1,6 @@
-//! Answers of a text family as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
+//! Answers of a text family and of a dialect as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
-use gatehouse_sdk::{Answered, Chunk, Obstacle, Prepared, Refusal, TextFailure, Usage};
+use gatehouse_sdk::{Answered, Chunk, DialectPrepared, Obstacle, Prepared, Refusal, Sse, TextFailure, Usage};
 use serde_json::{Value, json};
 
 use super::shown::{bytes, call, parsed, refused};
@@ -36,9 +36,8 @@ pub(crate) fn answered(answer: &Result<Answered, TextFailure>) -> Value {
 pub(crate) fn chunk(chunk: &Result<Chunk, TextFailure>) -> Value {
     match chunk {
         Ok(chunk) => {
-            let send = chunk.send.iter().map(|sse| json!({"event": sse.event, "data": parsed(&sse.data)}));
             json!({"chunk": {
-                "send": send.collect::<Vec<_>>(),
+                "send": sent(&chunk.send),
                 "usage": usage(chunk.usage),
                 "output_bytes": chunk.output_bytes,
                 "last": chunk.last,
@@ -46,6 +45,38 @@ pub(crate) fn chunk(chunk: &Result<Chunk, TextFailure>) -> Value {
         }
         Err(why) => failed(why),
     }
+}
+
+/// A dialect's call.
+pub(crate) fn translated(verdict: &Result<DialectPrepared<Vec<u8>>, Refusal>) -> Value {
+    match verdict {
+        Ok(prepared) => json!({"translated": {
+            "call": call(&prepared.call),
+            "framing": prepared.framing.name(),
+            "state": bytes(&prepared.state),
+        }}),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+/// A dialect's Messages answer.
+pub(crate) fn read(answer: &Result<String, TextFailure>) -> Value {
+    match answer {
+        Ok(body) => json!({"read": parsed(body)}),
+        Err(why) => failed(why),
+    }
+}
+
+/// A dialect's Messages events.
+pub(crate) fn events(events: &Result<Vec<Sse>, TextFailure>) -> Value {
+    match events {
+        Ok(events) => json!({"read": sent(events)}),
+        Err(why) => failed(why),
+    }
+}
+
+fn sent(events: &[Sse]) -> Vec<Value> {
+    events.iter().map(|sse| json!({"event": sse.event, "data": parsed(&sse.data)})).collect()
 }
 
 fn failed(failure: &TextFailure) -> Value {
@@ -58,7 +89,8 @@ fn failed(failure: &TextFailure) -> Value {
         Obstacle::Account => "account",
         Obstacle::Upstream => "upstream",
     };
-    json!({"failed": {"obstacle": obstacle, "message": failure.message, "field": failure.field}})
+    let TextFailure { message, field, retry_after_ms, .. } = failure;
+    json!({"failed": {"obstacle": obstacle, "message": message, "field": field, "retry_after_ms": retry_after_ms}})
 }
 
 fn usage(usage: Option<Usage>) -> Value {

@@ -1,6 +1,6 @@
-//! The lines of a text request, in the form that authors write.
+//! The lines of a text request, and of a dialect's, in the form that authors write.
 
-use gatehouse_sdk::{Extra, Protocol, Route, Sse, TextRequest};
+use gatehouse_sdk::{DialectRequest, Extra, Protocol, Route, Sse, TextRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +17,40 @@ pub(super) struct TextWritten {
     #[serde(default)]
     blobs: Vec<FactsWritten>,
     route: RouteWritten,
+}
+
+/// A Messages request for a dialect, which is asked for a stream where its body says so.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TranslateWritten {
+    dialect: String,
+    body: Value,
+    #[serde(default)]
+    blobs: Vec<FactsWritten>,
+    /// The public name of the model; without it the body's.
+    model: Option<String>,
+    provider: String,
+    rules: Option<Value>,
+}
+
+impl TryFrom<TranslateWritten> for DialectRequest {
+    type Error = String;
+
+    fn try_from(written: TranslateWritten) -> Result<Self, String> {
+        let named = written.body["model"].as_str().map(str::to_owned);
+        let upstream = named.ok_or("expected `model` in the body, got none")?;
+        Ok(Self {
+            streaming: written.body["stream"] == true,
+            body: text(written.body),
+            blobs: written.blobs.into_iter().map(Into::into).collect(),
+            dialect: written.dialect,
+            model: written.model.unwrap_or_else(|| upstream.clone()),
+            upstream,
+            provider: written.provider,
+            rules: written.rules.unwrap_or_else(|| json!({})),
+            extra: Extra::new(),
+        })
+    }
 }
 
 /// Without `model` the body's, without `upstream` the same name.

@@ -233,15 +233,17 @@ impl Gateway {
         Caller { address: self.public, id, secret: secret.to_owned() }
     }
 
-    /// An account as `account show` has it, amounts in micro-credits.
+    /// An account as `account show` has it: its amounts in micro-credits, by short names.
     pub async fn account(&self, account: &str) -> Value {
-        self.outcome(&["account", "show", account]).await
+        let shown = self.outcome(&["account", "show", account]).await;
+        let names = [("available", "available_micro"), ("reserved", "held_micro"), ("spent", "spent_micro")];
+        names.iter().map(|(short, name)| ((*short).to_owned(), shown[*name].clone())).collect()
     }
 
     /// Lines of the audit record as `audit` has them, newest first.
     pub async fn audit(&self, arguments: &[&str]) -> Vec<Value> {
         let mut outcome = self.outcome(&[&["audit"], arguments].concat()).await;
-        serde_json::from_value(outcome["notes"].take()).expect("a list of lines")
+        serde_json::from_value(outcome["data"].take()).expect("a list of lines")
     }
 
     /// The account, once nothing is held for it.
@@ -265,7 +267,7 @@ impl Gateway {
     pub async fn expect_sound_ledger(&self) {
         let outcome = self.outcome(&["doctor"]).await;
         assert_eq!(
-            (&outcome["findings"], &outcome["imbalance"]),
+            (&outcome["findings"], &outcome["imbalance_micro"]),
             (&Value::Array(vec![]), &Value::from(0)),
             "{outcome}"
         );
@@ -300,6 +302,7 @@ impl Gateway {
             .arg(self.folder.path().join("data"))
             .args(arguments)
             .current_dir(self.folder.path())
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
             .stdin(Stdio::null())
             .kill_on_drop(true);
         command

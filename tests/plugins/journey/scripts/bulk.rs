@@ -28,7 +28,7 @@ const LIST: &str = r#"
 "#;
 
 fn played(script: &str) -> Result<(), String> {
-    Script::parse(script, "list.play".as_ref())?.play_component(&COMPONENT)
+    Script::parse(script, "list.play".as_ref())?.play(&*COMPONENT)
 }
 
 #[test]

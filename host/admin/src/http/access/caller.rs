@@ -6,10 +6,14 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::request::Parts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api::error::OperationError;
+use crate::api::result::LoginLinkView;
+
 /// What a credential allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Reads everything but prompts and secrets; changes nothing.
@@ -79,4 +83,10 @@ pub enum Claimed {
 pub trait Authenticator: Send + Sync {
     /// What the head of a request says of its sender.
     fn authenticate(&self, head: &Parts) -> Claimed;
+}
+
+/// Makes login links of the console. Only a listener has one.
+pub(crate) trait LoginLinks: Send + Sync {
+    /// A link for one person with this role.
+    fn new_link(&self, role: Role) -> Result<LoginLinkView, OperationError>;
 }

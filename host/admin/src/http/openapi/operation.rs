@@ -72,9 +72,10 @@ fn body(takes: Takes, generators: &mut Generators) -> Option<Value> {
         Takes::Patch(schema) => {
             json!({"application/merge-patch+json": {"schema": schema(&mut generators.requests)}})
         }
-        Takes::Bytes => {
-            json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}})
-        }
+        Takes::File(schema) => json!({
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "application/json": {"schema": schema(&mut generators.requests)},
+        }),
     };
     Some(json!({"required": true, "content": content}))
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use gatehouse_model::Clock;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
 use crate::http::error::{ApiError, Kind};
@@ -19,7 +19,11 @@ pub(crate) const MAX_UPLOAD_BYTES: usize = 64 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads the whole body.
-pub(crate) async fn read(body: &mut Incoming, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError> {
+pub(crate) async fn read<B>(body: &mut B, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
     let read = tokio::select! {
         biased;
         read = Limited::new(body, most).collect() => read,

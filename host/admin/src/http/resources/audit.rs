@@ -16,8 +16,9 @@ use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 
-const FILTERS: [Parameter; 6] = [
+const FILTERS: [Parameter; 7] = [
     filter("task", Form::Text, "Only lines about this task."),
+    filter("decisions", Form::Flag, "True: only decisions of the gateway itself, no requests of operators."),
     filter_any("operation", Form::Text, "Only requests of one of these operations, such as `createKey`."),
     filter("object", Form::Text, "Only requests about this object or what is below it, such as `keys`."),
     filter("who", Form::Text, "Only requests by this token or session."),
@@ -183,7 +184,7 @@ fn query(call: &Call) -> Result<AuditQuery, ApiError> {
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
     Ok(AuditQuery {
         task: task.transpose()?,
-        decisions: false,
+        decisions: call.query.flag("decisions"),
         operations: call.query.all("operation"),
         object: text("object"),
         who: text("who"),

@@ -1,5 +1,6 @@
 //! `/keys`: API keys with their limits. The secret of a key is in the answer to its creation and nowhere else.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
@@ -85,6 +86,8 @@ struct ApiKeyView {
     state: State,
     /// Held and spent through it and those that it replaced.
     used_micro: i64,
+    /// Live tasks and open text requests at present, by model.
+    open: BTreeMap<String, u32>,
     /// When it was revoked.
     revoked: Option<Moment>,
     /// Counts edits, rotations and the revocation.
@@ -150,6 +153,7 @@ impl ApiKeyView {
             customer: key.customer.0,
             created: key.created.into(),
             used_micro: key.used.0,
+            open: key.open,
             revoked: key.revoked.map(Moment),
             revision: key.revision,
             rotated_from: key.rotated_from.map(|id| id.0),
@@ -223,7 +227,13 @@ async fn edit(call: Call) -> Outcome {
     let row = find(&call, call.path("key"))?;
     let before = ApiKeyView::new(row.clone(), call.at);
     check_match(&call.headers, &before.etag(), &before)?;
-    let after: PolicyView = from_value(patched(&before.policy, call.json()?)?)?;
+    let mut patch: Value = call.json()?;
+    // By the models' own ids, as the key has them: another name would be merged beside its own.
+    if let Some(Value::Object(limits)) = patch.get_mut("model_limits") {
+        let named = std::mem::take(limits).into_iter().collect();
+        *limits = call.service.own_names(named, &row.model_limits)?.into_iter().collect();
+    }
+    let after: PolicyView = from_value(patched(&before.policy, patch)?)?;
     let policy = call.service.check_edit(after.policy()?, &row, is_forced(&call))?;
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);

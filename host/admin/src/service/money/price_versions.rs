@@ -4,14 +4,10 @@ use gatehouse_store::RowPage;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
 use super::super::admin_service::{AdminService, store_failed};
-use super::super::paging::first_rows;
 use crate::api::error::OperationError;
 use crate::api::price::{PreviewUnit, PricePreview};
 use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails, PriceVersionView};
-use crate::api::result::OperationResult;
 
-/// Rows of one page that the command line reads at a time.
-const PAGE: usize = 100;
 const MILLION: i128 = 1_000_000;
 
 impl AdminService {
@@ -82,16 +78,6 @@ impl AdminService {
             changes,
             incomplete: lost || left_out(&after) || before.as_ref().is_some_and(left_out),
         })
-    }
-
-    /// The newest versions, for the command line.
-    pub(in crate::service) async fn price_history(
-        &self,
-        limit: u32,
-    ) -> Result<OperationResult, OperationError> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let books = first_rows(limit, PAGE, |before, most| self.price_books_page(before, most)).await?;
-        Ok(OperationResult::PriceBooks { books })
     }
 }
 

@@ -14,7 +14,6 @@ use gatehouse_tasks::{
 
 use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
-use crate::api::result::OperationResult;
 use crate::service::actor::Actor;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
 use crate::service::deployed::Deployed;
@@ -48,18 +47,6 @@ impl AdminService {
             let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
             OperationError::NotFound(why)
         })
-    }
-
-    /// The newest reports, for the command line.
-    pub(in crate::service) async fn list_deployments(
-        &self,
-        family: Option<String>,
-        limit: u32,
-    ) -> Result<OperationResult, OperationError> {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let page = |before, most| self.deployments_page(family.clone(), before, most);
-        let deployments = first_rows(limit, PAGE, page).await?;
-        Ok(OperationResult::Deployments { deployments })
     }
 
     /// Keeps the report of a deployment by the present actor. It is over by now: what cannot be kept is logged.

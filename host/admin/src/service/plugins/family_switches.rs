@@ -9,41 +9,51 @@ use gatehouse_tasks::DeploymentKind;
 
 use super::versions::needed_by_task;
 use crate::api::error::OperationError;
-use crate::api::result::OperationResult;
+use crate::api::result::{PluginOutcome, UninstalledView};
 use crate::service::admin_service::{AdminService, on_blocking_thread};
 use crate::service::deployed::Deployed;
 use crate::service::money::PriceCause;
 
 impl AdminService {
-    pub(in crate::service) async fn disable_family(
-        &self,
-        family: String,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let name = family.clone();
-        let digest = on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)?;
-        Ok(OperationResult::FamilyDisabled { family, digest })
+    /// Keeps new requests away from a family; its tasks go on. The digest of the version that would serve it.
+    ///
+    /// # Errors
+    /// No such family, or the plugin store's.
+    pub async fn disable_family(&self, family: &str) -> Result<Digest, OperationError> {
+        let work = async {
+            let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+            on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)
+        };
+        self.recorded(("disableFamily", format!("families/{family}")), work).await
     }
 
-    pub(in crate::service) async fn enable_family(
-        &self,
-        family: String,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let name = family.clone();
-        let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
-        self.finish(Deployed::new(DeploymentKind::Activate, None, &family, outcome), Vec::new()).await
+    /// Has a family serve again that was switched off.
+    ///
+    /// # Errors
+    /// No such family, or why its version was refused.
+    pub async fn enable_family(&self, family: &str) -> Result<PluginOutcome, OperationError> {
+        let work = async {
+            let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+            let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
+            self.finish(Deployed::new(DeploymentKind::Activate, None, family, outcome), Vec::new()).await
+        };
+        self.recorded(("enableFamily", format!("families/{family}")), work).await
     }
 
-    /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
-    pub(in crate::service) async fn uninstall_family(
-        &self,
-        family: String,
-    ) -> Result<OperationResult, OperationError> {
+    /// Takes away a family, with every version of it and the defaults that came with it. The store is checked too: without a
+    /// running gateway no version is pinned by the tasks that need it.
+    ///
+    /// # Errors
+    /// No such family, one that came with the gateway or has live tasks, or the plugin store's.
+    pub async fn uninstall_family(&self, family: &str) -> Result<UninstalledView, OperationError> {
+        self.recorded(("uninstallFamily", format!("families/{family}")), self.take_away(family)).await
+    }
+
+    async fn take_away(&self, family: &str) -> Result<UninstalledView, OperationError> {
         let plugins = self.plugin_service().await?;
         let (store, configuration) = (self.store.clone(), Arc::clone(&self.configuration));
         let cause = PriceCause::present(format!("plugin uninstall {family}"));
-        let name = family.clone();
+        let name = family.to_owned();
         let uninstalled = on_blocking_thread(move || {
             plugins.check_uninstall(&name).map_err(failed)?;
             // Nothing new comes to it from here on, so what is counted below can only become less.
@@ -57,7 +67,8 @@ impl AdminService {
         });
         let (versions, defaults) = uninstalled.await??;
         self.keep_price_books().await;
-        Ok(OperationResult::FamilyUninstalled { family, versions, defaults })
+        let versions = versions.iter().map(Digest::to_string).collect();
+        Ok(UninstalledView { family: family.to_owned(), versions, defaults })
     }
 }
 

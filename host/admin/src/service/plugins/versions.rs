@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent, StageReport,
-    StageVerdict, VersionState, VersionSummary,
+    Companion, DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent,
+    StageReport, StageVerdict, VersionState, VersionSummary,
 };
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
 
 use super::live_states::StoredStates;
-use crate::api::configuration::{DefaultView, FamilyDefaultsFile};
+use crate::api::configuration::DefaultView;
 use crate::api::error::OperationError;
-use crate::api::operation::Component;
-use crate::api::result::{OperationResult, PluginState, PluginView, StageView};
+use crate::api::plugin_offer::PluginOffer;
+use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
 use crate::service::deployed::Deployed;
@@ -25,80 +25,58 @@ use crate::service::money::PriceCause;
 const OFFLINE_STREAMS: usize = 8;
 
 impl AdminService {
-    pub(in crate::service) async fn list_plugins(&self) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let plugins = plugins.list().into_iter().map(listed).collect();
-        Ok(OperationResult::Plugins { plugins })
+    /// Every version in the plugin store.
+    ///
+    /// # Errors
+    /// A plugin store that cannot be opened.
+    pub async fn plugins(&self) -> Result<Vec<PluginView>, OperationError> {
+        Ok(self.plugin_service().await?.list().into_iter().map(listed).collect())
     }
 
-    pub(in crate::service) async fn check_plugin(
-        &self,
-        component: Component,
-        signature: Option<String>,
-        allow_removal: bool,
-        defaults: Option<FamilyDefaultsFile>,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let configuration = Arc::clone(&self.configuration);
-        let removal = removal(allow_removal);
-        let cause = PriceCause::present("plugin check");
-        let offered = move || {
-            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            let Some(defaults) = defaults else {
-                return Ok((plugins.check_with(component, removal).map_err(refused)?, Vec::new()));
-            };
-            let report = check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?;
-            let report = report.map_err(refused)?;
-            let effects = configuration.stage(&report.about, &defaults, &cause)?.effects();
-            Ok::<_, OperationError>((report, effects))
-        };
-        let (report, defaults) = on_blocking_thread(offered).await??;
+    /// Takes a component through every stage of deployment but the switch.
+    ///
+    /// # Errors
+    /// Why it was refused.
+    pub async fn check_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let object = format!("plugins/{}", offer.component.digest());
+        self.recorded(("checkPlugin", object), self.check(offer)).await
+    }
+
+    async fn check(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let (_, outcome, defaults) = self.deploy(offer, Goal::Check).await?;
+        let report = outcome.map_err(refused)?;
         let stages = stages(&report.stages);
-        Ok(OperationResult::PluginChecked { plugin: checked(report), stages, defaults })
+        Ok(PluginOutcome { plugin: checked(report), replaced: None, stages, defaults })
     }
 
-    pub(in crate::service) async fn install_plugin(
-        &self,
-        component: Component,
-        sha256: Option<Digest>,
-        signature: Option<String>,
-        allow_removal: bool,
-        defaults: Option<FamilyDefaultsFile>,
-    ) -> Result<OperationResult, OperationError> {
-        let digest = Digest::of(&component.0);
-        if let Some(expected) = sha256.filter(|expected| *expected != digest) {
+    /// Deploys a component: every stage, the switch of its family included.
+    ///
+    /// # Errors
+    /// Why it was refused.
+    pub async fn install_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let object = format!("plugins/{}", offer.component.digest());
+        self.recorded(("deployPlugin", object), self.install(offer)).await
+    }
+
+    async fn install(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+        let (digest, outcome, effects) = self.deploy(offer, Goal::Install).await?;
+        self.keep_price_books().await;
+        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
+    }
+
+    /// Takes a plugin through the deployment, up to the goal: what comes before the goal is the same for both.
+    async fn deploy(&self, offer: PluginOffer, goal: Goal) -> Result<Offered, OperationError> {
+        let digest = offer.component.digest();
+        if let Some(expected) = offer.sha256.filter(|expected| *expected != digest) {
             let why = format!("the component's sha256 is {digest}, not {expected}; nothing was installed");
             return Err(OperationError::Refused(why));
         }
         let plugins = self.plugin_service().await?;
         let configuration = Arc::clone(&self.configuration);
-        let removal = removal(allow_removal);
         let who = PriceCause::present(String::new());
-        let offered = move || {
-            let component = SignedComponent { wasm: &component.0, signature: signature.as_deref() };
-            let Some(defaults) = defaults else {
-                return Ok::<_, OperationError>((plugins.install_with(component, removal, None), Vec::new()));
-            };
-            // The plugin itself says which family the defaults are of.
-            let report = match check_with_defaults(&plugins, component, removal, &*configuration, &defaults)?
-            {
-                Ok(report) => report,
-                Err(refused) => return Ok((Err(refused), Vec::new())),
-            };
-            let About { family, version, .. } = &report.about;
-            let cause =
-                PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who };
-            let staged = configuration.stage(&report.about, &defaults, &cause)?;
-            let outcome = plugins.install_with(component, removal, Some(&*staged));
-            let effects = staged.effects();
-            drop(staged);
-            // The file was read again, and may switch other families.
-            plugins.apply_switches();
-            Ok((outcome, effects))
-        };
-        let (outcome, effects) = on_blocking_thread(offered).await??;
-        self.keep_price_books().await;
-        self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
+        let deployed = move || deploy(&plugins, &*configuration, &offer, goal, &who);
+        let (outcome, effects) = on_blocking_thread(deployed).await??;
+        Ok((digest, outcome, effects))
     }
 
     /// Keeps the report and answers with it.
@@ -106,49 +84,64 @@ impl AdminService {
         &self,
         deployed: Deployed,
         defaults: Vec<DefaultView>,
-    ) -> Result<OperationResult, OperationError> {
+    ) -> Result<PluginOutcome, OperationError> {
         self.keep_deployment(&deployed).await;
         switched(deployed.outcome, defaults)
     }
 
-    pub(in crate::service) async fn activate_plugin(
+    /// Switches a family to a version in the plugin store: by its digest, or an unambiguous prefix of it.
+    ///
+    /// # Errors
+    /// No such version, or why it was refused.
+    pub async fn activate_plugin(
         &self,
         version: &str,
         allow_removal: bool,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let digest = find_version(&plugins, version)?;
-        let removal = removal(allow_removal);
-        let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
-        self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
+    ) -> Result<PluginOutcome, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let digest = find_version(&plugins, version)?;
+            let removal = removal(allow_removal);
+            let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
+            self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
+        };
+        self.recorded(("activatePlugin", format!("plugins/{version}")), work).await
     }
 
-    pub(in crate::service) async fn roll_back_plugin(
-        &self,
-        family: String,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let name = family.clone();
-        let outcome = on_blocking_thread(move || plugins.roll_back(&family)).await?;
-        self.finish(Deployed::new(DeploymentKind::RollBack, None, &name, outcome), Vec::new()).await
+    /// Switches a family back to its previous version.
+    ///
+    /// # Errors
+    /// No version before, or why it was refused.
+    pub async fn roll_back_plugin(&self, family: &str) -> Result<PluginOutcome, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let name = family.to_owned();
+            let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
+            self.finish(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new()).await
+        };
+        self.recorded(("rollBackFamily", format!("families/{family}")), work).await
     }
 
-    /// The store is checked too: without a running gateway no version is pinned by the tasks that need it.
-    pub(in crate::service) async fn remove_plugin(
-        &self,
-        version: &str,
-    ) -> Result<OperationResult, OperationError> {
-        let plugins = self.plugin_service().await?;
-        let digest = find_version(&plugins, version)?;
-        let store = self.store.clone();
-        on_blocking_thread(move || {
-            if needed_by_task(&store, &[digest])?.is_some() {
-                return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
-            }
-            plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
-        })
-        .await??;
-        Ok(OperationResult::PluginRemoved { digest })
+    /// Deletes a version that neither serves nor has tasks to finish. The store is checked too: without a running gateway no
+    /// version is pinned by the tasks that need it.
+    ///
+    /// # Errors
+    /// No such version, or one that is needed.
+    pub async fn remove_plugin(&self, version: &str) -> Result<Digest, OperationError> {
+        let work = async {
+            let plugins = self.plugin_service().await?;
+            let digest = find_version(&plugins, version)?;
+            let store = self.store.clone();
+            on_blocking_thread(move || {
+                if needed_by_task(&store, &[digest])?.is_some() {
+                    return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
+                }
+                plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
+            })
+            .await??;
+            Ok(digest)
+        };
+        self.recorded(("removePlugin", format!("plugins/{version}")), work).await
     }
 
     pub(super) async fn plugin_service(&self) -> Result<PluginService, OperationError> {
@@ -206,31 +199,65 @@ fn find_version(plugins: &PluginService, version: &str) -> Result<Digest, Operat
     }
 }
 
-/// Checks a component under the configuration with the defaults it brings.
-fn check_with_defaults(
+/// How far a plugin is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    /// Every stage but the switch.
+    Check,
+    /// The switch.
+    Install,
+}
+
+/// The version, what came of its deployment, and what becomes of the defaults it brings.
+type Offered = (Digest, Result<DeployReport, DeployError>, Vec<DefaultView>);
+
+/// The deployment of a plugin, with the defaults it brings. The plugin itself says which family they are of, so it is checked
+/// once before they are prepared, and then under what is prepared.
+fn deploy(
     plugins: &PluginService,
-    component: SignedComponent<'_>,
-    removal: Removal,
     configuration: &dyn Configuration,
-    defaults: &FamilyDefaultsFile,
-) -> Result<Result<DeployReport, DeployError>, OperationError> {
-    let draft = configuration.draft(defaults)?;
+    offer: &PluginOffer,
+    goal: Goal,
+    who: &PriceCause,
+) -> Result<(Result<DeployReport, DeployError>, Vec<DefaultView>), OperationError> {
+    let component = SignedComponent { wasm: &offer.component.0, signature: offer.signature.as_deref() };
+    let removal = removal(offer.allow_removal);
+    let run = |companion: Option<&dyn Companion>| match goal {
+        Goal::Check => plugins.check_with(component, removal, companion),
+        Goal::Install => plugins.install_with(component, removal, companion),
+    };
+    let Some(defaults) = offer.defaults() else { return Ok((run(None), Vec::new())) };
+    let draft = configuration.draft(&defaults)?;
     if !plugins.fits_pool(&draft) {
         let why = "plugins.limits_by_family: these defaults allow a call more memory than the running gateway has for \
                    one; add the table to gatehouse.toml, start the gateway again, and install the plugin then";
         return Err(OperationError::Refused(why.to_owned()));
     }
-    Ok(plugins.check_under(component, removal, &draft))
+    let report = match plugins.check_under(component, removal, &draft) {
+        Ok(report) => report,
+        Err(refused) => return Ok((Err(refused), Vec::new())),
+    };
+    let About { family, version, .. } = &report.about;
+    let cause =
+        PriceCause { what: format!("plugin install {family} {version} with defaults"), ..who.clone() };
+    let staged = configuration.stage(&report.about, &defaults, &cause)?;
+    let (outcome, effects) = (run(Some(&*staged)), staged.effects());
+    drop(staged);
+    if goal == Goal::Install {
+        // The file was read again, and may switch other families.
+        plugins.apply_switches();
+    }
+    Ok((outcome, effects))
 }
 
 fn switched(
     report: Result<DeployReport, DeployError>,
     defaults: Vec<DefaultView>,
-) -> Result<OperationResult, OperationError> {
+) -> Result<PluginOutcome, OperationError> {
     let report = report.map_err(refused)?;
     let (replaced, stages) = (report.replaced, stages(&report.stages));
     let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(OperationResult::PluginSwitched { plugin, replaced, stages, defaults })
+    Ok(PluginOutcome { plugin, replaced, stages, defaults })
 }
 
 fn refused(refused: DeployError) -> OperationError {

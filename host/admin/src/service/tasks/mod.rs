@@ -1,7 +1,6 @@
 //! Tasks of all customers for operators, and the log of what each of them did.
 
 mod reconcile;
-mod steps;
 mod task;
 
 pub(crate) use reconcile::changes as ruling_changes;

@@ -1,4 +1,4 @@
-//! Rulings about ambiguous calls, and the list of tasks that wait for one.
+//! Rulings about ambiguous calls.
 //!
 //! The change, its line in the audit record and the memory of its idempotency key are one commit; the driver prepares it and
 //! has the task go on.
@@ -7,19 +7,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use gatehouse_driver::{CallRuling, Driver, PreparedRuling, RulingError};
-use gatehouse_model::{CustomerId, Status, Task, TaskId};
-use gatehouse_store::AllTasksQuery;
+use gatehouse_model::{Task, TaskId};
 use gatehouse_tasks::FieldChange;
 
 use crate::api::error::OperationError;
-use crate::api::result::OperationResult;
-use crate::api::task::{AdoptedReply, RulingWord, TaskRuling, TaskSummary};
+use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
 use crate::service::admin_service::{AdminService, Backend, store_failed};
 
 /// The type of a reply that names none.
 const JSON: &str = "application/json";
-/// Tasks that a command lists at most.
-const MAX_LISTED: u32 = 1_000;
 
 impl AdminService {
     /// How many tasks wait for a ruling; none without a running gateway.
@@ -71,42 +67,6 @@ impl AdminService {
     pub(crate) fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
         let found = self.store.task(id).map_err(store_failed)?;
         found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
-    }
-
-    pub(in crate::service) async fn reconcile(
-        &self,
-        task: TaskId,
-        ruling: &TaskRuling,
-    ) -> Result<OperationResult, OperationError> {
-        let ruled = self.reconcile_task(task, ruling).await?;
-        Ok(OperationResult::TaskRuled { task: TaskSummary::from(&ruled), ruling: ruling.ruling })
-    }
-
-    pub(in crate::service) async fn list_tasks(
-        &self,
-        ambiguous: bool,
-        (status, customer): (Option<Status>, Option<CustomerId>),
-        limit: u32,
-    ) -> Result<OperationResult, OperationError> {
-        let limit = limit.min(MAX_LISTED) as usize;
-        let (mut tasks, mut after) = (Vec::new(), None);
-        while tasks.len() < limit {
-            let query = AllTasksQuery {
-                statuses: status.into_iter().collect(),
-                customer: customer.clone(),
-                ambiguous,
-                after,
-                limit: limit - tasks.len(),
-                ..AllTasksQuery::default()
-            };
-            let page = self.tasks(query).await?;
-            tasks.extend(page.tasks.iter().map(TaskSummary::from));
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        Ok(OperationResult::Tasks { tasks })
     }
 
     fn ruling_driver(&self) -> Result<&Driver, OperationError> {

@@ -1,9 +1,12 @@
-//! Tasks of all customers for operators: listed, inspected with their money and their results, cancelled with a reason.
+//! Tasks of all customers for operators: listed, inspected with their money, their results and their steps, cancelled with a
+//! reason.
 
 use gatehouse_driver::{CancelError, Cancelled, MediaFile, MediaRefusal};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use gatehouse_store::{AllTasksPage, AllTasksQuery, StatementOf, StatementQuery};
-use gatehouse_tasks::{FieldChange, HoldId, JournalEntry, MAX_WEBHOOKS, WebhookDelivery, delivery_of};
+use gatehouse_tasks::{
+    FieldChange, HoldId, JournalEntry, MAX_WEBHOOKS, StepRow, WebhookDelivery, delivery_of,
+};
 
 use crate::api::error::OperationError;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
@@ -130,6 +133,26 @@ impl AdminService {
         };
         self.leave_outcome(("cancelTask", format!("tasks/{id}")), ended.as_ref().err(), told).await;
         ended
+    }
+
+    /// Writes the line of a read of the log into the audit record, because it shows a client's words.
+    ///
+    /// # Errors
+    /// The store's: without the line nothing may be shown.
+    pub async fn note_steps_read(&self, task: TaskId) -> Result<(), OperationError> {
+        self.try_leave_line(("listTaskSteps", format!("tasks/{task}/steps")), (200, ""), Vec::new()).await
+    }
+
+    /// What a task did, oldest first: a row for each of its commits, at most
+    /// [`MAX_STEP_ROWS`](gatehouse_tasks::MAX_STEP_ROWS).
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub async fn steps(&self, task: TaskId) -> Result<Vec<StepRow>, OperationError> {
+        if self.store.task(task).map_err(store_failed)?.is_none() {
+            return Err(unknown(task));
+        }
+        self.store.steps(task).await.map_err(store_failed)
     }
 }
 

@@ -11,60 +11,11 @@ use gatehouse_tasks::{
 };
 
 use super::admin_service::{AdminService, Backend, store_failed};
-use super::paging::first_rows;
 use crate::api::error::OperationError;
-use crate::api::result::{OperationResult, Revealed};
-use crate::api::webhook::{DeliveryView, NewWebhook, WebhookRequest, WebhookView};
-
-/// Rows of one page of webhooks that the command line reads at a time, and deliveries that it shows.
-const PAGE: usize = 100;
-const SHOWN: usize = 20;
+use crate::api::result::Revealed;
+use crate::api::webhook::NewWebhook;
 
 impl AdminService {
-    /// Performs a request of the command line.
-    pub(super) async fn webhook_request(
-        &self,
-        request: WebhookRequest,
-    ) -> Result<OperationResult, OperationError> {
-        match request {
-            WebhookRequest::Create(new) => {
-                let (webhook, secret) = self.create_webhook(new).await?;
-                Ok(OperationResult::WebhookSecret { webhook: Box::new(WebhookView::from(&webhook)), secret })
-            }
-            WebhookRequest::List { customer } => self.all_webhooks(customer).await,
-            WebhookRequest::Show(id) => self.webhook_details(id).await,
-            WebhookRequest::Enable { id, enabled } => {
-                let row = self.webhook_row(id)?;
-                let policy = WebhookPolicy { enabled, ..row.policy() };
-                self.edit_webhook(id, row.revision, policy).await?;
-                self.webhook_details(id).await
-            }
-            WebhookRequest::Rotate(id) => {
-                let (webhook, secret) = self.rotate_webhook(id).await?;
-                Ok(OperationResult::WebhookSecret { webhook: Box::new(WebhookView::from(&webhook)), secret })
-            }
-            WebhookRequest::Retire(id) => {
-                self.change_webhook(WebhookChange::Retire { id }).await?;
-                self.webhook_details(id).await
-            }
-            WebhookRequest::Remove(id) => {
-                self.change_webhook(WebhookChange::Remove { id }).await?;
-                Ok(OperationResult::WebhookRemoved { id: id.to_string() })
-            }
-            WebhookRequest::Test(id) => {
-                let delivery = self.test_webhook(id).await?;
-                Ok(OperationResult::Delivery(DeliveryView::from(&delivery)))
-            }
-            WebhookRequest::Resend(id) => {
-                let delivery = self.resend_delivery(id).await?;
-                Ok(OperationResult::Delivery(DeliveryView::from(&delivery)))
-            }
-            WebhookRequest::ResendRange { id, range } => {
-                self.resend_range(id, &range).await.map(OperationResult::Resent)
-            }
-        }
-    }
-
     /// A page of webhooks by id, after that one.
     ///
     /// # Errors
@@ -233,18 +184,5 @@ impl AdminService {
             Backend::Offline(_) => check_post_url(url, true).map_err(|error| error.to_string()),
         };
         checked.map_err(|problem| OperationError::Invalid(format!("url: {problem}")))
-    }
-
-    async fn all_webhooks(&self, customer: Option<CustomerId>) -> Result<OperationResult, OperationError> {
-        let page = |after, most| self.webhooks_page(customer.clone(), after, most);
-        let rows = first_rows(usize::MAX, PAGE, page).await?;
-        Ok(OperationResult::Webhooks { webhooks: rows.iter().map(WebhookView::from).collect() })
-    }
-
-    async fn webhook_details(&self, id: WebhookId) -> Result<OperationResult, OperationError> {
-        let webhook = WebhookView::from(&self.webhook_row(id)?);
-        let page = self.deliveries_page(DeliveryQuery { webhook: id, pending: false }, None, SHOWN).await?;
-        let deliveries = page.rows.iter().map(DeliveryView::from).collect();
-        Ok(OperationResult::Webhook { webhook: Box::new(webhook), deliveries })
     }
 }

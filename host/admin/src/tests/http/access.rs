@@ -15,7 +15,7 @@ async fn every_route_asks_for_its_role() {
         let path = route.path.replace("{customer}", "nobody").replace("{", "none").replace('}', "");
         let method = route.method.as_str();
         let kind = match route.takes {
-            Takes::Bytes => "application/octet-stream",
+            Takes::File(_) => "application/octet-stream",
             _ => "application/json",
         };
         let ask = async |token: Option<&str>| {

@@ -1,6 +1,6 @@
 //! A new customer.
 
-use gatehouse_admin::{Operation, OperationError, OperationResult, ResponseBody};
+use gatehouse_admin::{OperationError, ResponseBody};
 use gatehouse_model::CustomerId;
 use http::{Response, StatusCode};
 use maud::html;
@@ -24,13 +24,11 @@ pub(crate) async fn create(
 ) -> Result<Response<ResponseBody>, PageError> {
     let form = request.form();
     let id = form.text("customer");
-    let operation = Operation::CustomerOpen { customer: CustomerId::from(id) };
     let mut problems = Problems::default();
-    match pages.service.perform(operation).await {
-        Ok(OperationResult::Customer(customer)) => {
+    match pages.service.open_customer(CustomerId::from(id)).await {
+        Ok(customer) => {
             return Ok(redirect(&format!("{}?done=created", address(&customer.id))));
         }
-        Ok(_) => return Err(PageError::unexpected()),
         Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
             problems.add("customer", message);
         }

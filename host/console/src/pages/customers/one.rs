@@ -1,8 +1,6 @@
 //! One customer: its balances, its keys, money in and out.
 
-use gatehouse_admin::{
-    KeyQuery, KeyState, KeyView, Operation, OperationError, OperationResult, ResponseBody,
-};
+use gatehouse_admin::{KeyQuery, KeyState, KeyView, OperationError, ResponseBody};
 use gatehouse_model::{Credits, Customer, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -67,16 +65,15 @@ async fn book(
             problems.add("memo", "is missing: say why");
         }
         Ok(amount) => {
-            let operation = match direction {
-                Direction::In => Operation::CustomerDeposit { customer, amount, memo },
-                Direction::Out => Operation::CustomerWithdraw { customer, amount, memo },
+            let moved = match direction {
+                Direction::In => pages.service.deposit(customer, amount, memo).await,
+                Direction::Out => pages.service.withdraw(customer, amount, memo).await,
             };
-            match pages.service.perform(operation).await {
-                Ok(OperationResult::Customer(customer)) => {
+            match moved {
+                Ok(customer) => {
                     let done = if direction == Direction::In { "deposited" } else { "withdrawn" };
                     return Ok(redirect(&format!("{}?done={done}", address(&customer.id))));
                 }
-                Ok(_) => return Err(PageError::unexpected()),
                 Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
                     problems.add(field, message.strip_prefix("amount: ").unwrap_or(&message));
                 }
@@ -95,8 +92,7 @@ async fn page(
     problems: &Problems,
 ) -> Result<Response<ResponseBody>, PageError> {
     let id = CustomerId::from(request.id.as_str());
-    let shown = pages.service.perform(Operation::CustomerShow { customer: id.clone() }).await?;
-    let OperationResult::Customer(customer) = shown else { return Err(PageError::unexpected()) };
+    let customer = pages.service.show_customer(&id)?;
     let states = vec![KeyState::Active, KeyState::Expired];
     let own = KeyQuery { customer: Some(id), name: None, states, at: request.now };
     let page = pages.service.keys_page(own, None, KEYS).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_admin::{KeyView, NewKey, Operation, OperationError, OperationResult, ResponseBody, Revealed};
+use gatehouse_admin::{KeyView, NewKey, OperationError, ResponseBody, Revealed};
 use gatehouse_model::{ChatFormat, CustomerId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -36,11 +36,8 @@ pub(crate) async fn create(
     let mut problems = Problems::default();
     let new = read(&form, request.now, &mut problems);
     if problems.is_empty() {
-        match pages.service.perform(Operation::KeyCreate(new)).await {
-            Ok(OperationResult::KeyCreated { key, secret }) => {
-                return Ok(created(pages, request, &key, &secret));
-            }
-            Ok(_) => return Err(PageError::unexpected()),
+        match pages.service.create_key(new).await {
+            Ok((key, secret)) => return Ok(created(pages, request, &key, &secret)),
             Err(OperationError::Invalid(message)) => problems.take(&message, policy::FIELDS),
             Err(OperationError::NotFound(message)) => problems.add("customer", message),
             Err(error) => return Err(error.into()),

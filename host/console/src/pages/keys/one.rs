@@ -1,6 +1,6 @@
 //! One key: what it may do, what it used, and its end.
 
-use gatehouse_admin::{KeyView, Operation, OperationResult, ResponseBody};
+use gatehouse_admin::{KeyView, ResponseBody};
 use gatehouse_model::KeyId;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -19,8 +19,7 @@ pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let shown = pages.service.perform(Operation::KeyShow { key: KeyId::from(request.id.as_str()) }).await?;
-    let OperationResult::Key(key) = shown else { return Err(PageError::unexpected()) };
+    let key = pages.service.show_key(&KeyId::from(request.id.as_str()))?;
     let title = format!("Key {}", key.name);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/keys", &title);
     Ok(shell.page(
@@ -87,9 +86,6 @@ pub(crate) async fn revoke(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let key = KeyId::from(request.id.as_str());
-    match pages.service.perform(Operation::KeyRevoke { key }).await? {
-        OperationResult::Key(key) => Ok(redirect(&format!("/keys?revoked=1&marked={}&done=revoked", key.id))),
-        _ => Err(PageError::unexpected()),
-    }
+    let key = pages.service.revoke_key(&KeyId::from(request.id.as_str())).await?;
+    Ok(redirect(&format!("/keys?revoked=1&marked={}&done=revoked", key.id)))
 }

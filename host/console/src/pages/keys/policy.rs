@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use gatehouse_admin::{Operation, OperationResult, PluginState};
+use gatehouse_admin::PluginState;
 use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits, UnixMs};
 use ipnet::IpNet;
 use maud::{Markup, html};
@@ -214,8 +214,7 @@ fn network(word: &str) -> Option<IpNet> {
 
 /// Models that are served now.
 pub(super) async fn models(pages: &PageContext) -> Result<BTreeSet<String>, PageError> {
-    let result = pages.service.perform(Operation::PluginList).await?;
-    let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
+    let plugins = pages.service.plugins().await?;
     let active = plugins.into_iter().filter(|plugin| matches!(plugin.state, PluginState::Active { .. }));
     Ok(active.flat_map(|plugin| plugin.models).collect())
 }

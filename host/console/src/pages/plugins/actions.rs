@@ -1,6 +1,6 @@
 //! What may be done to a family and to a version in the plugin store: activate, roll back, disable, enable, remove.
 
-use gatehouse_admin::{Operation, OperationError, ResponseBody};
+use gatehouse_admin::{OperationError, ResponseBody};
 use http::{Response, StatusCode};
 use maud::html;
 
@@ -16,8 +16,8 @@ pub(crate) async fn activate(
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let allow_removal = request.form().is_on("allow_removal");
-    let operation = Operation::PluginActivate { version: request.id.clone(), allow_removal };
-    perform(pages, request, operation, "activated").await
+    let done = pages.service.activate_plugin(&request.id, allow_removal).await;
+    show(pages, request, done, "activated")
 }
 
 /// `POST /plugins/<family>/rollback`.
@@ -25,8 +25,7 @@ pub(crate) async fn roll_back(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let operation = Operation::PluginRollback { family: request.id.clone() };
-    perform(pages, request, operation, "rolled-back").await
+    show(pages, request, pages.service.roll_back_plugin(&request.id).await, "rolled-back")
 }
 
 /// `POST /plugins/<family>/disable`.
@@ -34,7 +33,7 @@ pub(crate) async fn disable(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    perform(pages, request, Operation::PluginDisable { family: request.id.clone() }, "family-disabled").await
+    show(pages, request, pages.service.disable_family(&request.id).await, "family-disabled")
 }
 
 /// `POST /plugins/<family>/enable`.
@@ -42,7 +41,7 @@ pub(crate) async fn enable(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    perform(pages, request, Operation::PluginEnable { family: request.id.clone() }, "family-enabled").await
+    show(pages, request, pages.service.enable_family(&request.id).await, "family-enabled")
 }
 
 /// `POST /plugins/<digest>/remove`.
@@ -50,16 +49,16 @@ pub(crate) async fn remove(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    perform(pages, request, Operation::PluginRemove { version: request.id.clone() }, "removed").await
+    show(pages, request, pages.service.remove_plugin(&request.id).await, "removed")
 }
 
-async fn perform(
+fn show<T>(
     pages: &PageContext,
     request: &PageRequest,
-    operation: Operation,
+    outcome: Result<T, OperationError>,
     done: &str,
 ) -> Result<Response<ResponseBody>, PageError> {
-    match pages.service.perform(operation).await {
+    match outcome {
         Ok(_) => Ok(redirect(&format!("/plugins?done={done}"))),
         Err(OperationError::PluginRefused { reason, stages: all }) => {
             let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/plugins", "Version refused");

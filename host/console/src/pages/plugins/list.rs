@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_admin::{Operation, OperationResult, PluginState, PluginView, ResponseBody};
+use gatehouse_admin::{PluginState, PluginView, ResponseBody};
 use gatehouse_model::UnixMs;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -19,8 +19,7 @@ pub(crate) async fn show(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let result = pages.service.perform(Operation::PluginList).await?;
-    let OperationResult::Plugins { plugins } = result else { return Err(PageError::unexpected()) };
+    let plugins = pages.service.plugins().await?;
     let mut families: BTreeMap<String, Vec<PluginView>> = BTreeMap::new();
     for plugin in plugins {
         families.entry(plugin.family.clone()).or_default().push(plugin);
@@ -67,7 +66,7 @@ fn install() -> Markup {
                 }
                 div.field {
                     label for="defaults" { "Defaults (optional)" }
-                    p.help #defaults-help { "The family.toml that comes with it: prices, providers and models. \"Check only\" shows what each value would change." }
+                    p.help #defaults-help { "The family.toml that comes with it: prices, providers and models; in place of those in the component, if it was packed with some. \"Check only\" shows what each value would change." }
                     input #defaults type="file" name="defaults" accept=".toml" aria-describedby="defaults-help";
                 }
                 div.field {

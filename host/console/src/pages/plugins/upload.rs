@@ -2,7 +2,7 @@
 //! that the form's script puts below the form.
 
 use gatehouse_admin::{
-    Component, DefaultEffect, DefaultView, FamilyDefaultsFile, Operation, OperationError, OperationResult,
+    Component, DefaultEffect, DefaultView, FamilyDefaultsFile, OperationError, PluginOffer, PluginOutcome,
     ResponseBody, StageVerdict, StageView,
 };
 use http::{Response, StatusCode};
@@ -17,34 +17,30 @@ use crate::parts::shell::html_response;
 use crate::request::PageRequest;
 
 /// What a browser sends: the form with its files, or the component's bytes alone, with the fields behind the question mark.
-struct Upload {
-    fields: Form,
-    component: Component,
-    /// The text of its signature file.
-    signature: Option<String>,
-    /// Prices, providers and models that come with it.
-    defaults: Option<FamilyDefaultsFile>,
-}
-
-impl Upload {
-    async fn read(request: &PageRequest) -> Result<Self, PageError> {
-        let (fields, files) = request.form_with_files().await?;
-        if files.is_empty() {
-            let (fields, component) = (request.query.clone(), Component(request.body.to_vec()));
-            return Ok(Self { fields, component, signature: None, defaults: None });
-        }
-        let file = |name: &str| files.iter().find(|file| file.name == name).map(|file| &file.bytes);
-        let text = |name: &str| {
-            let bytes = file(name)?;
-            let why = format!("{name}: expected text in UTF-8");
-            Some(String::from_utf8(bytes.to_vec()).map_err(|_| PageError::new(StatusCode::BAD_REQUEST, why)))
-        };
-        let missing = || PageError::new(StatusCode::BAD_REQUEST, "component: choose a file".to_owned());
-        let component = Component(file("component").ok_or_else(missing)?.to_vec());
-        let defaults = text("defaults").transpose()?;
-        let defaults = defaults.map(|text| FamilyDefaultsFile { name: "family.toml".to_owned(), text });
-        Ok(Self { fields, component, signature: text("signature").transpose()?, defaults })
+async fn read(request: &PageRequest) -> Result<(Form, PluginOffer), PageError> {
+    let (fields, files) = request.form_with_files().await?;
+    if files.is_empty() {
+        let offer = PluginOffer::of(Component(request.body.to_vec()));
+        let fields = request.query.clone();
+        let allow_removal = fields.is_on("allow_removal");
+        return Ok((fields, PluginOffer { allow_removal, ..offer }));
     }
+    let file = |name: &str| files.iter().find(|file| file.name == name).map(|file| &file.bytes);
+    let text = |name: &str| {
+        let bytes = file(name)?;
+        let why = format!("{name}: expected text in UTF-8");
+        Some(String::from_utf8(bytes.to_vec()).map_err(|_| PageError::new(StatusCode::BAD_REQUEST, why)))
+    };
+    let missing = || PageError::new(StatusCode::BAD_REQUEST, "component: choose a file".to_owned());
+    let component = Component(file("component").ok_or_else(missing)?.to_vec());
+    let defaults = text("defaults").transpose()?;
+    let offer = PluginOffer {
+        signature: text("signature").transpose()?,
+        allow_removal: fields.is_on("allow_removal"),
+        defaults: defaults.map(|text| FamilyDefaultsFile { name: "family.toml".to_owned(), text }),
+        ..PluginOffer::of(component)
+    };
+    Ok((fields, offer))
 }
 
 /// `POST /plugins/upload`, with `do` install or check.
@@ -52,32 +48,27 @@ pub(crate) async fn take(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let Upload { fields, component, signature, defaults } = Upload::read(request).await?;
-    let allow_removal = fields.is_on("allow_removal");
-    let operation = match fields.text("do") {
-        "install" => Operation::PluginInstall { component, sha256: None, signature, allow_removal, defaults },
-        _ => Operation::PluginCheck { component, signature, allow_removal, defaults },
+    let (fields, offer) = read(request).await?;
+    let installs = fields.text("do") == "install";
+    let outcome = match installs {
+        true => pages.service.install_plugin(offer).await,
+        false => pages.service.check_plugin(offer).await,
     };
-    let (status, report) = match pages.service.perform(operation).await {
-        Ok(OperationResult::PluginSwitched { plugin, replaced, stages: all, defaults }) => {
+    let (status, report) = match outcome {
+        Ok(PluginOutcome { plugin, replaced, stages: all, defaults }) => {
             let report = html! {
-                h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
-                @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                @if installs {
+                    h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
+                    @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                } @else {
+                    h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
+                }
                 (stages(&all))
                 (changes(&defaults))
-                p { a.button href="/plugins?done=activated" { "Show the versions" } }
+                @if installs { p { a.button href="/plugins?done=activated" { "Show the versions" } } }
             };
             (StatusCode::OK, report)
         }
-        Ok(OperationResult::PluginChecked { plugin, stages: all, defaults }) => {
-            let report = html! {
-                h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
-                (stages(&all))
-                (changes(&defaults))
-            };
-            (StatusCode::OK, report)
-        }
-        Ok(_) => return Err(PageError::unexpected()),
         Err(OperationError::PluginRefused { reason, stages: all }) => {
             let report = html! {
                 h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use gatehouse_model::{Clock, Key};
 use http::{HeaderMap, header};
@@ -14,6 +14,7 @@ use hyper::body::{Frame, Incoming};
 use crate::config::Limits;
 use crate::errors::{Kind, Refusal};
 use crate::http::body::budget::{BodyBudget, Reservation, Shortage, StreamedBody, WORKED_ON};
+use crate::http::body::encoding::{Decoder, Encoding, Undecodable};
 use crate::http::body::pace::Pace;
 
 /// An unread body up to this length is read and dropped, so that the connection can be used again.
@@ -31,6 +32,8 @@ pub(crate) struct RequestBody {
     failed: bool,
     received: u64,
     awaits_continue: bool,
+    /// `None` where it is not accepted.
+    encoding: Option<Encoding>,
 }
 
 /// A body in memory. Its part of the budget is not given back before the last of its `Bytes` is dropped: the driver may work
@@ -49,7 +52,7 @@ impl AsRef<[u8]> for Counted {
 impl RequestBody {
     pub(crate) fn new(incoming: Incoming, headers: &HeaderMap) -> Self {
         let awaits_continue = headers.contains_key(header::EXPECT);
-        Self { awaits_continue, ..Self::of(Either::Left(incoming)) }
+        Self { awaits_continue, encoding: Encoding::of(headers).ok(), ..Self::of(Either::Left(incoming)) }
     }
 
     /// A body that is in memory already.
@@ -66,6 +69,7 @@ impl RequestBody {
             failed: false,
             received: 0,
             awaits_continue: false,
+            encoding: Some(Encoding::Identity),
         }
     }
 
@@ -84,7 +88,8 @@ impl RequestBody {
         self.received
     }
 
-    /// Reads all of it. A request without a key has no part of the budget, so its body is not read.
+    /// Reads all of it, as it was before it was compressed. A request without a key has no part of the budget, so its body is not
+    /// read.
     ///
     /// A long body is read in turns of customers, piece by piece: however many connections of one customer bring such
     /// bodies, a request of another waits for a few pieces, not for all of them.
@@ -102,7 +107,7 @@ impl RequestBody {
         let customer = key.customer.clone();
         let mut reservation = budget.reserve(key);
         let mut pace = Pace::new(limits, clock.now());
-        let mut pieces = Pieces::default();
+        let mut decoder = self.decoder(max)?;
         while let Some(frame) = self.frame(&pace, clock).await? {
             let Ok(piece) = frame.into_data() else { continue };
             self.received += piece.len() as u64;
@@ -110,24 +115,30 @@ impl RequestBody {
                 return Err(too_large(max));
             }
             pace.record(clock.now(), piece.len());
-            let received = usize::try_from(self.received).unwrap_or(usize::MAX);
-            reservation.grow_to(received.saturating_mul(WORKED_ON)).map_err(refuse)?;
+            let decoded = decoder.push(piece).map_err(|error| undecodable(error, max))?;
+            reservation.grow_to(decoded.saturating_mul(WORKED_ON)).map_err(refuse)?;
             let waits = clock.now();
-            let turn = budget.turn(&customer, received).await;
+            let turn = budget.turn(&customer, decoded).await;
             pace.wait(clock.now().since(waits));
-            pieces.push(piece);
             if turn.is_some() {
                 // The turn ends after all others that are ready had theirs on this thread.
                 tokio::task::yield_now().await;
             }
         }
-        let bytes = pieces.join();
+        let bytes = decoder.finish().map_err(|error| undecodable(error, max))?;
+        reservation.grow_to(bytes.len().saturating_mul(WORKED_ON)).map_err(refuse)?;
         if bytes.is_empty() {
             return Ok(bytes);
         }
         let held = Arc::new(reservation);
         self.held = Some(Arc::clone(&held));
         Ok(Bytes::from_owner(Counted { bytes, _held: held }))
+    }
+
+    fn decoder(&self, max: usize) -> Result<Decoder, Refusal> {
+        let encoding =
+            self.encoding.ok_or_else(|| Refusal::internal("a body of an unknown encoding is read"))?;
+        Decoder::new(encoding, max).map_err(Refusal::internal)
     }
 
     /// The next frame, within the time the client has for it.
@@ -203,44 +214,13 @@ fn refuse(shortage: Shortage) -> Refusal {
     }
 }
 
+fn undecodable(error: Undecodable, max: usize) -> Refusal {
+    match error {
+        Undecodable::TooLarge => too_large(max),
+        Undecodable::Refused(refusal) => refusal,
+    }
+}
+
 fn too_large(max: usize) -> Refusal {
     Refusal::new(Kind::TooLarge, format!("the request body is larger than {max} bytes"))
-}
-
-/// Pieces of a body; a single piece is never copied.
-#[derive(Default)]
-struct Pieces {
-    first: Bytes,
-    rest: BytesMut,
-}
-
-impl Pieces {
-    fn push(&mut self, piece: Bytes) {
-        if self.first.is_empty() {
-            self.first = piece;
-        } else {
-            if self.rest.is_empty() {
-                self.rest.extend_from_slice(&self.first);
-            }
-            self.rest.extend_from_slice(&piece);
-        }
-    }
-
-    fn join(self) -> Bytes {
-        if self.rest.is_empty() { self.first } else { self.rest.freeze() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_join_in_order() {
-        for pieces in [&[][..], &["abc"], &["abc", "", "d", "ef"]] {
-            let mut joined = Pieces::default();
-            pieces.iter().for_each(|piece| joined.push(Bytes::from_static(piece.as_bytes())));
-            assert_eq!(joined.join(), pieces.concat().as_bytes());
-        }
-    }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_driver::{
-    CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport, SubmitRequest, parent_kind,
+    AnswerRequest, AnswerResponse, CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport,
+    SubmitRequest, parent_kind,
 };
 use gatehouse_model::{Key, RequestId, TaskId};
 
@@ -19,7 +20,7 @@ use crate::http::routes::{Endpoint, ParentIn, Route, Submission};
 /// in it owns the tasks and names that the request refers to.
 pub(super) async fn price(
     context: &EdgeContext,
-    (route, param): (&'static Route, &str),
+    (route, param): (&Route, &str),
     (id, payer): (RequestId, Key),
     body: Bytes,
 ) -> Result<DryRun, Refusal> {
@@ -49,6 +50,16 @@ pub(super) async fn price(
             match context.backend.complete(request).await.map_err(text::text_refusal)? {
                 CompletionResponse::DryRun(found) => Ok(found),
                 CompletionResponse::Whole(_) | CompletionResponse::Stream(_) => {
+                    Err(Refusal::internal("a request that only asks for its price was served"))
+                }
+            }
+        }
+        Endpoint::Answer(model) => {
+            let body = checked(body, model).await?;
+            let request = AnswerRequest { id, key, surface, reader: None, body, report };
+            match context.backend.answer(request).await.map_err(text::text_refusal)? {
+                AnswerResponse::DryRun(found) => Ok(found),
+                AnswerResponse::Whole(_) | AnswerResponse::Pieces(_) => {
                     Err(Refusal::internal("a request that only asks for its price was served"))
                 }
             }

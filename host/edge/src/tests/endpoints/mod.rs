@@ -1,5 +1,6 @@
 //! Tests of the endpoints as clients meet them.
 
+mod direct;
 mod documentation;
 mod dry_run;
 mod events;

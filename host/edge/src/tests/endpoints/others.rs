@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use gatehouse_driver::ServedRoute;
+use gatehouse_model::{RouteInfo, specified_routes};
 use serde_json::json;
 
 use crate::tests::{TestEdge, ask, secs};
@@ -10,11 +12,14 @@ use crate::tests::{TestEdge, ask, secs};
 async fn models_are_listed_the_way_openai_clients_read_them() {
     let edge = TestEdge::plain().await;
     let (created, family) = (1_700_000_000, "context-image");
-    let model = |id: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image"});
+    let model = |id: &str, modality: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image", "modality": modality});
     let reply = ask(&edge, edge.get("/v1/models", "")).await;
-    assert_eq!(reply.json(), json!({"object": "list", "data": [model("ctx-pro"), model("odd:name")]}));
+    assert_eq!(
+        reply.json(),
+        json!({"object": "list", "data": [model("ctx-pro", "image"), model("odd:name", "hologram")]})
+    );
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
-        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name"));
+        assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name", "hologram"));
     }
     let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
     assert_eq!((reply.status, &reply.json()["error"]["reason"]), (404, &json!("model_not_found")));
@@ -23,7 +28,11 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
 #[tokio::test]
 async fn models_are_listed_in_pages_for_anthropics_clients() {
     let edge = TestEdge::plain().await;
-    let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image"});
+    let model = |id: &str| {
+        let modality = if id == "odd:name" { "hologram" } else { "image" };
+        json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image",
+            "modality": modality})
+    };
     let page = |ids: &[&str], more: bool| {
         let data: Vec<_> = ids.iter().map(|id| model(id)).collect();
         json!({"data": data, "has_more": more, "first_id": ids.first(), "last_id": ids.last()})
@@ -130,4 +139,36 @@ async fn health_needs_no_key() {
         let reply = ask(&edge, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
         assert_eq!(reply.status, status, "{path} {ready}");
     }
+}
+
+/// Without it a request would wait for a family that is off, or be told that a path is unknown which is about to be served.
+#[tokio::test]
+async fn paths_of_families_that_do_not_serve_say_why() {
+    let edge = TestEdge::plain().await;
+    let route = |path: &str| RouteInfo { path: path.to_owned(), ..specified_routes()[0].clone() };
+    let off = |path: &str, family: &str| ServedRoute {
+        route: route(path),
+        family: family.to_owned(),
+        is_off: true,
+        form: None,
+    };
+    *edge.backend.routes.lock().unwrap() =
+        [off("/v1/speech/create", "speech"), off("/v1/secret/create", "hidden")].into();
+    for (path, status, message) in [
+        (
+            "/v1/speech/create",
+            503,
+            "/v1/speech/create is not served at present: the operator has switched it off",
+        ),
+        ("/v1/secret/create", 404, "unknown path \"/v1/secret/create\""),
+        ("/v1/images/generations", 404, "unknown path \"/v1/images/generations\""),
+    ] {
+        let reply = ask(&edge, edge.post(path, "{}")).await;
+        assert_eq!((reply.status, reply.message().as_str()), (status, message), "{path}");
+    }
+    *edge.backend.starting.lock().unwrap() = vec!["speech".to_owned()];
+    let reply = ask(&edge, edge.post("/v1/images/generations", "{}")).await;
+    assert_eq!((reply.status, reply.json()["error"]["reason"].as_str()), (503, Some("restarting")));
+    let reply = ask(&edge, edge.post("/v1/responses/compact", "{}")).await;
+    assert_eq!(reply.status, 404, "clients do without it");
 }

@@ -1,5 +1,7 @@
 //! Submissions: the receipt, the parts of a path, refusals, and bodies.
 
+use std::io::Write as _;
+
 use gatehouse_driver::SubmitRequest;
 use gatehouse_model::TaskId;
 use serde_json::json;
@@ -21,6 +23,17 @@ async fn a_submission_is_answered_with_a_receipt() {
     let SubmitRequest { surface, parent, body: sent, .. } = &submitted[0];
     assert_eq!((*surface, sent.model(), *parent), ("images.generate", Some("ctx-pro"), None));
     assert_eq!((&sent.bytes()[..], submitted[0].idempotency.as_deref()), (body.as_bytes(), Some("abc")));
+}
+
+/// Without it a client cannot tell a task of its own retry from one that it has just paid for.
+#[tokio::test]
+async fn a_repeated_submission_says_so() {
+    let edge = TestEdge::plain().await;
+    for (key, replayed) in [("again", "true"), ("first", "")] {
+        let key = format!("Idempotency-Key: {key}\r\nHost");
+        let reply = ask(&edge, edge.post("/v1/images/generations", "{}").replace("Host", &key)).await;
+        assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed), "{key}");
+    }
 }
 
 #[tokio::test]
@@ -88,13 +101,18 @@ async fn a_refused_submission_says_why() {
 }
 
 #[tokio::test]
-async fn a_body_must_be_plain_json() {
+async fn a_body_must_be_json() {
     let edge = TestEdge::plain().await;
     let sound = edge.post("/v1/images/generations", "{}");
     for (request, status, expected_message) in [
         (sound.replace("application/json", "text/plain"), 415, "not \"text/plain\""),
         (sound.replace("Content-Type: application/json\r\n", ""), 415, "not none"),
-        (sound.replace("Host", "Content-Encoding: gzip\r\nHost"), 415, "Content-Encoding"),
+        (
+            sound.replace("Host", "Content-Encoding: br\r\nHost"),
+            415,
+            "expected one of gzip and zstd, or none, not \"br\"",
+        ),
+        (sound.replace("Host", "Content-Encoding: gzip\r\nHost"), 400, "no whole gzip"),
         (sound.replace("Host", "Idempotency-Key: a b\r\nHost"), 400, "Idempotency-Key"),
         (edge.post("/v1/images/generations", ""), 400, "empty"),
         (edge.post("/v1/images/generations", "{\"a\":\n nul}"), 400, "line 2 column"),
@@ -104,6 +122,42 @@ async fn a_body_must_be_plain_json() {
         assert!(reply.message().contains(expected_message), "{reply:?}");
     }
     assert!(edge.backend.submitted.lock().unwrap().is_empty());
+}
+
+/// Agents compress what they send: without it they are told so with every request.
+#[tokio::test]
+async fn a_compressed_body_is_read_as_what_it_was() {
+    let edge = TestEdge::with("limits = { body_mib = 1 }").await;
+    let body = json!({"model": "ctx-pro", "prompt": "a kite, ".repeat(2_000)}).to_string();
+    let bomb = format!("{{\"prompt\": \"{}\"}}", " ".repeat(1 << 20));
+    for (encoding, body, status) in
+        [("gzip", &body, 200), ("zstd", &body, 200), ("gzip", &bomb, 413), ("zstd", &bomb, 413)]
+    {
+        let compressed = compressed(encoding, body.as_bytes());
+        let head = edge.post("/v1/images/generations", "");
+        let length = format!("Content-Encoding: {encoding}\r\nContent-Length: {}", compressed.len());
+        let mut request = head.replace("Content-Length: 0", &length).into_bytes();
+        request.extend(compressed);
+        let mut connection = edge.connect().await;
+        connection.send(request).await;
+        let reply = connection.read().await.unwrap();
+        assert_eq!(reply.status, status, "{encoding}: {reply:?}");
+    }
+    let submitted = std::mem::take(&mut *edge.backend.submitted.lock().unwrap());
+    assert_eq!(submitted.len(), 2);
+    assert!(submitted.iter().all(|job| &job.body.bytes()[..] == body.as_bytes()));
+    let reply =
+        ask(&edge, edge.post("/v1/messages", "{}").replace("Host", "Content-Encoding: br\r\nHost")).await;
+    assert_eq!((reply.status, reply.header("accept-encoding")), (415, "gzip, zstd"));
+}
+
+fn compressed(encoding: &str, bytes: &[u8]) -> Vec<u8> {
+    if encoding == "zstd" {
+        return zstd::encode_all(bytes, 3).unwrap();
+    }
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
 }
 
 #[tokio::test]

@@ -86,3 +86,45 @@ async fn browsers_are_told_to_use_tls_on_answers_over_tls() {
         assert_eq!(told, expected, "{settings}");
     }
 }
+
+/// Without it no page can use the API, and with too much of it every page could.
+#[tokio::test]
+async fn pages_of_configured_origins_may_call_and_read_answers() {
+    let edge = TestEdge::with("cors = { origins = [\"https://app.test\"] }").await;
+    let preflight = |path: &str, origin: &str| {
+        format!(
+            "OPTIONS {path} HTTP/1.1\r\nHost: gate.test\r\nOrigin: {origin}\r\nAccess-Control-Request-Method: POST\r\n\
+             Access-Control-Request-Headers: authorization,content-type\r\n\r\n"
+        )
+    };
+    let told =
+        ["access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers"];
+    for (path, origin, expected) in [
+        (
+            "/v1/chat/completions",
+            "https://app.test",
+            ["https://app.test", "POST, OPTIONS", "authorization,content-type"],
+        ),
+        (
+            "/v1/tasks/task_1",
+            "https://app.test",
+            ["https://app.test", "GET, HEAD, OPTIONS", "authorization,content-type"],
+        ),
+        ("/v1/chat/completions", "https://other.test", ["", "", ""]),
+    ] {
+        let reply = ask(&edge, preflight(path, origin)).await;
+        assert_eq!(reply.status, 204, "{path}");
+        assert_eq!(told.map(|name| reply.header(name).to_owned()), expected, "{path} {origin}");
+    }
+    // Errors, too: a page could not read why its request was refused.
+    for request in [
+        edge.get("/v1/models", "Origin: https://app.test\r\n"),
+        edge.get("/v1/nothing", "Origin: https://app.test\r\n"),
+    ] {
+        let reply = ask(&edge, request).await;
+        assert_eq!((reply.header(told[0]), reply.header("vary")), ("https://app.test", "origin"));
+        assert!(reply.header("access-control-expose-headers").contains("x-request-id"), "{reply:?}");
+    }
+    let reply = ask(&TestEdge::plain().await, preflight("/v1/models", "https://app.test")).await;
+    assert_eq!((reply.status, reply.header(told[0]), reply.header("vary")), (204, "", ""));
+}

@@ -1,17 +1,18 @@
 //! A scripted backend: gives the results a test asks for, and records its calls.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
-    CancelError, Cancelled, ChargeUnit, CompletionRequest, CompletionResponse, DryRun, FamilyListing,
-    FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal, ModelListing, QueueEstimate, Receipt,
-    StoreError, SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter,
-    UsageRow, UsageRows, UsageSums, ViewError, ViewRequest, Waiting,
+    AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
+    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
+    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
+    SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
+    ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
@@ -20,7 +21,7 @@ use gatehouse_model::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::samples::{dry_run, fail, refusal, task};
+use super::samples::{dry_run, fail, refusal, routes, task};
 
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
@@ -43,6 +44,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) version: AtomicU64,
     /// Streams left open.
     pub(crate) streams: Mutex<Vec<Events>>,
+    /// The routes of its families.
+    pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
 }
 
 impl ScriptedBackend {
@@ -61,6 +64,7 @@ impl ScriptedBackend {
             broken: AtomicBool::new(false),
             version: AtomicU64::new(1),
             streams: Mutex::default(),
+            routes: Mutex::new(routes()),
         }
     }
 
@@ -98,6 +102,7 @@ impl ScriptedBackend {
     }
     pub(crate) async fn submit(&self, request: SubmitRequest) -> Result<Receipt, SubmitError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        let repeated = request.idempotency.as_deref() == Some("again");
         self.submitted.lock().unwrap().push(request);
         match body["refuse"].as_str() {
             Some("hang") => std::future::pending().await,
@@ -106,7 +111,7 @@ impl ScriptedBackend {
             Some(word) => Err(refusal(word)),
             None => {
                 let task = self.put(0x0198_0000, |task| task.progress = 10);
-                Ok(Receipt { task, repeated: false })
+                Ok(Receipt { task, repeated })
             }
         }
     }
@@ -157,7 +162,7 @@ impl ScriptedBackend {
             family: "context-image".to_owned(),
             version: format!("1.0.{version}"),
             digest: Digest::of(&version.to_le_bytes()),
-            views: false,
+            views: vec!["journey.read".to_owned()],
             price_keys: vec!["ctx-pro".to_owned()],
             surfaces: vec![surface],
         }]
@@ -207,6 +212,33 @@ impl ScriptedBackend {
             self.streams.lock().unwrap().push(sender);
         }
         Ok(CompletionResponse::Stream(receiver.into()))
+    }
+    /// `"type": "audio/mpeg"` is passed in pieces: as many as "pieces" says, and then the error that "fail" names.
+    pub(crate) async fn answer(&self, request: AnswerRequest) -> Result<AnswerResponse, TextError> {
+        let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+        if request.body.is_dry_run() {
+            return Ok(AnswerResponse::DryRun(dry_run(ChargeUnit::Unit, 3, false)));
+        }
+        if let Some(word) = body["refuse"].as_str() {
+            return Err(TextError::Refused(refusal(word)));
+        }
+        if let Some(count) = body["pieces"].as_u64() {
+            let (sender, receiver) = tokio::sync::mpsc::channel(16);
+            for number in 0..count {
+                sender.send(Ok(Bytes::from(format!("piece {number};")))).await.unwrap();
+            }
+            if body["fail"] == true {
+                sender.send(Err(TextError::Timeout)).await.unwrap();
+            }
+            return Ok(AnswerResponse::Pieces(AnswerPieces::new("audio/mpeg".to_owned(), receiver)));
+        }
+        let body = format!("{} {} {body}", request.surface, request.reader.unwrap_or("-"));
+        let mime = "text/html".to_owned();
+        Ok(AnswerResponse::Whole(WholeAnswer {
+            mime,
+            body: body.into(),
+            fresh_s: request.reader.map(|_| 60),
+        }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
         let input =
@@ -321,6 +353,7 @@ impl ScriptedBackend {
             id: id.to_owned(),
             family: "context-image".to_owned(),
             surfaces: vec!["images.generate".to_owned()],
+            modality: (id == "odd:name").then(|| "hologram".to_owned()),
             since: UnixMs(1_700_000_000_999),
         };
         vec![listing("ctx-pro"), listing("odd:name")]
@@ -365,6 +398,18 @@ impl ScriptedBackend {
                 Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, expires: end, body })
             }
         }
+    }
+    pub(crate) fn routes(&self) -> Arc<[ServedRoute]> {
+        Arc::clone(&self.routes.lock().unwrap())
+    }
+    /// A family "hidden" is told as one that never was.
+    #[expect(clippy::unused_self, reason = "the driver's signature")]
+    pub(crate) fn switched_off_path(&self, path: &str, family: &str) -> Option<SubmitError> {
+        (family != "hidden").then(|| SubmitError::PathSwitchedOff(path.to_owned()))
+    }
+    pub(crate) fn starting(&self) -> Option<SubmitError> {
+        let families = self.families_not_ready();
+        (!families.is_empty()).then(|| SubmitError::Starting(families.join(", ")))
     }
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::SeqCst) && self.families_not_ready().is_empty()

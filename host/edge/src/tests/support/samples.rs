@@ -1,11 +1,13 @@
 //! What the scripted backend gives: tasks in several states, dry runs, refusals by name.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, StoreError, SubmitError};
+use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ServedRoute, StoreError, SubmitError};
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Status, Task, TaskFailure, TaskId, UnixMs,
+    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, RouteInfo, RouteMethod, RouteUse, Status,
+    Task, TaskFailure, TaskId, UnixMs, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -110,4 +112,34 @@ pub(super) fn refusal(word: &str) -> SubmitError {
         }
         _ => SubmitError::Internal("the plugin returned sk-secret".to_owned()),
     }
+}
+
+/// The routes of the specification, and some of the journey family.
+pub(crate) fn routes() -> Arc<[ServedRoute]> {
+    let model = Some("journey".to_owned());
+    let verb = |path: &str, surface: &str| RouteInfo {
+        path: format!("/v1/journey/{path}"),
+        surface: format!("journey.{surface}"),
+        model: model.clone(),
+        ..specified_routes()[0].clone()
+    };
+    let read = RouteInfo {
+        method: RouteMethod::Get,
+        does: RouteUse::View,
+        model: None,
+        ..verb("{task_id}", "read")
+    };
+    let journey = [
+        verb("generations", "imagine"),
+        verb("generations/imagine", "imagine"),
+        verb("generations/high-variation", "high_variation"),
+        verb("generations/zoom", "zoom"),
+        read,
+    ];
+    specified_routes().iter().chain(&journey).map(served).collect()
+}
+
+/// A route as an active family serves it.
+pub(crate) fn served(route: &RouteInfo) -> ServedRoute {
+    ServedRoute { route: route.clone(), family: "context-image".to_owned(), is_off: false, form: None }
 }

@@ -20,6 +20,12 @@ pub(crate) enum AuthorCommand {
 
 sdk/README.md lists the lines of a script.")]
     Play(PlayArgs),
+    /// Serve scripts as a provider on this machine: check the calls of a gateway, and answer them
+    #[command(after_help = "Example:
+  gatehouse plugin mock play --port 9000     # prints what gatehouse.toml needs; Ctrl-C ends with a summary
+
+sdk/README.md says which script answers a call.")]
+    Mock(MockArgs),
     /// On every change of a family's folder: build, check, play its scripts, install into a running gateway
     #[command(after_help = "Example:
   gatehouse serve                    # in one terminal
@@ -62,6 +68,15 @@ pub(crate) struct PlayArgs {
     pub(in crate::commands) script: PathBuf,
     /// The component
     pub(in crate::commands) component: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MockArgs {
+    /// A script, or a folder with scripts (*.play)
+    pub(in crate::commands) script: PathBuf,
+    /// The port of 127.0.0.1; 0 lets the system choose
+    #[arg(long, default_value_t = 0)]
+    pub(in crate::commands) port: u16,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,15 @@
-//! Options of `account`, and the operations they mean.
+//! Options of `account`, and the requests they mean.
 
 use clap::{Args, Subcommand};
-use gatehouse_admin::Operation;
-use gatehouse_model::{Credits, CustomerId};
+use gatehouse_admin::ApiRequest;
+use gatehouse_model::Credits;
+use serde_json::json;
 
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::Api;
+use crate::commands::print::{Shown, table};
+
+const FIELDS: &[&str] = &["account=id", "available_micro", "held_micro", "spent_micro", "deposited_micro"];
 
 /// Commands about customers.
 #[derive(Debug, Subcommand)]
@@ -46,23 +51,31 @@ pub(crate) struct AmountArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The operation of a command about customers.
-pub(in crate::commands) fn operation(command: CustomerCommand) -> (Operation, OutputArgs) {
-    match command {
+/// Does what a command about customers means.
+pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) -> Performed {
+    let (shown, output) = match command {
         CustomerCommand::Open { customer, output } => {
-            (Operation::CustomerOpen { customer: CustomerId(customer) }, output)
+            let open = ApiRequest::post(&["customers"]).json(&json!({"id": customer}));
+            (Shown::row(api.send(open).await?.body, FIELDS), output)
         }
-        CustomerCommand::List(output) => (Operation::CustomerList, output),
+        CustomerCommand::List(output) => {
+            let all = api.list(ApiRequest::get(&["customers"]), usize::MAX, None).await?;
+            (Shown::list(all, FIELDS), output)
+        }
         CustomerCommand::Show { customer, output } => {
-            (Operation::CustomerShow { customer: CustomerId(customer) }, output)
+            let found = api.send(ApiRequest::get(&["customers", &customer])).await?.body;
+            (Shown::row(found, FIELDS), output)
         }
-        CustomerCommand::Deposit(args) => {
-            let customer = CustomerId(args.customer);
-            (Operation::CustomerDeposit { customer, amount: args.amount, memo: args.memo }, args.output)
-        }
-        CustomerCommand::Withdraw(args) => {
-            let customer = CustomerId(args.customer);
-            (Operation::CustomerWithdraw { customer, amount: args.amount, memo: args.memo }, args.output)
-        }
-    }
+        CustomerCommand::Deposit(args) => return move_money(args, "deposits", api).await,
+        CustomerCommand::Withdraw(args) => return move_money(args, "withdrawals", api).await,
+    };
+    Ok((shown, output))
+}
+
+async fn move_money(args: AmountArgs, way: &str, api: &Api<'_>) -> Performed {
+    let AmountArgs { customer, amount, memo, output } = args;
+    let body = json!({"amount_micro": amount.0, "memo": memo});
+    let moved = api.send(ApiRequest::post(&["customers", &customer, way]).json(&body)).await?.body;
+    let text = table(std::slice::from_ref(&moved["customer"]), FIELDS);
+    Ok((Shown::told(moved, text), output))
 }

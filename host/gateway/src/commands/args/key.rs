@@ -1,17 +1,53 @@
-//! The commands about API keys: their options, and the operations they mean.
+//! The commands about API keys: their options, and the requests they mean.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand};
-use gatehouse_admin::{KeyPatch, LimitsPatch, NewKey, Operation};
-use gatehouse_model::{ChatFormat, Clock as _, Credits, CustomerId, KeyPolicy, Limits, UnixMs};
+use gatehouse_admin::{ApiRequest, Moment, OperationError};
+use gatehouse_model::{ChatFormat, Clock as _, Credits};
+use http::header::IF_MATCH;
 use ipnet::IpNet;
+use serde_json::{Map, Value, json};
 
-use super::values::{Expiry, OutputArgs, key_id, network};
+use super::values::{Expiry, OutputArgs, Performed, key_id, network};
+use crate::commands::api::{Api, ExecuteError};
+use crate::commands::print::{Shown, details, text_at};
 use crate::system::SystemClock;
+
+/// How often an edit without a revision is sent while others change the key.
+const MAX_EDITS: u32 = 16;
+const COLUMNS: &[&str] = &[
+    "key=id",
+    "account=customer",
+    "quota_micro|unlimited",
+    "used_micro",
+    "state",
+    "expires|never",
+    "revoked|no",
+    "name",
+];
+const FIELDS: &[&str] = &[
+    "key=id",
+    "name",
+    "account=customer",
+    "state",
+    "quota_micro|unlimited",
+    "used_micro",
+    "models|all",
+    "networks|all",
+    "created",
+    "expires|never",
+    "revoked|no",
+    "chat=chat_format",
+    "limits|none",
+    "of models=model_limits|none",
+    "open|none",
+    "revision",
+    "replaces=rotated_from",
+    "replaced by=rotated_to",
+];
 
 /// Commands about keys.
 #[derive(Debug, Subcommand)]
@@ -183,7 +219,8 @@ impl<T: FromStr<Err: std::fmt::Display>> FromStr for OrNone<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ModelLimit {
     model: String,
-    change: Option<LimitsPatch>,
+    /// `null` for no limits of it.
+    change: Option<Map<String, Value>>,
 }
 
 impl FromStr for ModelLimit {
@@ -196,86 +233,144 @@ impl FromStr for ModelLimit {
         if limits == "none" {
             return Ok(Self { model, change: None });
         }
-        let mut change = LimitsPatch::default();
+        let mut change = Map::new();
         for limit in limits.split(',') {
             let (kind, number) = limit.split_once(':').ok_or(form)?;
             let field = match kind {
-                "rpm" => &mut change.requests_per_minute,
-                "tpm" => &mut change.tokens_per_minute,
-                "concurrency" => &mut change.concurrency,
+                "rpm" => "requests_per_minute",
+                "tpm" => "tokens_per_minute",
+                "concurrency" => "concurrency",
                 _ => return Err(form.to_owned()),
             };
-            *field =
-                Some(number.parse::<OrNone<NonZeroU32>>().map_err(|error| format!("{kind}: {error}"))?.0);
+            let number = number.parse::<OrNone<NonZeroU32>>().map_err(|error| format!("{kind}: {error}"))?.0;
+            change.insert(field.to_owned(), json!(number));
         }
         Ok(Self { model, change: Some(change) })
     }
 }
 
-/// The operation that a command means.
-pub(in crate::commands) fn operation(command: KeyCommand) -> (Operation, OutputArgs) {
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: KeyCommand, api: &Api<'_>) -> Performed {
     match command {
-        KeyCommand::Create(args) => create(args),
+        KeyCommand::Create(args) => create(args, api).await,
         KeyCommand::List { customer, all, output } => {
-            (Operation::KeyList { customer: customer.map(CustomerId), revoked: all }, output)
+            let mut list = ApiRequest::get(&["keys"]).query_if("customer", customer);
+            if !all {
+                list = list.query("state", "active").query("state", "expired");
+            }
+            Ok((Shown::list(api.list(list, usize::MAX, None).await?, COLUMNS), output))
         }
-        KeyCommand::Show { key, output } => (Operation::KeyShow { key: key_id(&key) }, output),
-        KeyCommand::Edit(args) => edit(args),
+        KeyCommand::Show { key, output } => {
+            let found = api.send(ApiRequest::get(&["keys", &key_id(&key).0])).await?.body;
+            Ok((Shown::details(found, FIELDS), output))
+        }
+        KeyCommand::Edit(args) => edit(args, api).await,
         KeyCommand::Rotate { key, overlap, output } => {
             let overlap_ms = u64::try_from(overlap.as_millis()).unwrap_or(u64::MAX);
-            (Operation::KeyRotate { key: key_id(&key), overlap_ms }, output)
+            let rotate = ApiRequest::post(&["keys", &key_id(&key).0, "rotate"]);
+            let made = api.send(rotate.json(&json!({"overlap_ms": overlap_ms}))).await?.body;
+            Ok((with_secret(made, "key"), output))
         }
-        KeyCommand::Revoke { key, output } => (Operation::KeyRevoke { key: key_id(&key) }, output),
+        KeyCommand::Revoke { key, output } => {
+            let revoked = api.send(ApiRequest::post(&["keys", &key_id(&key).0, "revoke"])).await?.body;
+            Ok((Shown::details(revoked, FIELDS), output))
+        }
     }
 }
 
-fn create(args: CreateKeyArgs) -> (Operation, OutputArgs) {
-    let limits =
-        Limits { requests_per_minute: args.rpm, tokens_per_minute: args.tpm, concurrency: args.concurrency };
-    let policy = KeyPolicy {
-        name: args.name,
-        quota: args.quota,
-        models: args.models,
-        networks: args.networks,
-        expires: args.expires.map(moment),
-        chat_format: args.chat_format,
-        limits,
-        model_limits: BTreeMap::new(),
-    };
-    let patch = KeyPatch { model_limits: of_models(args.model_limits), ..KeyPatch::default() };
-    let new =
-        NewKey { force: args.force, ..NewKey::with_policy(CustomerId(args.customer), patch.apply(policy)) };
-    (Operation::KeyCreate(new), args.output)
+/// A new key with its secret.
+fn with_secret(made: Value, what: &str) -> Shown {
+    let (fields, secret) = (details(&made[what], FIELDS), text_at(&made, "secret"));
+    let text = format!("{fields}\n{secret}\n\nThis is the {what}; it is not shown again.\n");
+    Shown::told(made, text)
 }
 
-fn edit(args: EditKeyArgs) -> (Operation, OutputArgs) {
-    let list = |all: bool, empty: bool| all || !empty;
-    let limits = LimitsPatch {
-        requests_per_minute: args.rpm.map(|limit| limit.0),
-        tokens_per_minute: args.tpm.map(|limit| limit.0),
-        concurrency: args.concurrency.map(|limit| limit.0),
-    };
-    let patch = KeyPatch {
-        name: args.name,
-        quota: args.quota.map(|quota| quota.0),
-        models: list(args.all_models, args.models.is_empty()).then_some(Some(args.models)),
-        networks: list(args.any_ip, args.networks.is_empty()).then_some(Some(args.networks)),
-        expires: args.expires.map(|expires| expires.0.map(moment)),
-        chat_format: args.chat_format,
-        limits: (limits != LimitsPatch::default()).then_some(Some(limits)),
-        model_limits: of_models(args.model_limits),
-        force: args.force,
-    };
-    let (key, revision) = (key_id(&args.key), args.if_revision);
-    (Operation::KeyEdit { key, revision, patch: Box::new(patch) }, args.output)
+async fn create(args: CreateKeyArgs, api: &Api<'_>) -> Performed {
+    let body = json!({
+        "customer": args.customer,
+        "name": args.name,
+        "quota_micro": args.quota.map(|quota| quota.0),
+        "models": args.models,
+        "networks": args.networks,
+        "expires": args.expires.map(moment),
+        "chat_format": args.chat_format.as_str(),
+        "limits": {
+            "requests_per_minute": args.rpm,
+            "tokens_per_minute": args.tpm,
+            "concurrency": args.concurrency,
+        },
+        "model_limits": of_models(args.model_limits),
+    });
+    let create = ApiRequest::post(&["keys"]).flag("force", args.force).json(&body);
+    Ok((with_secret(api.send(create).await?.body, "key"), args.output))
 }
 
-fn of_models(limits: Vec<ModelLimit>) -> Option<Option<BTreeMap<String, Option<LimitsPatch>>>> {
-    (!limits.is_empty()).then(|| Some(limits.into_iter().map(|limit| (limit.model, limit.change)).collect()))
+/// What is not named stays. An edit without a revision is sent again where another one came between.
+async fn edit(args: EditKeyArgs, api: &Api<'_>) -> Performed {
+    let (key, revision, force, output) = (key_id(&args.key), args.if_revision, args.force, args.output);
+    let patch = patch(args);
+    let path = ["keys", key.0.as_str()];
+    let tag = match revision {
+        Some(revision) => {
+            let found = api.send(ApiRequest::get(&path)).await?;
+            if found.body["revision"] != revision {
+                let present = &found.body["revision"];
+                let text =
+                    format!("key {key} has changed since: it is at revision {present}, not {revision}");
+                return Err(OperationError::Stale(text).into());
+            }
+            found.etag
+        }
+        None => None,
+    };
+    let request = ApiRequest::patch(&path).flag("force", force).json(&patch);
+    let request = request.header(IF_MATCH, tag.as_deref().unwrap_or("*"));
+    let mut edits = 0;
+    loop {
+        edits += 1;
+        match api.send(request.clone()).await {
+            Ok(edited) => return Ok((Shown::details(edited.body, FIELDS), output)),
+            Err(ExecuteError::Refused(stale))
+                if stale.status == 412 && revision.is_none() && edits < MAX_EDITS => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
-fn moment(expiry: Expiry) -> UnixMs {
-    expiry.moment(SystemClock.now())
+/// What changes.
+fn patch(args: EditKeyArgs) -> Map<String, Value> {
+    let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
+    let limits = [
+        ("requests_per_minute", args.rpm),
+        ("tokens_per_minute", args.tpm),
+        ("concurrency", args.concurrency),
+    ];
+    let limits: Map<String, Value> =
+        limits.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), json!(limit?.0)))).collect();
+    let models = (args.all_models || !args.models.is_empty()).then(|| json!(args.models));
+    let networks = (args.any_ip || !args.networks.is_empty()).then(|| json!(args.networks));
+    let model_limits = (!args.model_limits.is_empty()).then(|| Value::Object(of_models(args.model_limits)));
+    [
+        ("name", args.name.map(Value::from)),
+        ("quota_micro", args.quota.map(|quota| or_null(quota.0.map(|quota| quota.0.into())))),
+        ("models", models),
+        ("networks", networks),
+        ("expires", args.expires.map(|expires| or_null(expires.0.map(|at| json!(moment(at)))))),
+        ("chat_format", args.chat_format.map(|format| format.as_str().into())),
+        ("limits", (!limits.is_empty()).then_some(Value::Object(limits))),
+        ("model_limits", model_limits),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .collect()
+}
+
+fn of_models(limits: Vec<ModelLimit>) -> Map<String, Value> {
+    limits.into_iter().map(|limit| (limit.model, json!(limit.change))).collect()
+}
+
+fn moment(expiry: Expiry) -> Moment {
+    Moment(expiry.moment(SystemClock.now()))
 }
 
 #[cfg(test)]
@@ -284,26 +379,21 @@ mod tests {
 
     #[test]
     fn limits_of_models_are_parsed() {
-        let limit = |number| Some(NonZeroU32::new(number));
         for (text, expected) in [
-            ("a=none", Some(("a", None))),
-            ("a=rpm:5", Some(("a", Some((limit(5), None))))),
-            ("odd:name=1=rpm:5,concurrency:none", Some(("odd:name=1", Some((limit(5), Some(None)))))),
+            ("a=none", Some(json!({"a": null}))),
+            ("a=rpm:5", Some(json!({"a": {"requests_per_minute": 5}}))),
+            (
+                "odd:name=1=rpm:5,concurrency:none",
+                Some(json!({"odd:name=1": {"requests_per_minute": 5, "concurrency": null}})),
+            ),
             ("a=rpm:0", None),
             ("a=rpm", None),
             ("a=", None),
             ("=rpm:5", None),
             ("rpm:5", None),
         ] {
-            let expected = expected.map(|(model, change)| ModelLimit {
-                model: model.to_owned(),
-                change: change.map(|(requests_per_minute, concurrency)| LimitsPatch {
-                    requests_per_minute,
-                    concurrency,
-                    ..LimitsPatch::default()
-                }),
-            });
-            assert_eq!(text.parse::<ModelLimit>().ok(), expected, "{text}");
+            let parsed = text.parse::<ModelLimit>().ok().map(|limit| Value::Object(of_models(vec![limit])));
+            assert_eq!(parsed, expected, "{text}");
         }
     }
 

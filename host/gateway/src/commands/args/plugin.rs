@@ -1,17 +1,29 @@
-//! Options of `plugin`.
+//! Options of `plugin`, and the requests that its commands mean.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use gatehouse_admin::{ApiAnswer, ApiRequest, OperationError, PluginOffer};
 use gatehouse_model::Digest;
+use gatehouse_upstream::ArtifactReference;
+use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::{Api, ExecuteError, Need};
+use crate::commands::offer::{ask_consent, read_offer};
+use crate::commands::print::{
+    Shown, checked_in_words, plugins_in_words, print_refusal, print_shown, report_in_words, rows_of,
+    switched_in_words, text_at, uninstalled_in_words,
+};
+use crate::exit::Exit;
+
+const REPORT: &[&str] = &["number", "when=at", "family", "version", "digest", "order=kind", "outcome", "who"];
 
 /// A component to deploy or to check.
 #[derive(Debug, Args)]
 pub(crate) struct ComponentArgs {
-    /// The component
+    /// The component: a file, or oci://registry/repository:tag@sha256:digest
     pub(crate) file: PathBuf,
     /// Its signature [default: FILE.sig if it exists]
     #[arg(long, value_name = "FILE")]
@@ -19,6 +31,31 @@ pub(crate) struct ComponentArgs {
     /// Let it leave out models, aliases and surfaces that the version before serves
     #[arg(long)]
     pub(crate) allow_removal: bool,
+    /// Refuse any other bytes
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) sha256: Option<Digest>,
+    /// Prices, providers and models that come with it [default: those in the file, if it was packed with some]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+}
+
+/// What goes into one file.
+#[derive(Debug, Args)]
+pub(crate) struct PackArgs {
+    /// The component, or the folder of its family
+    pub(crate) source: PathBuf,
+    /// Prices, providers and settings [default: family.toml of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults: Option<PathBuf>,
+    /// Its licence [default: LICENSE of the folder, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) licence: Option<PathBuf>,
+    /// Its scripts [default: play/ of the folder, if there is one]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) play: Option<PathBuf>,
+    /// The file to write [default: FAMILY.gatehouse.wasm]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Commands about plugins.
@@ -29,18 +66,13 @@ pub(crate) enum PluginCommand {
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
   gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
-  gatehouse plugin install motion.wasm --defaults family.toml")]
+  gatehouse plugin install motion.wasm --defaults family.toml
+  gatehouse plugin install oci://ghcr.io/us/motion:1.0.0@sha256:...")]
     Install {
         #[command(flatten)]
         component: ComponentArgs,
-        /// Refuse any other bytes
-        #[arg(long, value_name = "DIGEST")]
-        sha256: Option<Digest>,
-        /// Prices, providers and models that come with it; shown, and installed once you confirm
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
-        /// Confirm the defaults without being asked
-        #[arg(long, requires = "defaults")]
+        /// Confirm the defaults that come with it, which are shown first, without being asked
+        #[arg(long)]
         yes: bool,
         #[command(flatten)]
         output: OutputArgs,
@@ -118,9 +150,32 @@ pub(crate) enum PluginCommand {
     Check {
         #[command(flatten)]
         component: ComponentArgs,
-        /// Show what the defaults that come with it would change
-        #[arg(long, value_name = "FILE")]
-        defaults: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Write a plugin as one file: the component with its manifest, defaults, licence and scripts
+    #[command(after_help = "Examples:
+  gatehouse plugin pack painter
+  gatehouse plugin pack painter.wasm --defaults family.toml --licence LICENSE --play play -o painter.gatehouse.wasm
+
+The file stays a component for every other tool. Sign it after it is packed: a signature is of the whole file.")]
+    Pack(PackArgs),
+    /// Write a plugin into an OCI registry, with its signature if FILE.sig exists; prints the reference that pins it
+    #[command(after_help = "Example:
+  gatehouse plugin push painter.gatehouse.wasm oci://ghcr.io/us/painter:1.0.0
+
+The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD.")]
+    Push {
+        /// The file
+        file: PathBuf,
+        /// Where to
+        #[arg(value_name = "oci://REGISTRY/REPOSITORY:TAG")]
+        target: ArtifactReference,
+    },
+    /// Show what a plugin's file holds, without running it
+    Inspect {
+        /// The file, or oci://registry/repository:tag
+        file: PathBuf,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -140,4 +195,112 @@ pub(crate) enum PluginCommand {
     /// For authors.
     #[command(flatten)]
     Author(AuthorCommand),
+}
+
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> Performed {
+    let family = |name: &str, verb: &str| ApiRequest::post(&["families", name, verb]);
+    let switched = async |request, output| {
+        let done = told(api.send(request).await, output)?;
+        let text = switched_in_words(&done);
+        Ok::<_, ExecuteError>((Shown::told(done, text), output))
+    };
+    Ok(match command {
+        PluginCommand::List(output) => {
+            let found = api.list(ApiRequest::get(&["plugins"]), usize::MAX, None).await?;
+            let text = plugins_in_words(rows_of(&found));
+            (Shown::told(found, text), output)
+        }
+        PluginCommand::History { family, limit, output } => {
+            let list = ApiRequest::get(&["deployments"]).query_if("family", family);
+            (Shown::list(api.list(list, limit as usize, None).await?, REPORT), output)
+        }
+        PluginCommand::Report { number, output } => {
+            let report = api.send(ApiRequest::get(&["deployments", &number.to_string()])).await?.body;
+            let text = report_in_words(&report, REPORT);
+            (Shown::told(report, text), output)
+        }
+        PluginCommand::Activate { version, allow_removal, output } => {
+            let activate = ApiRequest::post(&["plugins", &version, "activate"]);
+            switched(activate.flag("allow_removal", allow_removal), output).await?
+        }
+        PluginCommand::Rollback { family: name, output } => {
+            switched(family(&name, "rollback"), output).await?
+        }
+        PluginCommand::Enable { family: name, output } => switched(family(&name, "enable"), output).await?,
+        PluginCommand::Disable { family: name, output } => {
+            let off = api.send(family(&name, "disable")).await?.body;
+            let version = text_at(&off, "digest").get(..12).unwrap_or_default();
+            let text =
+                format!("{name} serves no new request; version {version} finishes the tasks it admitted\n");
+            (Shown::told(off, text), output)
+        }
+        PluginCommand::Uninstall { family: name, output } => {
+            let gone = api.send(ApiRequest::delete(&["families", &name])).await?.body;
+            let text = uninstalled_in_words(&gone);
+            (Shown::told(gone, text), output)
+        }
+        PluginCommand::Remove { version, output } => {
+            api.send(ApiRequest::delete(&["plugins", &version])).await?;
+            (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
+        }
+        PluginCommand::Check { component, output } => {
+            let offer =
+                read_offer(component, api.location(), false).await.map_err(ExecuteError::Arguments)?;
+            (check(&offer, Need::Check, output, api).await?, output)
+        }
+        PluginCommand::Install { component, yes, output } => {
+            let offer = read_offer(component, api.location(), true).await.map_err(ExecuteError::Arguments)?;
+            (install(&offer, yes, output, api).await?, output)
+        }
+        PluginCommand::Keygen { .. }
+        | PluginCommand::Sign { .. }
+        | PluginCommand::Pack(_)
+        | PluginCommand::Push { .. }
+        | PluginCommand::Inspect { .. }
+        | PluginCommand::Author(_) => {
+            return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
+        }
+    })
+}
+
+async fn check(
+    offer: &PluginOffer,
+    need: Need,
+    output: OutputArgs,
+    api: &Api<'_>,
+) -> Result<Shown, ExecuteError> {
+    api.bring(offer.defaults());
+    let done = told(api.send_as(ApiRequest::post(&["plugins", "check"]).json(offer), need).await, output)?;
+    let text = checked_in_words(&done);
+    Ok(Shown::told(done, text))
+}
+
+/// What comes with defaults is checked first: the operator sees what they would change.
+async fn install(
+    offer: &PluginOffer,
+    is_confirmed: bool,
+    output: OutputArgs,
+    api: &Api<'_>,
+) -> Result<Shown, ExecuteError> {
+    if offer.defaults().is_some() && !is_confirmed {
+        // By the store that is installed into, not by one that goes with this process.
+        print_shown(&check(offer, Need::Write, output, api).await?, output.json);
+        if !ask_consent().map_err(OperationError::Refused)? {
+            return Ok(Shown { exit: Exit::Refused, ..Shown::told(Value::Null, String::new()) });
+        }
+    }
+    api.bring(offer.defaults());
+    let done = told(api.send(ApiRequest::post(&["plugins"]).json(offer)).await, output)?;
+    let text = switched_in_words(&done);
+    Ok(Shown::told(done, text))
+}
+
+/// The answer; the stages of a refusal are printed.
+fn told(answer: Result<ApiAnswer, ExecuteError>, output: OutputArgs) -> Result<Value, ExecuteError> {
+    answer.map(|answer| answer.body).inspect_err(|error| {
+        if let ExecuteError::Refused(refusal) = error {
+            print_refusal(&refusal.body, output.json);
+        }
+    })
 }

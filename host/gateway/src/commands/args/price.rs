@@ -1,10 +1,14 @@
-//! The commands about prices: their options, and the operations they mean.
+//! The commands about prices: their options, the requests they mean, and what is said of the answers.
+
+use std::fmt::Write as _;
 
 use clap::Subcommand;
-use gatehouse_admin::Operation;
-use gatehouse_model::CustomerId;
+use gatehouse_admin::ApiRequest;
+use serde_json::{Value, json};
 
-use super::values::{OutputArgs, read_json};
+use super::values::{OutputArgs, Performed, read_json};
+use crate::commands::api::Api;
+use crate::commands::print::{Shown, credits, table, text_at};
 
 /// Commands about prices.
 #[derive(Debug, Subcommand)]
@@ -50,18 +54,99 @@ pub(crate) enum PricesCommand {
     },
 }
 
-/// The operation that a command means, and its form of output.
-///
-/// # Errors
-/// A body that is no JSON or cannot be read, in words.
-pub(in crate::commands) fn operation(command: PricesCommand) -> Result<(Operation, OutputArgs), String> {
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: PricesCommand, api: &Api<'_>) -> Performed {
+    let why = "only a running one knows the prices of its plugins";
+    let books = |number: u64| ["price-books".to_owned(), number.to_string(), "changes".to_owned()];
     Ok(match command {
-        PricesCommand::Show(output) => (Operation::Prices, output),
-        PricesCommand::Preview { target, body, customer, book, output } => {
-            let (body, customer) = (read_json("the body", &body)?, customer.map(CustomerId));
-            (Operation::PricePreview { target, body, customer, book }, output)
+        PricesCommand::Show(output) => {
+            api.needs_gateway(why)?;
+            let shown = api.send(ApiRequest::get(&["price-books", "active"])).await?.body;
+            let text = in_effect(&shown);
+            (Shown::told(shown, text), output)
         }
-        PricesCommand::History { limit, output } => (Operation::PriceHistory { limit }, output),
-        PricesCommand::Diff { book, against, output } => (Operation::PriceDiff { book, against }, output),
+        PricesCommand::Preview { target, body, customer, book, output } => {
+            let body: Value = read_json("the body", &body)?;
+            api.needs_gateway(why)?;
+            let name = if target.starts_with('/') { "path" } else { "operation" };
+            let request = json!({name: target, "body": body, "customer": customer, "price_book": book});
+            let preview = api.send(ApiRequest::post(&["price-books", "preview"]).json(&request)).await?.body;
+            let text = cost(&preview);
+            (Shown::told(preview, text), output)
+        }
+        PricesCommand::History { limit, output } => {
+            let limit = limit as usize;
+            let found = api.list(ApiRequest::get(&["price-books"]), limit, None).await?;
+            let fields = ["version=number", "since=at", "prices", "changed", "cause", "who"];
+            (Shown::list(found, &fields), output)
+        }
+        PricesCommand::Diff { book, against, output } => {
+            let path = books(book);
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let found = api.send(ApiRequest::get(&path).query_if("against", against)).await?.body;
+            let text = changes(&found);
+            (Shown::told(found, text), output)
+        }
     })
+}
+
+/// Every price with its family, then the text models, then what is wrong.
+fn in_effect(prices: &Value) -> String {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let families = list(&prices["families"]);
+    let owner = |key: &Value| {
+        let owns = |family: &&Value| list(&family["units"]).iter().any(|unit| unit["key"] == *key);
+        families.iter().find(owns).map_or(Value::Null, |family| family["family"].clone())
+    };
+    let units: Vec<Value> = list(&prices["units"])
+        .into_iter()
+        .map(|unit| json!({"family": owner(&unit["key"]), "key": unit["key"], "price_micro": unit["price_micro"]}))
+        .collect();
+    let tokens = [
+        "text model=model",
+        "provider",
+        "input_micro",
+        "output_micro",
+        "cached_micro",
+        "cache_write_micro",
+        "for an hour=cache_write_1h_micro",
+    ];
+    let mut text = table(&units, &["family", "price key=key", "credits=price_micro"]);
+    let _ = writeln!(text, "\n{}", table(&list(&prices["tokens"]), &tokens).trim_end());
+    for family in &families {
+        for key in list(&family["missing"]) {
+            let _ =
+                writeln!(text, "error: family {}: price key {key} has no price", text_at(family, "family"));
+        }
+    }
+    text
+}
+
+/// The charges of a request and their sum.
+fn cost(preview: &Value) -> String {
+    let charges = preview["charges"].as_array().map_or(&[][..], Vec::as_slice);
+    let fields =
+        ["price_key", "quantity", "unit", "price=unit_price_micro", "sum_micro", "keys tried=price_keys"];
+    let most = if preview["at_most"] == true { "at most " } else { "" };
+    let (table, sum) = (table(charges, &fields), credits(&preview["sum_micro"]));
+    let mut text = format!("{table}\n{}: {most}{sum} credits\n", text_at(preview, "model"));
+    if let Some(failure) = preview["failure"].as_str() {
+        let _ = writeln!(text, "It would be accepted and fail: {failure}");
+    }
+    text
+}
+
+/// What differs between two versions.
+fn changes(found: &Value) -> String {
+    let rows = found["changes"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut text = table(rows, &["price key=key", "of=part", "before_micro", "after_micro"]);
+    let number = &found["number"];
+    let _ = match &found["against"] {
+        Value::Null => writeln!(text, "\nno version before {number} is kept"),
+        before => writeln!(text, "\n{} of version {number} differ from {before}", rows.len()),
+    };
+    if found["incomplete"] == true {
+        text.push_str("prices that are not kept may differ, too\n");
+    }
+    text
 }

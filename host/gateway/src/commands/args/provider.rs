@@ -1,9 +1,14 @@
-//! Options of `provider`, and the operations they mean.
+//! Options of `provider` and `providers`, the requests they mean, and what is said of the answers.
+
+use std::fmt::Write as _;
 
 use clap::{Args, Subcommand};
-use gatehouse_admin::Operation;
+use gatehouse_admin::ApiRequest;
+use serde_json::Value;
 
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::Api;
+use crate::commands::print::{Shown, rows_of, table, text_at};
 
 /// Commands about a provider's account.
 #[derive(Debug, Subcommand)]
@@ -26,14 +31,113 @@ pub(crate) struct AccountArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// The operation of a command about a provider's account.
-pub(in crate::commands) fn operation(command: ProviderCommand) -> (Operation, OutputArgs) {
-    match command {
-        ProviderCommand::Drain(AccountArgs { provider, account, output }) => {
-            (Operation::ProviderDrain { provider, account }, output)
+const WHY: &str = "only a running one knows the state of its providers";
+const FIELDS: &[&str] = &[
+    "provider",
+    "account",
+    "health",
+    "until",
+    "in flight=in_flight",
+    "limit",
+    "breaker",
+    "open until=open_until",
+    "priority",
+    "weight",
+    "a second=rate_per_second",
+];
+
+/// Does what a command about a provider's account means.
+pub(in crate::commands) async fn run(command: ProviderCommand, api: &Api<'_>) -> Performed {
+    let (AccountArgs { provider, account, output }, verb) = match command {
+        ProviderCommand::Drain(args) => (args, "drain"),
+        ProviderCommand::Resume(args) => (args, "resume"),
+    };
+    api.needs_gateway(WHY)?;
+    let path = ["providers", &provider, "accounts", &account, verb];
+    let switched = api.send(ApiRequest::post(&path)).await?.body;
+    let text = accounts(std::slice::from_ref(&switched));
+    Ok((Shown::told(switched, text), output))
+}
+
+/// Every provider with its accounts, and the customers that wait for one.
+pub(in crate::commands) async fn list(output: OutputArgs, api: &Api<'_>) -> Performed {
+    api.needs_gateway(WHY)?;
+    let found = api.list(ApiRequest::get(&["providers"]), usize::MAX, None).await?;
+    let text = providers(rows_of(&found));
+    Ok((Shown::told(found, text), output))
+}
+
+fn providers(rows: &[Value]) -> String {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let all: Vec<Value> = rows.iter().flat_map(|provider| list(&provider["accounts"])).collect();
+    let mut text = accounts(&all);
+    for provider in rows.iter().filter(|provider| provider["waiting"] != 0) {
+        let pace = provider["pace_ms"].as_u64();
+        let pace = pace.map_or_else(String::new, |ms| format!(", one permit every {ms} ms"));
+        let _ = writeln!(text, "\n{}: {} wait{pace}", text_at(provider, "name"), provider["waiting"]);
+        for customer in list(&provider["waiting_by_customer"]) {
+            let _ = writeln!(text, "  {:<24} {}", text_at(&customer, "customer"), customer["waiting"]);
         }
-        ProviderCommand::Resume(AccountArgs { provider, account, output }) => {
-            (Operation::ProviderResume { provider, account }, output)
+    }
+    text
+}
+
+/// A row an account, and the last errors of each.
+fn accounts(accounts: &[Value]) -> String {
+    let rows: Vec<Value> = accounts.iter().map(with_end).collect();
+    let mut text = table(&rows, FIELDS);
+    for account in accounts {
+        let (provider, name) = (text_at(account, "provider"), text_at(account, "account"));
+        for error in account["last_errors"].as_array().into_iter().flatten() {
+            let _ = writeln!(text, "  {} {provider}/{name} {}", text_at(error, "at"), text_at(error, "text"));
         }
+        if let Some(since) = account["rate_limited_since"].as_str() {
+            let _ = writeln!(text, "  {since} {provider}/{name} too many requests since then");
+        }
+    }
+    text
+}
+
+/// The end of what keeps work away from an account.
+fn with_end(account: &Value) -> Value {
+    let end = match text_at(account, "health") {
+        "paused" => "paused_until",
+        "refused" => "refused_until",
+        _ => "",
+    };
+    let mut row = account.clone();
+    row["until"] = account.get(end).cloned().unwrap_or_default();
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn accounts_errors_and_the_waiting_are_told() {
+        let account = json!({
+            "provider": "bfl", "account": "main", "health": "paused", "priority": 1, "weight": 2, "in_flight": 3,
+            "limit": 4, "rate_per_second": 2.5, "breaker": "open", "open_until": "1970-01-01T00:01:00.000Z",
+            "paused_until": "1970-01-01T00:00:30.000Z",
+            "last_errors": [{"at": "1970-01-01T00:00:00.000Z", "text": "429: too many requests"}],
+        });
+        let provider = json!({
+            "name": "bfl", "accounts": [account], "waiting": 5, "pace_ms": 40,
+            "waiting_by_customer": [{"customer": "acme", "waiting": 5}],
+        });
+        let text = providers(&[provider]);
+        let row: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+        let (until, open) = ("1970-01-01T00:00:30.000Z", "1970-01-01T00:01:00.000Z");
+        assert_eq!(row, ["bfl", "main", "paused", until, "3", "4", "open", open, "1", "2", "2.5"]);
+        let (_, rest) = text.split_once("2.5\n").unwrap();
+        let expected = "  1970-01-01T00:00:00.000Z bfl/main 429: too many requests
+
+bfl: 5 wait, one permit every 40 ms
+  acme                     5
+";
+        assert_eq!(rest, expected);
     }
 }

@@ -1,10 +1,18 @@
-//! Commands about tasks and what was decided about them: their options, and the operations that they mean.
+//! Commands about tasks and what was decided about them: their options, and the requests that they mean.
+
+use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use gatehouse_admin::{AdoptedReply, Operation, RulingWord, TaskRuling};
-use gatehouse_model::{CustomerId, Status, TaskId};
+use gatehouse_admin::{AdoptedReply, ApiRequest, RulingWord, TaskRuling};
+use gatehouse_model::{Status, TaskId};
+use serde_json::{Value, json};
 
-use super::values::{OutputArgs, read_bytes, read_json};
+use super::values::{OutputArgs, Performed, read_bytes, read_json};
+use crate::commands::api::Api;
+use crate::commands::print::{Shown, rows_of, steps_in_words, table, text_at};
+
+/// Lines of one answer.
+const MAX_LINES: u32 = 1_000;
 
 pub(crate) const RECONCILE_HELP: &str = "\
 Examples:
@@ -55,8 +63,8 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     requests: bool,
     /// Go on where the command before ended
-    #[arg(long, value_name = "NUMBER")]
-    cursor: Option<u64>,
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -112,41 +120,94 @@ enum Ruling {
     Adopt,
 }
 
-pub(in crate::commands) fn list(args: TasksArgs) -> (Operation, OutputArgs) {
+pub(in crate::commands) async fn list(args: TasksArgs, api: &Api<'_>) -> Performed {
     let TasksArgs { ambiguous, status, account, limit, output } = args;
-    (Operation::TaskList { ambiguous, status, customer: account.map(CustomerId), limit }, output)
+    let list = ApiRequest::get(&["tasks"])
+        .flag("ambiguous", ambiguous)
+        .query_if("status", status.map(Status::as_str))
+        .query_if("customer", account);
+    let found = api.list(list, lines(limit), None).await?;
+    let text = tasks(rows_of(&found));
+    Ok((Shown::told(found, text), output))
 }
 
-pub(in crate::commands) fn audit(args: AuditArgs) -> (Operation, OutputArgs) {
+pub(in crate::commands) async fn audit(args: AuditArgs, api: &Api<'_>) -> Performed {
     let AuditArgs { task, limit, requests, cursor, output } = args;
-    (Operation::Audit { task, limit, requests, cursor }, output)
+    let list = ApiRequest::get(&["audit"]).query_if("task", task).flag("decisions", !requests);
+    let found = api.list(list, lines(limit), cursor).await?;
+    let mut text = table(rows_of(&found), &["when=at", "task", "what=text"]);
+    if let Some(cursor) = found["next"].as_str() {
+        let _ = writeln!(text, "there are older lines: --cursor {cursor}");
+    }
+    Ok((Shown::told(found, text), output))
 }
 
-pub(in crate::commands) fn cancel(args: CancelArgs) -> (Operation, OutputArgs) {
+pub(in crate::commands) async fn cancel(args: CancelArgs, api: &Api<'_>) -> Performed {
     let CancelArgs { task, reason, give_up, output } = args;
-    (Operation::TaskCancel { task, reason, give_up }, output)
+    let cancel = ApiRequest::post(&["tasks", &task.to_string(), "cancel"]);
+    let answer = api.send(cancel.json(&json!({"reason": reason, "give_up": give_up}))).await?;
+    let text = match answer.status {
+        202 => format!(
+            "{task}: its provider is asked to stop it; it ends as cancelled once that is done (gatehouse steps {task})\n"
+        ),
+        _ => format!("{task}: failed and refunded\n"),
+    };
+    Ok((Shown::told(answer.body, text), output))
 }
 
-/// # Errors
-/// A reply that is no JSON, in words.
-pub(in crate::commands) fn reconcile(args: ReconcileArgs) -> Result<(Operation, OutputArgs), String> {
+pub(in crate::commands) async fn reconcile(args: ReconcileArgs, api: &Api<'_>) -> Performed {
     let ReconcileArgs { task, ruling, reason, reply, content_type, status, if_revision, output } = args;
     let reply = match (reply, content_type) {
         (None, _) => None,
         (Some(text), None) => Some(AdoptedReply::json(status, read_json("the reply", &text)?)),
         (Some(text), Some(kind)) => Some(AdoptedReply::of_type(status, kind, read_bytes(&text)?)),
     };
-    let ruling = TaskRuling {
-        ruling: match ruling {
-            Ruling::Resend => RulingWord::Resend,
-            Ruling::Fail => RulingWord::Fail,
-            Ruling::Adopt => RulingWord::Adopt,
-        },
-        reason,
-        reply,
-        revision: if_revision,
+    let (ruling, became) = match ruling {
+        Ruling::Resend => (RulingWord::Resend, "the call is sent again"),
+        Ruling::Fail => (RulingWord::Fail, "failed and refunded"),
+        Ruling::Adopt => (RulingWord::Adopt, "goes on with the reply"),
     };
-    Ok((Operation::TaskReconcile { task, ruling }, output))
+    let ruling = TaskRuling { ruling, reason, reply, revision: if_revision };
+    let reconcile = ApiRequest::post(&["tasks", &task.to_string(), "reconcile"]).json(&ruling);
+    let ruled = api.send(reconcile).await?.body;
+    Ok((Shown::told(ruled, format!("{task}: {became}\n")), output))
+}
+
+/// What a task did.
+pub(in crate::commands) async fn steps(task: TaskId, output: OutputArgs, api: &Api<'_>) -> Performed {
+    let list = ApiRequest::get(&["tasks", &task.to_string(), "steps"]);
+    let found = api.list(list, usize::MAX, None).await?;
+    let text = steps_in_words(rows_of(&found));
+    Ok((Shown::told(found, text), output))
+}
+
+/// An answer has an end.
+fn lines(limit: u32) -> usize {
+    limit.min(MAX_LINES) as usize
+}
+
+/// A row a task, then what is known of each ambiguous call.
+fn tasks(rows: &[Value]) -> String {
+    let fields = ["task=id", "status", "ambiguous", "model", "account=customer", "created", "held_micro"];
+    let mut text = table(rows, &fields);
+    for (task, call) in
+        rows.iter().map(|task| (task, &task["ambiguous_call"])).filter(|(_, call)| !call.is_null())
+    {
+        let (id, of) = (text_at(task, "id"), |field| text_at(call, field));
+        let outage = call["outage"].as_str().unwrap_or("the gateway stopped");
+        let _ = writeln!(
+            text,
+            "\n{id}: {} {} to {}/{} at {}, no reply: {outage}\n  it fails and is refunded at {} unless it is \
+             settled:\n  gatehouse reconcile {id} resend|fail|adopt --reason TEXT",
+            of("method"),
+            of("url"),
+            of("provider"),
+            of("account"),
+            of("at"),
+            text_at(task, "deadline"),
+        );
+    }
+    text
 }
 
 fn status(word: &str) -> Result<Status, String> {

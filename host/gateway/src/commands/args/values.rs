@@ -10,6 +10,9 @@ use gatehouse_admin::AdminClient;
 use gatehouse_model::{KeyId, UnixMs};
 use ipnet::IpNet;
 
+use crate::commands::api::ExecuteError;
+use crate::commands::print::Shown;
+
 /// The form of the output.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
@@ -17,6 +20,9 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// What a command shows, and in which form.
+pub(in crate::commands) type Performed = Result<(Shown, OutputArgs), ExecuteError>;
 
 /// What a command presents to a running gateway whose admin listener speaks TLS.
 #[derive(Debug, Args)]
@@ -90,17 +96,20 @@ pub(crate) fn key_id(text: &str) -> KeyId {
 }
 
 /// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
-pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, String> {
+pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, ExecuteError> {
     let bytes = read_bytes(text)?;
     let name = text.strip_prefix('@').unwrap_or(name);
-    serde_json::from_slice(&bytes).map_err(|error| format!("{name}: expected JSON: {error}"))
+    serde_json::from_slice(&bytes)
+        .map_err(|error| ExecuteError::Arguments(format!("{name}: expected JSON: {error}")))
 }
 
 /// A text's bytes, or those of a file behind an `@`.
-pub(in crate::commands) fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
+pub(in crate::commands) fn read_bytes(text: &str) -> Result<Vec<u8>, ExecuteError> {
     match text.strip_prefix('@') {
         None => Ok(text.as_bytes().to_vec()),
-        Some(file) => std::fs::read(file).map_err(|error| format!("{file}: {error}")),
+        Some(file) => {
+            std::fs::read(file).map_err(|error| ExecuteError::Arguments(format!("{file}: {error}")))
+        }
     }
 }
 

@@ -1,10 +1,51 @@
-//! The commands about webhooks: their options, and the operations they mean.
+//! The commands about webhooks: their options, and the requests they mean.
+
+use std::fmt::Write as _;
 
 use clap::Subcommand;
-use gatehouse_admin::{EventName, Moment, NewWebhook, Operation, ResendRange, WebhookRequest};
-use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
+use gatehouse_admin::{ApiRequest, EventName, Moment, NewWebhook, ResendRange};
+use gatehouse_model::{DeliveryId, WebhookId};
+use http::header::IF_MATCH;
+use serde_json::{Value, json};
 
-use super::values::OutputArgs;
+use super::values::{OutputArgs, Performed};
+use crate::commands::api::{Api, ExecuteError};
+use crate::commands::print::{Shown, details, table, text_at};
+
+/// Deliveries that are shown with a webhook.
+const SHOWN: usize = 20;
+const COLUMNS: &[&str] = &[
+    "webhook=id",
+    "account=customer",
+    "enabled",
+    "disabled=disabled_reason",
+    "waiting=pending",
+    "last=last_attempt.status",
+    "url",
+];
+const FIELDS: &[&str] = &[
+    "webhook=id",
+    "account=customer",
+    "url",
+    "events|all",
+    "enabled",
+    "disabled=disabled_reason",
+    "waiting=pending",
+    "secret of=secret_created",
+    "old until=old_secret_until",
+    "delivered=last_success",
+    "note=description",
+];
+const DELIVERY: &[&str] = &[
+    "delivery=id",
+    "event",
+    "task",
+    "status",
+    "due",
+    "attempts=attempts.#",
+    "answer=attempts.$.status",
+    "problem=attempts.$.problem",
+];
 
 /// Commands about webhooks.
 #[derive(Debug, Subcommand)]
@@ -101,31 +142,72 @@ fn event(text: &str) -> Result<EventName, String> {
     }
 }
 
-/// The operation that a command means, and its form of output.
-pub(in crate::commands) fn operation(command: WebhookCommand) -> (Operation, OutputArgs) {
-    let (request, output) = match command {
+/// Does what a command means.
+pub(in crate::commands) async fn run(command: WebhookCommand, api: &Api<'_>) -> Performed {
+    let of = |id: WebhookId, verb: &str| ApiRequest::post(&["webhooks", &id.to_string(), verb]);
+    Ok(match command {
         WebhookCommand::Create { url, customer, events, description, output } => {
-            (WebhookRequest::Create(NewWebhook { customer, url, events, description }), output)
+            let create =
+                ApiRequest::post(&["webhooks"]).json(&NewWebhook { customer, url, events, description });
+            (with_secret(api.send(create).await?.body), output)
         }
         WebhookCommand::List { customer, output } => {
-            (WebhookRequest::List { customer: customer.map(CustomerId) }, output)
+            let list = ApiRequest::get(&["webhooks"]).query_if("customer", customer);
+            (Shown::list(api.list(list, usize::MAX, None).await?, COLUMNS), output)
         }
-        WebhookCommand::Show(args) => (WebhookRequest::Show(args.webhook), args.output),
-        WebhookCommand::Enable(args) => {
-            (WebhookRequest::Enable { id: args.webhook, enabled: true }, args.output)
+        WebhookCommand::Show(args) => (show(args.webhook, api).await?, args.output),
+        WebhookCommand::Enable(args) => (switch(args.webhook, true, api).await?, args.output),
+        WebhookCommand::Disable(args) => (switch(args.webhook, false, api).await?, args.output),
+        WebhookCommand::Rotate(args) => {
+            (with_secret(api.send(of(args.webhook, "rotate-secret")).await?.body), args.output)
         }
-        WebhookCommand::Disable(args) => {
-            (WebhookRequest::Enable { id: args.webhook, enabled: false }, args.output)
+        WebhookCommand::Retire(args) => {
+            api.send(of(args.webhook, "retire-secret")).await?;
+            (show(args.webhook, api).await?, args.output)
         }
-        WebhookCommand::Rotate(args) => (WebhookRequest::Rotate(args.webhook), args.output),
-        WebhookCommand::Retire(args) => (WebhookRequest::Retire(args.webhook), args.output),
-        WebhookCommand::Remove(args) => (WebhookRequest::Remove(args.webhook), args.output),
-        WebhookCommand::Test(args) => (WebhookRequest::Test(args.webhook), args.output),
-        WebhookCommand::Resend { delivery, output } => (WebhookRequest::Resend(delivery), output),
+        WebhookCommand::Remove(WebhookArgs { webhook, output }) => {
+            api.send(ApiRequest::delete(&["webhooks", &webhook.to_string()])).await?;
+            (Shown::told(json!({"id": webhook}), format!("removed {webhook}\n")), output)
+        }
+        WebhookCommand::Test(args) => {
+            (Shown::row(api.send(of(args.webhook, "test")).await?.body, DELIVERY), args.output)
+        }
+        WebhookCommand::Resend { delivery, output } => {
+            let resend = ApiRequest::post(&["deliveries", &delivery.to_string(), "resend"]);
+            (Shown::row(api.send(resend).await?.body, DELIVERY), output)
+        }
         WebhookCommand::ResendRange { webhook, from, before, delivered, cursor, output } => {
             let range = ResendRange { from, before, delivered, cursor };
-            (WebhookRequest::ResendRange { id: webhook, range }, output)
+            let resent = api.send(of(webhook, "resend").json(&range)).await?.body;
+            let mut text = format!("{} events are sent again\n", resent["resent"]);
+            if let Some(cursor) = resent["next"].as_str() {
+                let _ = writeln!(text, "there are more: --cursor {cursor}");
+            }
+            (Shown::told(resent, text), output)
         }
-    };
-    (Operation::Webhook { request }, output)
+    })
+}
+
+async fn switch(id: WebhookId, enabled: bool, api: &Api<'_>) -> Result<Shown, ExecuteError> {
+    let edit = ApiRequest::patch(&["webhooks", &id.to_string()]).header(IF_MATCH, "*");
+    api.send(edit.json(&json!({"enabled": enabled}))).await?;
+    show(id, api).await
+}
+
+/// A webhook with its last deliveries.
+async fn show(id: WebhookId, api: &Api<'_>) -> Result<Shown, ExecuteError> {
+    let id = id.to_string();
+    let webhook = api.send(ApiRequest::get(&["webhooks", &id])).await?.body;
+    let deliveries = ApiRequest::get(&["webhooks", &id, "deliveries"]);
+    let deliveries = api.list(deliveries, SHOWN, None).await?["data"].take();
+    let rows = deliveries.as_array().map_or(&[][..], Vec::as_slice);
+    let text = format!("{}\n{}", details(&webhook, FIELDS), table(rows, DELIVERY));
+    Ok(Shown::told(json!({"webhook": webhook, "deliveries": deliveries}), text))
+}
+
+/// A webhook with a new secret.
+fn with_secret(made: Value) -> Shown {
+    let (fields, secret) = (details(&made["webhook"], FIELDS), text_at(&made, "secret"));
+    let text = format!("{fields}\n{secret}\n\nThis is the secret; it is not shown again.\n");
+    Shown::told(made, text)
 }

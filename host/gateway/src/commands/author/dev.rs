@@ -36,6 +36,8 @@ pub(super) fn run(args: &DevArgs, load: Load<'_>, install: Install<'_>) -> Exit 
         if args.once {
             return exit;
         }
+        // A build may install what it needs.
+        let installed = installed(&args.folder);
         if print("waiting for a change; Ctrl-C ends\n") != Exit::Done {
             return Exit::Broken;
         }
@@ -43,7 +45,7 @@ pub(super) fn run(args: &DevArgs, load: Load<'_>, install: Install<'_>) -> Exit 
             thread::sleep(POLL_INTERVAL);
             let now = dev.sources();
             // A file that is still being written changes once more.
-            if now != seen {
+            if now != seen || self::installed(&args.folder) != installed {
                 seen = now;
                 break;
             }
@@ -150,6 +152,15 @@ fn sources(folder: &Path) -> Sources {
     found
 }
 
+/// What tells that packages were installed or removed by hand: the folders of Python's, the lists of npm's.
+fn installed(folder: &Path) -> Sources {
+    let versions = fs::read_dir(folder.join(".venv/lib")).into_iter().flatten().flatten();
+    let packages = versions.map(|version| version.path().join("site-packages"));
+    let lists = ["package-lock.json", "node_modules/.package-lock.json"].map(|list| folder.join(list));
+    let stamped = |path: PathBuf| Some((path.clone(), stamp(&fs::metadata(&path).ok()?)));
+    packages.chain(lists).filter_map(stamped).collect()
+}
+
 /// What a build writes beside the sources.
 fn is_output(name: &str) -> bool {
     name.ends_with(".wasm") || name == "Cargo.lock" || name == "package-lock.json"
@@ -177,5 +188,26 @@ mod tests {
         assert_eq!(sources(folder.path()), before);
         fs::write(folder.path().join("app.py"), "changed, and longer").expect("a file");
         assert_ne!(sources(folder.path()), before);
+    }
+
+    /// A package that was installed by hand would else be missing until the next change of a source.
+    #[test]
+    fn installed_packages_are_watched() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let packages = folder.path().join(".venv/lib/python3.14/site-packages");
+        for path in [&packages, &folder.path().join("node_modules")] {
+            fs::create_dir_all(path).expect("a folder");
+        }
+        let mut before = installed(folder.path());
+        assert_eq!(before.len(), 1);
+        for file in ["package-lock.json", "node_modules/.package-lock.json"] {
+            fs::write(folder.path().join(file), "{}").expect("a file");
+            let now = installed(folder.path());
+            assert_ne!(now, before, "{file}");
+            before = now;
+        }
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        fs::File::open(&packages).and_then(|folder| folder.set_modified(old)).expect("a time");
+        assert_ne!(installed(folder.path()), before);
     }
 }

@@ -1,7 +1,8 @@
-//! Commands for authors of plugins: the surfaces and limits, a new family's folder, scripts played against a component,
-//! and the loop that rebuilds on every change. None of them reads a store; only `dev` speaks to a running gateway.
+//! Commands for authors of plugins: the surfaces and limits, a new family's folder, scripts played against a component
+//! or served as a provider, and the loop that rebuilds on every change. None of them reads a store; only `dev` speaks to a running gateway.
 
 mod dev;
+mod mock;
 mod new;
 mod play;
 mod surfaces;
@@ -24,6 +25,7 @@ pub(super) fn run(command: AuthorCommand, load: Load<'_>, install: Install<'_>) 
         AuthorCommand::Surfaces => surfaces::run(),
         AuthorCommand::New(args) => new::run(&args),
         AuthorCommand::Play(args) => load(None).map_or_else(|exit| exit, |loaded| play::run(&args, &loaded)),
+        AuthorCommand::Mock(args) => mock::run(&args),
         AuthorCommand::Dev(args) => dev::run(&args, load, install),
     }
 }

@@ -12,15 +12,27 @@ use crate::terminal::{print, print_error};
 pub(super) fn run(args: &NewArgs) -> Exit {
     match write(args) {
         Ok(folder) => print(&format!(
-            "{} is written. From there:\n  sh build.sh                              # writes family.wasm\n  \
+            "{} is written. From there:\n  sh build.sh                              # writes family.wasm{}\n  \
              gatehouse plugin play play family.wasm   # plays its scripts\n  \
-             gatehouse plugin install family.wasm     # into a gateway; README.md says what it must know\n",
-            folder.display()
+             gatehouse plugin mock play               # serves them as the provider of a gateway\n  \
+             gatehouse plugin install family.wasm     # into a gateway; README.md says what it must know\n  \
+             gatehouse plugin dev .                   # builds, plays and installs on every change\n",
+            folder.display(),
+            first_build(args.lang),
         )),
         Err(problem) => {
             print_error(&problem);
             Exit::Refused
         }
+    }
+}
+
+/// What a first build needs, beside time.
+fn first_build(language: Language) -> &'static str {
+    match language {
+        Language::Rust => "; needs cargo, and the first time a registry",
+        Language::Python => "; needs python3 with venv, and the first time a registry",
+        Language::Js => "; needs node with npm, and the first time a registry",
     }
 }
 

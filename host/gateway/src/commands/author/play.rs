@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use gatehouse_play::{Component, ComponentRunner};
 use gatehouse_runtime::{Config, StageError};
-use gatehouse_testkit::{Component, ComponentRunner, Script};
+use gatehouse_testkit::Script;
 
 use crate::commands::args::author::PlayArgs;
 use crate::config::Loaded;
+use crate::environment;
 use crate::exit::Exit;
 use crate::terminal::{print, print_error};
 
@@ -31,17 +33,19 @@ pub(super) fn play(scripts: &Path, component: &Path, config: &Config) -> Result<
     let scripts = find(scripts)?;
     let started = Instant::now();
     let wasm = fs::read(component).map_err(|error| format!("{}: {error}", component.display()))?;
-    let runner =
-        ComponentRunner::load_with(&wasm, config).map_err(|error| does_not_load(component, &error))?;
+    let code = environment::cache_folder().map(|folder| folder.join("gatehouse/code"));
+    let runner = ComponentRunner::load_with(&wasm, config, code.as_deref())
+        .map_err(|error| does_not_load(component, &error))?;
     let mut report = String::new();
     let about = runner.about();
     let (family, version, spent) = (&about.family, &about.version, started.elapsed());
-    line(&mut report, &format!("{family} {version}: loaded, its self-tests hold ({spent:.1?})"));
+    let code = if runner.was_compiled() { "compiled now" } else { "compiled before" };
+    line(&mut report, &format!("{family} {version}: loaded, its self-tests hold ({code}, {spent:.1?})"));
     let component = Component::from(runner);
     let mut failed = String::new();
     for file in &scripts {
         let started = Instant::now();
-        match Script::read(file).and_then(|script| script.play_component(&component)) {
+        match Script::read(file).and_then(|script| script.play(&component)) {
             Ok(()) => line(&mut report, &format!("ok  {} ({:.1?})", file.display(), started.elapsed())),
             Err(problem) => line(&mut failed, &problem),
         }
@@ -59,7 +63,7 @@ fn line(out: &mut String, text: &str) {
 }
 
 /// A file as it is, or the `*.play` files of a folder by name.
-fn find(scripts: &Path) -> Result<Vec<PathBuf>, String> {
+pub(super) fn find(scripts: &Path) -> Result<Vec<PathBuf>, String> {
     if !scripts.is_dir() {
         return Ok(vec![scripts.to_owned()]);
     }

@@ -16,14 +16,14 @@ const RUST: &[File] = files!("sdk/templates/rust":
     ".gitignore", "Cargo.toml", "README.md", "build.sh", "src/lib.rs", "tests/sketch.rs",
 );
 const PYTHON: &[File] = files!("sdk/templates/python":
-    ".gitignore", "README.md", "app.py", "build.sh", "requirements.txt",
+    ".gitignore", "README.md", "app.py", "build.sh", "gatehouse.py", "requirements.txt",
 );
 const JS: &[File] = files!("sdk/templates/javascript":
-    ".gitignore", "README.md", "build.sh", "family.js", "package.json",
+    ".gitignore", "README.md", "build.sh", "family.js", "gatehouse.js", "package.json",
 );
 /// The same for every language: one family, one set of scripts.
 const SHARED: &[File] = files!("sdk/templates/rust":
-    "family.toml", "play/draws.play", "play/fails.play", "play/refuses.play",
+    "family.toml", "play/draws.play", "play/fails.play", "play/refuses.play", "play/retries.play",
 );
 const CONTRACT: &[File] = files!("wit/v1":
     "jobs.wit", "manifest.schema.json", "manifest.wit", "parents.wit", "text.wit", "types.wit", "upstream.wit", "world.wit",

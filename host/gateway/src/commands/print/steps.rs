@@ -1,109 +1,99 @@
-//! What a task did on standard output: a line a step, with the bodies of exchanges under it.
+//! What a task did: a line a step, with the bodies of exchanges under it.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
 
-use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
+use serde_json::Value;
 
-use super::table::rfc3339;
+use super::generic::text_at;
 
 /// Every step, oldest first.
-pub(super) fn list(out: &mut dyn Write, rows: &[StepRow]) -> io::Result<()> {
+pub(crate) fn steps_in_words(rows: &[Value]) -> String {
     if rows.is_empty() {
-        return writeln!(out, "no step is on record");
+        return "no step is on record\n".to_owned();
     }
+    let mut text = String::new();
     for row in rows {
-        writeln!(out, "revision {} at {}", row.revision, rfc3339(row.at))?;
-        if row.left_out > 0 {
-            writeln!(out, "  {} older steps are left out", row.left_out)?;
+        // A String takes every write.
+        let _ = writeln!(text, "revision {} at {}", row["revision"], text_at(row, "at"));
+        if row["left_out"].as_u64().is_some_and(|left_out| left_out > 0) {
+            let _ = writeln!(text, "  {} older steps are left out", row["left_out"]);
         }
-        row.steps.iter().try_for_each(|step| line(out, step))?;
-    }
-    Ok(())
-}
-
-fn line(out: &mut dyn Write, step: &StepRecord) -> io::Result<()> {
-    write!(out, "  {} {:>6} ms  ", rfc3339(step.at), step.took_ms)?;
-    match &step.what {
-        StepKind::Plugin { digest, event, verdict, progress, state_bytes, fault } => {
-            write!(out, "plugin {}: {event} -> {verdict}, {progress} %, ", digest.short())?;
-            writeln!(out, "{state_bytes} bytes of state{}", fault.as_ref().map_or("", |_| ", fault:"))?;
-            fault.as_ref().map_or(Ok(()), |fault| body(out, "!", fault))
-        }
-        StepKind::Exchange(exchange) => exchanged(out, exchange),
-        StepKind::Probe { media } => writeln!(out, "looked at {media} media"),
-        StepKind::Copy { media, bytes } => writeln!(out, "copied {media} results, {bytes} bytes"),
-        StepKind::Wait { until, reason } => writeln!(out, "waits ({reason}) until {}", rfc3339(*until)),
-        StepKind::Decision { text } => writeln!(out, "{text}"),
-        StepKind::Quiet { steps, last } => {
-            writeln!(out, "{steps} steps without a change, the last at {}", rfc3339(*last))
+        for step in row["steps"].as_array().into_iter().flatten() {
+            let took = step["took_ms"].as_u64().unwrap_or_default();
+            let _ = writeln!(text, "  {} {took:>6} ms  {}", text_at(step, "at"), words(step));
+            bodies(&mut text, step);
         }
     }
+    text
 }
 
-fn exchanged(out: &mut dyn Write, exchange: &ExchangeRecord) -> io::Result<()> {
-    let ExchangeRecord { provider, account, method, url, status, outage, .. } = exchange;
-    let outcome = match (status, outage) {
-        (Some(status), _) => status.to_string(),
-        (None, Some(outage)) => outage.clone(),
-        (None, None) => "no answer".to_owned(),
-    };
-    let account = if account.is_empty() { "(shared)" } else { account };
-    let (sent, received) = (exchange.sent_bytes, exchange.received_bytes);
-    writeln!(out, "{method} {url} at {provider}/{account}: {outcome}, {sent} bytes out, {received} in")?;
-    body(out, ">", &exchange.request)?;
-    body(out, "<", &exchange.reply)
-}
-
-/// Lines of a body; what a terminal would act on is not written as it is.
-fn body(out: &mut dyn Write, mark: &str, text: &str) -> io::Result<()> {
-    for line in text.lines() {
-        let plain: String =
-            line.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect();
-        writeln!(out, "      {mark} {plain}")?;
+fn words(step: &Value) -> String {
+    let text = |field| text_at(step, field);
+    match text("kind") {
+        "plugin" => format!(
+            "plugin {}: {} -> {}, {} %, {} bytes of state{}",
+            text("version").get(..12).unwrap_or_default(),
+            text("event"),
+            text("verdict"),
+            step["progress"],
+            step["state_bytes"],
+            if step["fault"].is_null() { "" } else { ", fault:" },
+        ),
+        "exchange" => {
+            let outcome = match (&step["status"], text("outage")) {
+                (Value::Number(status), _) => status.to_string(),
+                (_, "") => "no answer".to_owned(),
+                (_, outage) => outage.to_owned(),
+            };
+            let account = if text("account").is_empty() { "(shared)" } else { text("account") };
+            let (method, url, provider) = (text("method"), text("url"), text("provider"));
+            let (sent, received) = (&step["sent_bytes"], &step["received_bytes"]);
+            format!("{method} {url} at {provider}/{account}: {outcome}, {sent} bytes out, {received} in")
+        }
+        "probe" => format!("looked at {} media", step["media"]),
+        "copy" => format!("copied {} results, {} bytes", step["media"], step["bytes"]),
+        "wait" => format!("waits ({}) until {}", text("reason"), text("until")),
+        "quiet" => format!("{} steps without a change, the last at {}", step["steps"], text("last")),
+        _ => text("text").to_owned(),
     }
-    Ok(())
+}
+
+/// Lines of what was said; what a terminal would act on is not written as it is.
+fn bodies(out: &mut String, step: &Value) {
+    for (mark, field) in [("!", "fault"), (">", "request"), ("<", "reply")] {
+        for line in text_at(step, field).lines() {
+            let plain: String =
+                line.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect();
+            let _ = writeln!(out, "      {mark} {plain}");
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use gatehouse_model::{TaskId, UnixMs};
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn steps_are_told_in_lines() {
-        let exchange = ExchangeRecord {
-            provider: "bfl".to_owned(),
-            account: "main".to_owned(),
-            method: "POST".to_owned(),
-            url: "/v1/flux".to_owned(),
-            status: Some(200),
-            outage: None,
-            sent_bytes: 3,
-            received_bytes: 2,
-            request: "a\u{1b}[2J".to_owned(),
-            reply: "{}".to_owned(),
-        };
-        let step = |what| StepRecord { at: UnixMs(0), took_ms: 12, what };
-        let rows = [StepRow {
-            task: TaskId::from_bits(0),
-            revision: 1,
-            at: UnixMs(1_000),
-            steps: vec![
-                step(StepKind::Exchange(Box::new(exchange))),
-                step(StepKind::Wait { until: UnixMs(2_000), reason: "plugin".to_owned() }),
-            ],
-            left_out: 0,
-        }];
-        let mut out = Vec::new();
-        list(&mut out, &rows).unwrap();
+        let at = "1970-01-01T00:00:00.000Z";
+        let steps = json!([
+            {
+                "at": at, "took_ms": 12, "kind": "exchange", "provider": "bfl", "account": "main", "method": "POST",
+                "url": "/v1/flux", "status": 200, "outage": null, "sent_bytes": 3, "received_bytes": 2,
+                "request": "a\u{1b}[2J", "reply": "{}",
+            },
+            {"at": at, "took_ms": 12, "kind": "wait", "reason": "plugin", "until": "1970-01-01T00:00:02.000Z"},
+        ]);
+        let rows = [json!({"revision": 1, "at": "1970-01-01T00:00:01.000Z", "steps": steps, "left_out": 0})];
         let expected = "\
-revision 1 at 1970-01-01T00:00:01Z
-  1970-01-01T00:00:00Z     12 ms  POST /v1/flux at bfl/main: 200, 3 bytes out, 2 in
+revision 1 at 1970-01-01T00:00:01.000Z
+  1970-01-01T00:00:00.000Z     12 ms  POST /v1/flux at bfl/main: 200, 3 bytes out, 2 in
       > a\u{fffd}[2J
       < {}
-  1970-01-01T00:00:00Z     12 ms  waits (plugin) until 1970-01-01T00:00:02Z
+  1970-01-01T00:00:00.000Z     12 ms  waits (plugin) until 1970-01-01T00:00:02.000Z
 ";
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        assert_eq!(steps_in_words(&rows), expected);
     }
 }

@@ -3,6 +3,7 @@
 mod documents;
 mod errors;
 mod installed;
+mod unusable;
 
 use super::Config;
 use super::load::read_text as read;

@@ -3,7 +3,9 @@
 use gatehouse_guest::shorten;
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, SurfaceInfo};
+use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
+
+use crate::deploy::stages::routes::check_declared;
 
 /// Why a manifest is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,6 +25,9 @@ pub enum DescribeError {
     /// The call failed.
     #[error("describe() failed: {0}")]
     Fault(String),
+    /// The file carries another manifest for readers.
+    #[error("section gatehouse:manifest: {0}; pack the plugin again with `gatehouse plugin pack`")]
+    Carried(String),
     /// The second call returned another manifest.
     #[error("describe() gave two different manifests; a plugin is a pure function")]
     Unsteady,
@@ -55,6 +60,8 @@ pub(crate) fn check_manifest(about: &About) -> Result<(), DescribeError> {
     words(about)?;
     models(about)?;
     surfaces(about)?;
+    check_declared(about).map_err(|(field, why)| wrong(field, why))?;
+    dialects(about)?;
     about.providers.iter().try_for_each(|name| kebab("providers", name))?;
     names("providers", about.providers.iter())?;
     names("price_keys", about.price_keys.iter())?;
@@ -98,10 +105,7 @@ fn schema(field: &str, text: &str) -> Result<(), DescribeError> {
 
 /// Lower-case letters, digits and single inner hyphens, a letter first.
 fn kebab(field: &str, name: &str) -> Result<(), DescribeError> {
-    let words = name.split('-').all(|word| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    });
-    if words && name.len() <= 64 && name.starts_with(|first: char| first.is_ascii_lowercase()) {
+    if is_kebab_case(name) {
         return Ok(());
     }
     Err(wrong(field, format!("expected kebab-case, got {name:?}")))
@@ -126,8 +130,26 @@ fn names<'a>(field: &str, names: impl Iterator<Item = &'a String>) -> Result<(),
     Ok(())
 }
 
+/// What the dialect half speaks, and nobody else.
+fn dialects(about: &About) -> Result<(), DescribeError> {
+    if about.dialects.is_empty() == about.offers.dialect {
+        let why = if about.offers.dialect {
+            "expected at least one beside the interface `dialect`, got none".to_owned()
+        } else {
+            format!("expected none without the interface `dialect`, got {:?}", about.dialects)
+        };
+        return Err(wrong("dialects", why));
+    }
+    about.dialects.iter().try_for_each(|name| match Protocol::try_from(name.clone()) {
+        Ok(Protocol::Dialect(_)) => Ok(()),
+        Ok(_) => Err(wrong("dialects", format!("{name:?} is a protocol of the host's text families"))),
+        Err(_) => kebab("dialects", name),
+    })?;
+    names("dialects", about.dialects.iter())
+}
+
 fn surfaces(about: &About) -> Result<(), DescribeError> {
-    if about.surfaces.is_empty() {
+    if about.surfaces.is_empty() && !about.offers.dialect {
         return Err(wrong("surfaces", "expected at least one, got none"));
     }
     names("surfaces", about.surfaces.iter().map(|surface| &surface.name))?;
@@ -225,8 +247,9 @@ fn self_tests(about: &About) -> Result<(), DescribeError> {
     }
     for (number, test) in about.self_tests.iter().enumerate() {
         let field = format!("self_tests[{number}]");
-        if !about.surfaces.iter().any(|surface| surface.name == test.surface) {
-            let why = format!("{:?} is not among the manifest's surfaces", test.surface);
+        let is_surface = about.surfaces.iter().any(|surface| surface.name == test.surface);
+        if !is_surface && !about.dialects.contains(&test.surface) {
+            let why = format!("{:?} is not among the manifest's surfaces and dialects", test.surface);
             return Err(wrong(format!("{field}.surface"), why));
         }
     }

@@ -3,6 +3,7 @@
 use gatehouse_model::{About, Offers};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::deploy::stages::describe::{DescribeError, wrong};
 
@@ -39,6 +40,40 @@ pub(crate) fn read(document: &str, offers: Offers) -> Result<About, DescribeErro
             Err(wrong(key, "this host does not know the key, and a key that ends in `!` must be known"))
         }
         None => about.map(|about| About { offers, ..about }),
+    }
+}
+
+/// Compares the manifest that a file carries with the one that its component returns: its readers believe it.
+pub(crate) fn compare(carried: &str, returned: &str) -> Result<(), DescribeError> {
+    let read = |text: &str| {
+        serde_json::from_str::<Value>(text).map_err(|error| DescribeError::Carried(error.to_string()))
+    };
+    match difference(&read(carried)?, &read(returned)?, &mut String::new()) {
+        Some(at) => Err(DescribeError::Carried(format!("the component says something else at {at:?}"))),
+        None => Ok(()),
+    }
+}
+
+/// Where two documents differ first, as a JSON pointer.
+fn difference(one: &Value, other: &Value, at: &mut String) -> Option<String> {
+    let here = at.len();
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => one.keys().chain(other.keys()).find_map(|key| {
+            at.truncate(here);
+            *at += &format!("/{key}");
+            match (one.get(key), other.get(key)) {
+                (Some(one), Some(other)) => difference(one, other, at),
+                _ => Some(at.clone()),
+            }
+        }),
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            one.iter().zip(other).enumerate().find_map(|(index, (one, other))| {
+                at.truncate(here);
+                *at += &format!("/{index}");
+                difference(one, other, at)
+            })
+        }
+        _ => (one != other).then(|| at.clone()),
     }
 }
 
@@ -126,6 +161,36 @@ mod tests {
             "surfaces": [{"name": "images.generate", "schema": {"x!": 1}}],
             "self_tests": [{"surface": "images.generate", "body": {"x!": 1}, "expect": "accepted"}]}"#;
         assert!(read(inside, Offers::default()).is_ok());
+    }
+
+    /// Somebody reads the section before the code runs, and decides by it.
+    #[test]
+    fn a_manifest_for_readers_that_says_something_else_is_refused() {
+        let returned =
+            r#"{"family": "painter", "version": "1.0.0", "models": [{"id": "a"}], "licence": null}"#;
+        assert_eq!(
+            compare(
+                r#"{"version":"1.0.0","licence":null,"models":[{"id":"a"}],"family":"painter"}"#,
+                returned
+            ),
+            Ok(())
+        );
+        for (carried, at) in [
+            (
+                r#"{"family": "painter", "version": "2.0.0", "models": [{"id": "a"}], "licence": null}"#,
+                "/version",
+            ),
+            (
+                r#"{"family": "painter", "version": "1.0.0", "models": [{"id": "b"}], "licence": null}"#,
+                "/models/0/id",
+            ),
+            (r#"{"family": "painter", "version": "1.0.0", "models": [], "licence": null}"#, "/models"),
+            (r#"{"family": "painter", "version": "1.0.0", "models": [{"id": "a"}]}"#, "/licence"),
+            ("{", "EOF while parsing"),
+        ] {
+            let error = compare(carried, returned).expect_err("refused").to_string();
+            assert!(error.contains(at) && error.contains("gatehouse plugin pack"), "{error}");
+        }
     }
 
     #[test]

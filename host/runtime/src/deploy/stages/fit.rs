@@ -1,23 +1,41 @@
-//! Stage six: can this gateway serve the version? Every surface it names needs a route, every provider an account,
-//! every price key a price; its models must not belong to another family, and it serves what its predecessor served.
+//! Stage six: can this gateway serve the version? Its routes must be free and allowed (`routes`), every provider needs an
+//! account, every price key a price, and the operator's settings fit its schema of them; its models must not belong to
+//! another family, and it serves what its predecessor served.
 //!
 //! All that lacks is reported at once, before the switch, instead of to the first client.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_model::About;
+use gatehouse_schema::SettingProblem;
+use serde_json::Value;
 
-/// What the gateway has: the surfaces of its routes, and the configured providers and prices.
+use crate::config::Config;
+
+/// What the gateway has: its own paths, and the configured providers and prices.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// Surfaces that a route serves.
-    pub surfaces: BTreeSet<String>,
+    /// The paths of the gateway itself.
+    pub own_paths: Vec<OwnPath>,
+    /// Paths that any family may declare, as the operator wrote them; one that ends with `/*` allows all below it.
+    pub paths: Vec<String>,
+    /// The same for single families.
+    pub paths_by_family: BTreeMap<String, Vec<String>>,
     /// Providers with an account.
     pub providers: BTreeSet<String>,
     /// Providers that a family does not need for all it serves.
     pub optional: BTreeSet<String>,
     /// Price keys with a price.
     pub prices: BTreeSet<String>,
+}
+
+/// A path of the gateway itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPath {
+    /// A segment in braces is a parameter.
+    pub path: String,
+    /// The text surface that a family serves there.
+    pub text: Option<String>,
 }
 
 /// Why this gateway cannot serve a version.
@@ -37,19 +55,60 @@ pub enum FitError {
         remedy: &'static str,
     },
     /// No route leads to a surface.
-    #[error("no route of this gateway serves {}; its surfaces are {}", quoted(unserved), served.join(", "))]
+    #[error(
+        "no route leads to {}; declare one in the manifest, such as {example}, or name a surface that has one: {}",
+        quoted(unserved),
+        known.join(", ")
+    )]
     NoRoute {
         /// The manifest's surfaces without a route.
         unserved: Vec<String>,
-        /// The surfaces with one.
-        served: Vec<String>,
+        /// A route that the family could declare.
+        example: String,
+        /// The surfaces that have one without a word.
+        known: Vec<String>,
+    },
+    /// A path means something else already.
+    #[error("route {route} is taken: it belongs to {owner} ({theirs}); give the surface another path")]
+    RouteTaken {
+        /// Method and path.
+        route: String,
+        /// What has it.
+        owner: String,
+        /// Its route.
+        theirs: String,
+    },
+    /// A path outside of the family's own, which no operator has allowed.
+    #[error(
+        "route {route} needs the operator's leave, as every path that does not begin with /v1/{family}/; add this to \
+         gatehouse.toml, run `gatehouse reload`, and try again:\n[plugins.families.{family}]\npaths = [{path:?}]\n"
+    )]
+    PathNotAllowed {
+        /// Method and path.
+        route: String,
+        /// The path.
+        path: String,
+        /// The family.
+        family: String,
     },
     /// The configuration has the family switched off.
     #[error(
-        "the configuration has family {0:?} switched off; take `enabled = false` out of [plugins.families.{0}], run \
-         `gatehouse reload`, and try again"
+        "the configuration has family {0:?} switched off, by `enabled = false` in [plugins.families.{0}] or by an error that \
+         `gatehouse check-config` names; correct it, run `gatehouse reload`, and try again"
     )]
     Disabled(String),
+    /// The operator's settings are not what the family understands.
+    #[error(
+        "the settings of family {family:?} do not fit its schema: {}; correct [plugins.settings.{family}] in gatehouse.toml, \
+         run `gatehouse reload`, and try again",
+        problems.join("; ")
+    )]
+    Settings {
+        /// The family.
+        family: String,
+        /// Key and reason, one each.
+        problems: Vec<String>,
+    },
     /// Requests that the version before serves would find nothing.
     #[error(
         "the version before ({version}) serves what this one does not: {}; \
@@ -81,14 +140,27 @@ fn quoted(names: &[String]) -> String {
     each.join(", ")
 }
 
-/// Checks that a route leads to every surface of the manifest.
-pub(crate) fn check_routes(about: &About, inventory: &Inventory) -> Result<(), FitError> {
-    let names = about.surfaces.iter().map(|surface| &surface.name);
-    let unserved: Vec<String> = names.filter(|name| !inventory.surfaces.contains(*name)).cloned().collect();
-    if unserved.is_empty() {
+/// Checks the operator's settings for the family against the schema that the version publishes.
+pub(crate) fn check_settings(about: &About, config: &Config) -> Result<(), FitError> {
+    let (Some(schema), Some(settings)) = (&about.settings_schema, config.settings.get(&about.family)) else {
         return Ok(());
+    };
+    let problems = settings_problems(schema, settings).into_iter();
+    let problems: Vec<String> =
+        problems.map(|one| format!("`{}`: {}", one.path.join("."), one.why)).collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(FitError::Settings { family: about.family.clone(), problems })
     }
-    Err(FitError::NoRoute { unserved, served: inventory.surfaces.iter().cloned().collect() })
+}
+
+/// What of an operator's settings does not fit the text of a schema.
+#[must_use]
+pub fn settings_problems(schema: &str, settings: &Value) -> Vec<SettingProblem> {
+    // `describe` has read it.
+    let schema = serde_json::from_str(schema).unwrap_or(Value::Bool(true));
+    gatehouse_schema::check_settings(&schema, settings)
 }
 
 /// Compares the manifest's needs with the inventory; returns a note for the report.

@@ -10,6 +10,7 @@ use wasmtime::component::Component;
 use crate::abi_v1::contract::{MANIFEST, OPTIONAL, PACKAGE, supported_version};
 use crate::exec::engine::{MEMORIES, TABLE_ELEMENTS, TABLES};
 use crate::exec::limits::Limits;
+use crate::package::{Package, PackageError};
 
 /// Why a component's interfaces or needs are not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +25,9 @@ pub enum InspectError {
         why: &'static str,
     },
     /// It does not export the manifest, or nothing beside it.
-    #[error("it does not export {PACKAGE}/{name}; a family exports manifest, and jobs or text")]
+    #[error(
+        "it does not export {PACKAGE}/{name}; a family exports manifest, and jobs, text, dialect or direct"
+    )]
     NoExport {
         /// The interface.
         name: &'static str,
@@ -38,6 +41,9 @@ pub enum InspectError {
         /// The version it is made for.
         asked: String,
     },
+    /// What it carries beside its code is not acceptable.
+    #[error(transparent)]
+    Package(#[from] PackageError),
     /// It needs more than any call may use.
     #[error("it needs {needed} {what}, {limit} are allowed")]
     TooMuch {
@@ -59,10 +65,21 @@ const UNKNOWN: &str =
     "the host has nothing of that name; a plugin may import the contract's `log` and WASI 0.2";
 
 /// Judges what a component imports and exports. Bytes that cannot be read are left to the compiler, which says why.
-pub(crate) fn inspect(wasm: &[u8]) -> Result<(), InspectError> {
-    let Ok((imports, exports)) = names(wasm) else { return Ok(()) };
+pub(crate) fn inspect(wasm: &[u8]) -> Result<Package, InspectError> {
+    let Ok((imports, exports)) = names(wasm) else { return Ok(Package::default()) };
     imports.iter().try_for_each(|name| import(name))?;
-    interfaces(&exports)
+    check_exports(&exports)?;
+    Ok(Package::read(wasm)?)
+}
+
+/// The names of the imports and of the exports of a component, for a person who reads them.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn interfaces(wasm: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    let (imports, exports) = names(wasm).map_err(|error| error.to_string())?;
+    Ok((owned(imports), owned(exports)))
 }
 
 /// The names of the imports and of the exports of the outermost component.
@@ -121,7 +138,7 @@ fn contract(asked: &Version) -> Result<(), InspectError> {
 
 /// Every interface of the contract among the exports has a version that this host supports, and enough are there. Those that
 /// this host does not know stay unused.
-fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
+fn check_exports(exports: &[&str]) -> Result<(), InspectError> {
     let mut found = vec![];
     for (package, interface, version) in exports.iter().filter_map(|name| parse(name)) {
         if package == PACKAGE {
@@ -133,10 +150,9 @@ fn interfaces(exports: &[&str]) -> Result<(), InspectError> {
     if !found.contains(&MANIFEST) {
         return lacks(MANIFEST);
     }
-    let [jobs, text, needs_jobs @ ..] = OPTIONAL;
-    if !found.contains(&jobs)
-        && (!found.contains(&text) || needs_jobs.iter().any(|name| found.contains(name)))
-    {
+    let [jobs, text, dialect, direct, needs_jobs @ ..] = OPTIONAL;
+    let serves = [text, dialect, direct].iter().any(|name| found.contains(name));
+    if !found.contains(&jobs) && (!serves || needs_jobs.iter().any(|name| found.contains(name))) {
         return lacks(jobs);
     }
     Ok(())
@@ -172,7 +188,7 @@ mod tests {
         assert!(inspect(unruly).is_ok());
         assert!(names(unruly).unwrap().1.iter().any(|name| name.starts_with("gatehouse:family/manifest@")));
         // The compiler says what is wrong with it.
-        assert_eq!(inspect(&unruly[..unruly.len() / 2]), Ok(()));
+        assert_eq!(inspect(&unruly[..unruly.len() / 2]), Ok(Package::default()));
     }
 
     #[test]
@@ -207,10 +223,11 @@ mod tests {
             let exports: Vec<String> = names.iter().map(|name| format!("gatehouse:family/{name}")).collect();
             let exports: Vec<&str> =
                 exports.iter().map(String::as_str).chain(["run", "a:b/jobs@1.0.0"]).collect();
-            assert_eq!(interfaces(&exports), expected, "{names:?}");
+            assert_eq!(check_exports(&exports), expected, "{names:?}");
         };
         let lacks = |name| Err(InspectError::NoExport { name });
         check(&["text@1.0.0", "manifest@1.0.0"], Ok(()));
+        check(&["dialect@1.0.0", "manifest@1.0.0"], Ok(()));
         check(&["manifest@1.0.0", "jobs@1.0.0", "views@1.0.0", "bulk@1.0.0"], Ok(()));
         check(&["jobs@1.0.0", "text@1.0.0"], lacks("manifest"));
         check(&["manifest@1.0.0"], lacks("jobs"));

@@ -10,4 +10,5 @@ pub(crate) mod inspect;
 pub(crate) mod link;
 pub(crate) mod rehearse;
 pub(crate) mod removal;
+pub(crate) mod routes;
 pub(crate) mod self_test;

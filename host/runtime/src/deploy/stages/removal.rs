@@ -14,6 +14,8 @@ pub(crate) fn check_removal(before: &About, after: &About) -> Result<(), FitErro
     let kept: BTreeSet<&str> = after.surfaces.iter().map(|surface| surface.name.as_str()).collect();
     let gone = before.surfaces.iter().filter(|surface| !kept.contains(surface.name.as_str()));
     let mut removed: Vec<String> = gone.map(|surface| format!("surface {:?}", surface.name)).collect();
+    let silent = before.dialects.iter().filter(|dialect| !after.dialects.contains(dialect));
+    removed.extend(silent.map(|dialect| format!("dialect {dialect:?}")));
     for model in &before.models {
         removed.extend(without("model", &model.id, model, after, &kept));
         for alias in &model.aliases {
@@ -26,6 +28,12 @@ pub(crate) fn check_removal(before: &About, after: &About) -> Result<(), FitErro
             removed.push(format!("the default model of surface {name:?}"));
         }
     }
+    let routes = after.all_routes();
+    let lost = before
+        .all_routes()
+        .into_iter()
+        .filter(|route| kept.contains(route.surface.as_str()) && !routes.iter().any(|own| own.is_at(route)));
+    removed.extend(lost.map(|route| format!("route {}", route.line())));
     if removed.is_empty() {
         return Ok(());
     }

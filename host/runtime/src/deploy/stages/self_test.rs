@@ -2,8 +2,8 @@
 
 use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
-    Accepted, Context, Event, Protocol, Refusal, Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute,
-    UnixMs, Verdict,
+    Accepted, Context, DialectRequest, DirectRequest, Event, Protocol, Refusal, RouteUse, Seed, SelfTest,
+    Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
 };
 use serde_json::Value;
 
@@ -56,6 +56,13 @@ fn quote(body: &str) -> String {
 }
 
 fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
+    if version.speaks(&test.surface) {
+        return [false, true].into_iter().try_for_each(|streaming| dialect(version, test, streaming));
+    }
+    let route = version.about().all_routes().into_iter().find(|route| route.surface == test.surface);
+    if let Some(RouteUse::Answer | RouteUse::Read) = route.map(|route| route.does) {
+        return direct(version, test);
+    }
     let named = |surfaces: &[String]| surfaces.contains(&test.surface);
     let is_job = version.about().models.iter().any(|model| named(&model.surfaces));
     if version.about().offers.text && !is_job {
@@ -64,15 +71,29 @@ fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
     job(version, test)
 }
 
+/// Prepares a request that is answered while its client waits. Its model is the one that the body names, or the surface's.
+fn direct(version: &Version, test: &SelfTest) -> Result<(), String> {
+    let named = serde_json::from_str::<Value>(&test.body).unwrap_or_default();
+    let named = named["model"].as_str().map(str::to_owned);
+    let usual = || version.surface(&test.surface)?.default_model.clone();
+    let model = named.or_else(usual).unwrap_or_default();
+    let answer = twice("prepare", || {
+        let request = DirectRequest {
+            surface: test.surface.clone(),
+            model: model.clone(),
+            body: test.body.clone().into(),
+            blobs: vec![],
+        };
+        version.prepare_direct(&context(version, None), request, version.limits().load_ms.get())
+    })?;
+    promised(test, &answer)
+        .map_err(|(promise, actual)| format!("it promised {promise:?} and answered {actual}"))
+}
+
 /// Prepares the text request for both provider protocols.
 fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), String> {
-    let route = TextRoute {
-        model: "self-test".to_owned(),
-        upstream: "self-test".to_owned(),
-        provider: "self-test".to_owned(),
-        protocol,
-        rules: "{}".into(),
-    };
+    let name = protocol.as_str().to_owned();
+    let route = route(protocol);
     let answer = twice("prepare", || {
         let request = TextRequest {
             surface: test.surface.clone(),
@@ -83,12 +104,40 @@ fn text(version: &Version, test: &SelfTest, protocol: Protocol) -> Result<(), St
         };
         version.prepare_within(version.limits().load_ms.get(), &context(version, None), request)
     })?;
+    promised(test, &answer).map_err(|(promise, actual)| {
+        format!("it promised {promise:?} for {name} providers and answered {actual}")
+    })
+}
+
+/// Translates the Messages request, for a whole answer or a stream.
+fn dialect(version: &Version, test: &SelfTest, streaming: bool) -> Result<(), String> {
+    let route = route(Protocol::Dialect(test.surface.as_str().into()));
+    let answer = twice("prepare", || {
+        let request =
+            DialectRequest { body: test.body.clone().into(), streaming, blobs: vec![], route: route.clone() };
+        version.translate_within(version.limits().load_ms.get(), &context(version, None), request)
+    })?;
+    promised(test, &answer)
+        .map_err(|(promise, actual)| format!("it promised {promise:?} and answered {actual}"))
+}
+
+fn route(protocol: Protocol) -> TextRoute {
+    TextRoute {
+        model: "self-test".to_owned(),
+        upstream: "self-test".to_owned(),
+        provider: "self-test".to_owned(),
+        protocol,
+        rules: "{}".into(),
+    }
+}
+
+/// Whether a text request was answered as the test promises; else the promise and the answer.
+fn promised<T>(test: &SelfTest, answer: &Result<T, Refusal>) -> Result<(), (Verdict, String)> {
     let verdict = if answer.is_ok() { Verdict::Accepted } else { Verdict::Refused };
     if verdict == test.expect {
         return Ok(());
     }
-    let actual = answer.as_ref().err().map_or_else(|| "Accepted".to_owned(), refused);
-    Err(format!("it promised {:?} for {} providers and answered {actual}", test.expect, protocol.as_str()))
+    Err((test.expect, answer.as_ref().err().map_or_else(|| "Accepted".to_owned(), refused)))
 }
 
 fn job(version: &Version, test: &SelfTest) -> Result<(), String> {

@@ -1,19 +1,21 @@
 //! `/plugins` and `/families`: versions of plugins, their deployment, and which one serves each family.
 //!
-//! A family that needs prices and providers of its own is installed by the command line, which brings its `family.toml`.
+//! A family that needs prices and providers of its own brings its `family.toml` in the JSON of its deployment.
 
 use std::collections::BTreeMap;
 
 use gatehouse_model::Digest;
 use gatehouse_tasks::FieldChange;
+use http::header::CONTENT_TYPE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::operation::{Component, Operation};
-use crate::api::result::{OperationResult, PluginState, PluginView, StageVerdict, StageView};
+use crate::api::configuration::DefaultView;
+use crate::api::plugin_offer::{Component, PluginOffer};
+use crate::api::result::{PluginOutcome, PluginState, PluginView, StageVerdict, StageView, UninstalledView};
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
@@ -41,20 +43,20 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post(
             "/plugins",
             "deployPlugin",
-            "Deploys a component: every stage, the switch included.",
+            "Deploys a component: every stage, the switch included. As JSON it brings its defaults.",
             deploy,
         )
         .query(&[SHA256, SIGNATURE, REMOVAL])
-        .bytes()
+        .file::<PluginOffer>()
         .returns::<Deployment>(),
         Route::post(
             "/plugins/check",
             "checkPlugin",
-            "Takes a component through every stage but the switch.",
+            "Takes a component through every stage but the switch. As JSON it brings its defaults.",
             check,
         )
-        .query(&[SIGNATURE, REMOVAL])
-        .bytes()
+        .query(&[SHA256, SIGNATURE, REMOVAL])
+        .file::<PluginOffer>()
         .returns::<Deployment>(),
         Route::post(
             "/plugins/{digest}/activate",
@@ -101,7 +103,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Takes away a family, with every version of it and the defaults that came with it.",
             uninstall,
         )
-        .returns::<Uninstalled>(),
+        .returns::<UninstalledView>(),
     ]
 }
 
@@ -135,6 +137,8 @@ struct Deployment {
     replaced: Option<String>,
     /// Every stage in order.
     stages: Vec<Stage>,
+    /// What became of the defaults that it brought, or would become.
+    defaults: Vec<DefaultView>,
 }
 
 /// One stage of a deployment.
@@ -172,17 +176,6 @@ struct DisabledFamily {
     family: String,
     /// The digest of the version that would serve it.
     digest: String,
-}
-
-/// A family that was taken away.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Uninstalled {
-    /// The family.
-    family: String,
-    /// The digests of the versions that were deleted.
-    versions: Vec<String>,
-    /// The keys of the defaults that went with it.
-    defaults: Vec<String>,
 }
 
 impl From<PluginView> for PluginVersion {
@@ -229,14 +222,10 @@ impl From<StageView> for Stage {
 
 /// All versions, by family and digest. They are in memory, and as many as an operator installed.
 async fn versions(call: &Call) -> Result<Vec<PluginVersion>, ApiError> {
-    match call.service.perform(Operation::PluginList).await? {
-        OperationResult::Plugins { plugins } => {
-            let mut versions: Vec<_> = plugins.into_iter().map(PluginVersion::from).collect();
-            versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
-            Ok(versions)
-        }
-        other => Err(unexpected(&other)),
-    }
+    let plugins = call.service.plugins().await?.into_iter();
+    let mut versions: Vec<_> = plugins.map(PluginVersion::from).collect();
+    versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
+    Ok(versions)
 }
 
 async fn list(call: Call) -> Outcome {
@@ -283,105 +272,81 @@ fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String
 }
 
 async fn deploy(call: Call) -> Outcome {
-    let sha256 = call.query.one("sha256").map(|text| {
-        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
-    });
-    let operation = Operation::PluginInstall {
-        component: Component(call.body.to_vec()),
-        sha256: sha256.transpose()?,
-        signature: call.query.one("signature").map(str::to_owned),
-        allow_removal: call.query.flag("allow_removal"),
-        defaults: None,
-    };
-    deployment(call, operation).await
+    let done = call.service.install_plugin(offer(&call)?).await?;
+    Ok(switched(&call, done))
 }
 
 async fn check(call: Call) -> Outcome {
-    let operation = Operation::PluginCheck {
-        component: Component(call.body.to_vec()),
+    let done = call.service.check_plugin(offer(&call)?).await?;
+    call.describe(format!("plugins/{}", done.plugin.digest), Vec::new());
+    Ok(Reply::json(&Deployment::from(done)))
+}
+
+/// JSON says everything itself; what belongs to bytes stands behind the question mark.
+fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
+    let kind = call.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("application/octet-stream") {
+        return call.json();
+    }
+    let sha256 = call.query.one("sha256").map(|text| {
+        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
+    });
+    Ok(PluginOffer {
+        sha256: sha256.transpose()?,
         signature: call.query.one("signature").map(str::to_owned),
         allow_removal: call.query.flag("allow_removal"),
-        defaults: None,
-    };
-    deployment(call, operation).await
+        ..PluginOffer::of(Component(call.body.to_vec()))
+    })
 }
 
 async fn activate(call: Call) -> Outcome {
-    let operation = Operation::PluginActivate {
-        version: call.path("digest").to_owned(),
-        allow_removal: call.query.flag("allow_removal"),
-    };
-    deployment(call, operation).await
+    let done = call.service.activate_plugin(call.path("digest"), call.query.flag("allow_removal")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn roll_back(call: Call) -> Outcome {
-    let operation = Operation::PluginRollback { family: call.path("family").to_owned() };
-    deployment(call, operation).await
+    let done = call.service.roll_back_plugin(call.path("family")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn enable(call: Call) -> Outcome {
-    let operation = Operation::PluginEnable { family: call.path("family").to_owned() };
-    deployment(call, operation).await
+    let done = call.service.enable_family(call.path("family")).await?;
+    Ok(switched(&call, done))
 }
 
 async fn disable(call: Call) -> Outcome {
     let family = call.path("family").to_owned();
-    match call.service.perform(Operation::PluginDisable { family }).await? {
-        OperationResult::FamilyDisabled { family, digest } => {
-            call.describe(format!("families/{family}"), Vec::new());
-            Ok(Reply::json(&DisabledFamily { family, digest: digest.to_string() }))
-        }
-        other => Err(unexpected(&other)),
-    }
+    let digest = call.service.disable_family(&family).await?.to_string();
+    Ok(Reply::json(&DisabledFamily { family, digest }))
 }
 
 async fn uninstall(call: Call) -> Outcome {
-    let family = call.path("family").to_owned();
-    match call.service.perform(Operation::PluginUninstall { family }).await? {
-        OperationResult::FamilyUninstalled { family, versions, defaults } => {
-            call.describe(format!("families/{family}"), Vec::new());
-            let versions = versions.iter().map(Digest::to_string).collect();
-            let defaults = defaults.into_iter().map(|one| one.key).collect();
-            Ok(Reply::json(&Uninstalled { family, versions, defaults }))
-        }
-        other => Err(unexpected(&other)),
-    }
+    Ok(Reply::json(&call.service.uninstall_family(call.path("family")).await?))
 }
 
 async fn remove(call: Call) -> Outcome {
-    let version = call.path("digest").to_owned();
-    match call.service.perform(Operation::PluginRemove { version }).await? {
-        OperationResult::PluginRemoved { digest } => {
-            call.describe(format!("plugins/{digest}"), Vec::new());
-            Ok(Reply::empty())
-        }
-        other => Err(unexpected(&other)),
+    let digest = call.service.remove_plugin(call.path("digest")).await?;
+    call.describe(format!("plugins/{digest}"), Vec::new());
+    Ok(Reply::empty())
+}
+
+/// Reports a switch, which goes into the audit record.
+fn switched(call: &Call, done: PluginOutcome) -> Reply {
+    let text = |digest: Digest| Value::from(digest.to_string()).to_string();
+    let change = FieldChange {
+        field: format!("families.{}", done.plugin.family),
+        before: done.replaced.map(text),
+        after: Some(text(done.plugin.digest)),
+    };
+    call.describe(format!("plugins/{}", done.plugin.digest), vec![change]);
+    Reply::json(&Deployment::from(done))
+}
+
+impl From<PluginOutcome> for Deployment {
+    fn from(done: PluginOutcome) -> Self {
+        let PluginOutcome { plugin, replaced, stages, defaults } = done;
+        let (replaced, stages) =
+            (replaced.map(|digest| digest.to_string()), stages.into_iter().map(Stage::from).collect());
+        Self { plugin: plugin.into(), replaced, stages, defaults }
     }
-}
-
-/// Performs a deployment and reports it. What it switched goes into the audit record.
-async fn deployment(call: Call, operation: Operation) -> Outcome {
-    let (plugin, replaced, stages, switched) = match call.service.perform(operation).await? {
-        OperationResult::PluginChecked { plugin, stages, .. } => (plugin, None, stages, false),
-        OperationResult::PluginSwitched { plugin, replaced, stages, .. } => (plugin, replaced, stages, true),
-        other => return Err(unexpected(&other)),
-    };
-    let text = |digest: &str| Value::from(digest).to_string();
-    let replaced = replaced.map(|digest| digest.to_string());
-    let changes = if switched {
-        vec![FieldChange {
-            field: format!("families.{}", plugin.family),
-            before: replaced.as_deref().map(text),
-            after: Some(text(&plugin.digest.to_string())),
-        }]
-    } else {
-        Vec::new()
-    };
-    call.describe(format!("plugins/{}", plugin.digest), changes);
-    let stages = stages.into_iter().map(Stage::from).collect();
-    Ok(Reply::json(&Deployment { plugin: plugin.into(), replaced, stages }))
-}
-
-fn unexpected(result: &OperationResult) -> ApiError {
-    ApiError::new(Kind::Internal, format!("expected a result about plugins, got {result:?}"))
 }

@@ -1,5 +1,6 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
+use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::{FieldChange, JournalEntry};
@@ -68,6 +69,8 @@ pub(super) struct TaskLine {
     status: &'static str,
     /// Whether a call of it left, has no reply, and waits for a ruling.
     ambiguous: bool,
+    /// That call.
+    ambiguous_call: Option<LostCall>,
     /// 0 to 100.
     progress: u8,
     /// When it was accepted.
@@ -82,6 +85,24 @@ pub(super) struct TaskLine {
     cost_micro: Option<i64>,
     /// Why it failed.
     failure: Option<FailureLine>,
+}
+
+/// A call that left, or may have left, and has no reply.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AmbiguousCall")]
+struct LostCall {
+    /// When it was about to leave.
+    at: Moment,
+    /// The provider.
+    provider: String,
+    /// The account there.
+    account: String,
+    /// POST, ...
+    method: String,
+    /// Path or URL, the values of its query left out.
+    url: String,
+    /// How it was lost: "timeout", "broken" or "too_large"; null when the gateway stopped meanwhile.
+    outage: Option<String>,
 }
 
 /// Why a task failed.
@@ -204,6 +225,14 @@ impl From<&Task> for TaskLine {
             key: task.key.0.clone(),
             status: task.status.as_str(),
             ambiguous: task.phase.ambiguous_call().is_some(),
+            ambiguous_call: ambiguous_exchange(task).map(|(at, exchange)| LostCall {
+                at: at.into(),
+                provider: exchange.provider,
+                account: exchange.account,
+                method: exchange.method,
+                url: exchange.url,
+                outage: exchange.outage,
+            }),
             progress: task.progress,
             created: task.created.into(),
             finished: task.finished.map(Moment),

@@ -1,0 +1,199 @@
+//! The client of a running gateway: a command on the same machine sends it a request.
+//!
+//! Connects to the address in the endpoint file and to nothing else; over TLS where that file says so.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::Boxed;
+use gatehouse_net::TlsError;
+use http::header::{AUTHORIZATION, HOST, USER_AGENT};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
+use super::tls::{ClientTls, reason_of};
+use crate::config::AdminClient;
+use crate::endpoint_file::AdminEndpoint;
+use crate::http::COMMAND_LINE;
+
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// To compile a large component, or to sum up a large ledger, may take minutes.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// No response from the address in the endpoint file.
+    #[error("no response from {address}: {reason}")]
+    Unreachable {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// The reason.
+        reason: String,
+    },
+    /// What the configuration names for TLS cannot be used, or is missing.
+    #[error(
+        "{0}; the gateway's admin listener speaks TLS: [admin.client] or --admin-ca, --admin-certificate and --admin-key name what a command needs"
+    )]
+    Files(#[from] TlsError),
+    /// The listener and the command do not take what the other presents.
+    #[error("no TLS connection to {address}: {reason}")]
+    Tls {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Which side refused what, and the remedy.
+        reason: String,
+    },
+    /// The listener at the address belongs to another program.
+    #[error("the listener at {address} is not this gateway's: {reason}")]
+    Foreign {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Its response.
+        reason: String,
+    },
+    /// The gateway refused the request.
+    #[error(transparent)]
+    Api(#[from] ApiRefusal),
+}
+
+/// The admin API of a running gateway.
+pub struct RemoteApi {
+    endpoint: AdminEndpoint,
+    client: AdminClient,
+}
+
+impl RemoteApi {
+    /// At this address. `client` counts only where the gateway's listener speaks TLS.
+    #[must_use]
+    pub const fn new(endpoint: AdminEndpoint, client: AdminClient) -> Self {
+        Self { endpoint, client }
+    }
+
+    /// Sends a request, each over a connection of its own.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
+        let (status, headers, body) = answer_to(&self.endpoint, &self.client, request.into_http()).await?;
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(foreign(&self.endpoint, "it does not accept the token in admin.json"));
+        }
+        let answer = read_answer(status, &headers, &body).map_err(|why| foreign(&self.endpoint, why))?;
+        answer.map_err(ClientError::from)
+    }
+}
+
+type Answer = (StatusCode, HeaderMap, Bytes);
+
+/// Sends a request with what every one carries. It is boxed: a TLS connection is larger than what is worth moving about.
+fn answer_to<'a>(
+    endpoint: &'a AdminEndpoint,
+    client: &'a AdminClient,
+    request: Request<Full<Bytes>>,
+) -> Boxed<'a, Result<Answer, ClientError>> {
+    Box::pin(async move {
+        let tls = if endpoint.tls { Some(ClientTls::from_files(client)?) } else { None };
+        tokio::time::timeout(RESPONSE_TIMEOUT, exchange(endpoint, tls.as_ref(), request))
+            .await
+            .map_err(|_| unreachable(endpoint, "no response in time"))?
+    })
+}
+
+async fn exchange(
+    endpoint: &AdminEndpoint,
+    tls: Option<&ClientTls>,
+    request: Request<Full<Bytes>>,
+) -> Result<Answer, ClientError> {
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(endpoint.address))
+        .await
+        .map_err(|_| unreachable(endpoint, "no connection in time"))?
+        .map_err(|error| unreachable(endpoint, error))?;
+    let Some(tls) = tls else {
+        return send(endpoint, stream, request).await;
+    };
+    let refused = |reason| ClientError::Tls { address: endpoint.address, reason };
+    let stream = tokio::time::timeout(CONNECT_TIMEOUT, tls.connect(endpoint.address, stream))
+        .await
+        .map_err(|_| unreachable(endpoint, "no TLS handshake in time"))?
+        .map_err(|error| refused(reason_of(&error)))?;
+    send(endpoint, stream, request).await
+}
+
+async fn send(
+    endpoint: &AdminEndpoint,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Full<Bytes>>,
+) -> Result<Answer, ClientError> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| broken(endpoint, &error))?;
+    // The exchange reports what goes wrong; the task only moves bytes.
+    let connection = tokio::spawn(connection);
+    let (mut head, body) = request.into_parts();
+    present(endpoint, &mut head).map_err(|error| unreachable(endpoint, error))?;
+    let request = Request::from_parts(head, body);
+    let response = match sender.send_request(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            // An error without its cause: what ended the connection before it took the request, its task knows.
+            drop(sender);
+            let ended = match io_cause(&error) {
+                None if error.is_canceled() => tokio::time::timeout(CONNECT_TIMEOUT, connection).await.ok(),
+                _ => None,
+            };
+            let ended = ended.and_then(Result::ok).and_then(Result::err);
+            return Err(broken(endpoint, ended.as_ref().unwrap_or(&error)));
+        }
+    };
+    let (head, body) = response.into_parts();
+    let body =
+        Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|error| foreign(endpoint, error))?;
+    connection.abort();
+    Ok((head.status, head.headers, body.to_bytes()))
+}
+
+/// Who sends the request, and to whom.
+fn present(endpoint: &AdminEndpoint, head: &mut Parts) -> Result<(), http::header::InvalidHeaderValue> {
+    let bearer = format!("Bearer {}", endpoint.token.reveal());
+    head.headers.insert(HOST, HeaderValue::from_str(&endpoint.address.to_string())?);
+    head.headers.insert(AUTHORIZATION, HeaderValue::from_str(&bearer)?);
+    head.headers.insert(USER_AGENT, HeaderValue::from_static(COMMAND_LINE));
+    Ok(())
+}
+
+fn unreachable(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
+    ClientError::Unreachable { address: endpoint.address, reason: reason.to_string() }
+}
+
+fn foreign(endpoint: &AdminEndpoint, reason: impl std::fmt::Display) -> ClientError {
+    ClientError::Foreign { address: endpoint.address, reason: reason.to_string() }
+}
+
+/// A connection that ended instead of an answer. With TLS 1.3 the listener refuses a certificate only after the
+/// command's side of the handshake has ended.
+fn broken(endpoint: &AdminEndpoint, error: &hyper::Error) -> ClientError {
+    let address = endpoint.address;
+    match io_cause(error) {
+        Some(refused) if endpoint.tls => ClientError::Tls { address, reason: reason_of(refused) },
+        None if error.is_parse() && !endpoint.tls => {
+            let reason =
+                "its answer is no HTTP: it may expect TLS, of which admin.json says nothing".to_owned();
+            ClientError::Tls { address, reason }
+        }
+        _ => unreachable(endpoint, error),
+    }
+}
+
+fn io_cause(error: &hyper::Error) -> Option<&io::Error> {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.find_map(|cause| cause.downcast_ref::<io::Error>())
+}

@@ -1,0 +1,183 @@
+//! Which account answers a request: one after another, as long as the failure allows another try. The client has nothing until
+//! an account has answered.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Reply};
+use gatehouse_runtime::Version;
+use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
+
+use crate::config::tables::Tables;
+use crate::direct::api::Client;
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::text::TextError;
+use crate::text::attempt::{asked_pause, fault_of_answer};
+use crate::text::blobs::RequestBlobs;
+
+const TOO_MANY_REQUESTS: u16 = 429;
+
+/// One prepared request, ready to be sent.
+pub(super) struct DirectRun {
+    /// In whose name.
+    pub(super) claimant: Claimant,
+    pub(super) version: Arc<Version>,
+    pub(super) cx: Context,
+    pub(super) exchange: Exchange,
+    pub(super) blobs: RequestBlobs,
+    /// The configuration of the request.
+    pub(super) tables: Arc<Tables>,
+    /// The client that waits for the answer.
+    pub(super) client: Client,
+}
+
+/// What an account answered.
+pub(super) enum ProviderAnswer {
+    Whole(DirectResponse),
+    Passing(PassingAnswer),
+}
+
+/// An answer that passes, whose first piece has come.
+pub(super) struct PassingAnswer {
+    pub(super) pieces: Box<Pieces>,
+    pub(super) first: Option<Bytes>,
+    /// Held until the provider is done.
+    pub(super) permit: AccountPermit,
+}
+
+/// Why there is no answer.
+pub(super) enum Unanswered {
+    Failed(TextError),
+    /// The client has left; whether the provider was asked before.
+    Left {
+        was_asked: bool,
+    },
+}
+
+/// The outcome of a try with one account.
+enum Attempt {
+    Answered(ProviderAnswer),
+    /// Another account may do better.
+    TryNext(TextError),
+    Over(Unanswered),
+}
+
+impl DriverState {
+    pub(super) async fn serve_answer(&self, run: &DirectRun) -> Result<ProviderAnswer, Unanswered> {
+        let provider = run.exchange.call.provider.as_str();
+        let mut tried: Vec<String> = vec![];
+        let mut last = None;
+        let mut max_wait = self.config.text.permit_wait();
+        loop {
+            let began = self.now();
+            let acquired = tokio::select! {
+                biased;
+                () = run.client.closed() => return Err(Unanswered::Left { was_asked: false }),
+                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait) => acquired,
+            };
+            let (permit, slot) = match acquired {
+                Ok(entered) => entered,
+                Err(none) => {
+                    let error = last.unwrap_or_else(|| self.unavailable(provider, none));
+                    return Err(Unanswered::Failed(error));
+                }
+            };
+            max_wait = max_wait.saturating_sub(self.now().since(began));
+            tried.push(permit.account().to_owned());
+            match self.try_answer(run, permit, slot).await {
+                Attempt::Answered(answer) => return Ok(answer),
+                Attempt::Over(unanswered) => return Err(unanswered),
+                Attempt::TryNext(error) => last = Some(error),
+            }
+        }
+    }
+
+    /// One call, and what it is answered with.
+    async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
+        let sent = slot.sent();
+        let idle = self.config.text.idle();
+        let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
+        let what = (&run.exchange.call, run.exchange.passes.as_slice());
+        let passing = async {
+            match run.tables.upstream.pass(slot, what, &run.blobs, deadline, idle).await? {
+                Passing::Reply(reply) => Ok((Passing::Reply(reply), None)),
+                // An answer that ends before it begins is none.
+                Passing::Pieces(mut pieces) => {
+                    let first = pieces.next().await?;
+                    Ok((Passing::Pieces(pieces), first))
+                }
+            }
+        };
+        let passing: Result<(Passing, Option<Bytes>), Outage> = tokio::select! {
+            passing = passing => passing,
+            () = run.client.closed() => {
+                let was_asked = sent.load(Ordering::Relaxed);
+                return Attempt::Over(Unanswered::Left { was_asked });
+            }
+        };
+        match passing {
+            Ok((Passing::Pieces(pieces), first)) => {
+                Attempt::Answered(ProviderAnswer::Passing(PassingAnswer { pieces, first, permit }))
+            }
+            Ok((Passing::Reply(reply), _)) => self.read_answer(run, &permit, reply).await,
+            Err(outage) => outage_attempt(outage),
+        }
+    }
+
+    async fn read_answer(&self, run: &DirectRun, permit: &AccountPermit, reply: Reply) -> Attempt {
+        let status = reply.status;
+        let pause = asked_pause(retry_after(&reply, self.now()));
+        let (cx, state) = (run.cx.clone(), run.exchange.state.clone());
+        let failure = match self.plugins.answer_direct(&run.version, cx, state, reply).await {
+            Ok(Ok(response)) if (200..300).contains(&status) => {
+                return Attempt::Answered(ProviderAnswer::Whole(response));
+            }
+            Ok(Ok(_)) => return Attempt::TryNext(TextError::upstream("the provider did not answer")),
+            Ok(Err(failure)) => failure,
+            Err(fault) => {
+                return Attempt::Over(Unanswered::Failed(fault_of_answer(&run.version, &fault)));
+            }
+        };
+        failed_attempt(run, permit, failure, pause, status)
+    }
+}
+
+/// What a failure means for the account and for the next one. Where its status says so, the host has told the account already.
+fn failed_attempt(
+    run: &DirectRun,
+    permit: &AccountPermit,
+    failure: Failure,
+    retry_after: Option<Duration>,
+    status: u16,
+) -> Attempt {
+    let Failure { blame, message } = failure;
+    let (obstacle, may_go_on) = match blame {
+        _ if status == TOO_MANY_REQUESTS => (Obstacle::RateLimited, true),
+        Blame::Request | Blame::Moderation => (Obstacle::Invalid, false),
+        Blame::Limit => (Obstacle::RateLimited, true),
+        Blame::Cancelled | Blame::Timeout => (Obstacle::Upstream, false),
+        Blame::Upstream => (Obstacle::Upstream, true),
+        Blame::Account => (Obstacle::Account, true),
+    };
+    if obstacle == Obstacle::Account && !matches!(status, 401 | 402) {
+        run.tables.upstream.report_failure(permit);
+    }
+    let error = TextError::Rejected { obstacle, message, field: None, retry_after };
+    if may_go_on { Attempt::TryNext(error) } else { Attempt::Over(Unanswered::Failed(error)) }
+}
+
+/// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does not ask
+/// again.
+fn outage_attempt(outage: Outage) -> Attempt {
+    let failed = |error| Attempt::Over(Unanswered::Failed(error));
+    match outage {
+        Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
+        Outage::Timeout => failed(TextError::Timeout),
+        Outage::Broken => failed(TextError::upstream("the provider broke off")),
+        Outage::TooLarge => failed(TextError::upstream("the provider's answer is too large")),
+        Outage::Refused => failed(SubmitError::Internal("a plugin's call was refused".to_owned()).into()),
+    }
+}

@@ -1,0 +1,104 @@
+//! The rates and the money of one request that is answered at once: taken before the call, settled or given back at its end. A
+//! hold that nobody settles is given back when it is dropped, so that a panic costs nobody a credit.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Credits, RequestId, Usage};
+use gatehouse_tasks::{Command, Quote};
+
+use crate::direct::api::AnswerRequest;
+use crate::errors::SubmitError;
+use crate::rates::RateUse;
+use crate::request_report::{RequestReport, WorkGuard};
+use crate::state::DriverState;
+use crate::submit::refusal::{rejection_error, store_error};
+
+/// A request's reserved money, if it has a price, and what it took of its key's rates.
+pub(super) struct DirectHold {
+    state: Arc<DriverState>,
+    id: RequestId,
+    model: String,
+    /// `None` once it is settled or given back, and where the answer is free.
+    held: Option<Credits>,
+    report: RequestReport,
+    _rates: Arc<RateUse>,
+    _work: WorkGuard,
+}
+
+impl DriverState {
+    /// Takes from the key's rates and reserves what the answer costs. Of a request that reads, the key's rates alone count.
+    pub(super) async fn hold_answer(
+        self: &Arc<Self>,
+        request: &AnswerRequest,
+        model: &str,
+        quote: Option<Quote>,
+        streaming: bool,
+        work: WorkGuard,
+    ) -> Result<DirectHold, SubmitError> {
+        let now = self.now();
+        let (rates, outcome) = RateUse::take(&self.rates, &request.key, model, None, now);
+        request.report.count(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
+        let hold = |held| DirectHold {
+            state: Arc::clone(self),
+            id: request.id,
+            model: model.to_owned(),
+            held,
+            report: request.report.clone(),
+            _rates: Arc::clone(&rates),
+            _work: work,
+        };
+        let Some(quote) = quote else { return Ok(hold(None)) };
+        let command = Command::Hold {
+            id: request.id,
+            key: request.key.id.clone(),
+            model: model.to_owned(),
+            amount: quote.total,
+            unit_price: quote.unit,
+            expires: now.plus(self.max_duration(streaming)),
+            at: now,
+        };
+        match self.store.execute_deferred(command).await.map_err(store_error) {
+            Ok(Ok(_)) => {
+                request.report.hold(quote.total);
+                Ok(hold(Some(quote.total)))
+            }
+            refused => {
+                rates.undo(self.now());
+                Err(refused.map_or_else(|error| error, |rejected| rejection_error(&rejected)))
+            }
+        }
+    }
+}
+
+impl DirectHold {
+    /// What is held.
+    pub(super) fn amount(&self) -> Credits {
+        self.held.unwrap_or(Credits::ZERO)
+    }
+
+    /// Spends `amount`, which is no more than what is held, and gives the rest back.
+    pub(super) fn settle(mut self, amount: Credits) -> Result<(), SubmitError> {
+        let Some(held) = self.held.take() else {
+            self.report.charge(Credits::ZERO);
+            return Ok(());
+        };
+        let amount = amount.min(held);
+        self.report.charge(amount);
+        let (memo, tokens, at) = (self.model.clone(), Usage::default(), self.state.now());
+        Ok(self.state.store.post(Command::Settle { id: self.id, amount, memo, tokens, at })?)
+    }
+}
+
+impl Drop for DirectHold {
+    fn drop(&mut self) {
+        if self.held.take().is_none() {
+            return;
+        }
+        self.report.charge(Credits::ZERO);
+        let command = Command::Release { id: self.id, at: self.state.now() };
+        if let Err(error) = self.state.store.post(command) {
+            tracing::error!(request = %self.id, %error, "a hold could not be released; it expires");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! One request from its body to its answer: prepared, paid for in advance, served, settled.
+
+use std::sync::Arc;
+
+use gatehouse_model::{
+    Boxed, Charge, Context, Credits, DirectPlan, DirectRequest, DirectResponse, Exchange, Replay,
+};
+use gatehouse_runtime::{Resolved, ServedBy, Version};
+use gatehouse_tasks::Quote;
+use gatehouse_upstream::Claimant;
+use tokio::sync::mpsc;
+
+use crate::api::{ChargeUnit, DryRun, DryRunCharge};
+use crate::detached::detached;
+use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, WholeAnswer};
+use crate::direct::attempt::{DirectRun, ProviderAnswer, Unanswered};
+use crate::direct::hold::DirectHold;
+use crate::direct::pump::MAX_QUEUED;
+use crate::driver::Driver;
+use crate::errors::SubmitError;
+use crate::in_progress::InProgressGuard;
+use crate::rates::RateUse;
+use crate::request_report::WorkGuard;
+use crate::state::{DriverState, ShutdownState};
+use crate::submit::refusal::{fault_error, refusal_error};
+use crate::text::TextError;
+use crate::text::attempt::plugin_fault;
+use crate::text::blobs::RequestBlobs;
+
+/// What a request came to; pieces go to its client.
+enum Answered {
+    Whole(WholeAnswer),
+    /// With that type.
+    Passing(String),
+    DryRun(DryRun),
+}
+
+impl Driver {
+    /// Answers a request with what one call returned. Dropped before its answer, it means that the client has left.
+    ///
+    /// # Errors
+    /// [`TextError`]; nothing was charged.
+    pub fn answer(&self, request: AnswerRequest) -> Boxed<'_, Result<AnswerResponse, TextError>> {
+        Box::pin(async move {
+            if self.state.has_reached(ShutdownState::Stopped) {
+                return Err(SubmitError::Draining.into());
+            }
+            let (state, body) = (Arc::clone(&self.state), request.body.bytes().clone());
+            let in_progress = state.in_progress.begin_text();
+            let work = request.report.begin_work();
+            // The client is there for as long as this end is.
+            let (client, pieces) = mpsc::channel(MAX_QUEUED);
+            let answered = detached(body, Box::pin(state.answer(request, client, (in_progress, work))));
+            Ok(match answered.await? {
+                Answered::Whole(answer) => AnswerResponse::Whole(answer),
+                Answered::Passing(mime) => AnswerResponse::Pieces(AnswerPieces::new(mime, pieces)),
+                Answered::DryRun(found) => AnswerResponse::DryRun(found),
+            })
+        })
+    }
+}
+
+impl DriverState {
+    async fn answer(
+        self: Arc<Self>,
+        request: AnswerRequest,
+        client: Client,
+        (in_progress, work): (InProgressGuard, WorkGuard),
+    ) -> Result<Answered, TextError> {
+        let Resolved { version, model } = self.answering(&request)?;
+        if request.reader.is_none() {
+            request.report.of_model(&model);
+        }
+        let cut = self.cut(request.body.json().clone()).await?;
+        let cx = self.answer_context(&version, &request);
+        let direct = DirectRequest {
+            surface: request.surface.to_owned(),
+            model: model.clone(),
+            body: cut.json,
+            blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
+        };
+        let (version, plan) = self.plan(&request, &version, &cx, direct).await?;
+        let exchange = match plan {
+            DirectPlan::Respond(_) if request.body.is_dry_run() => {
+                return Ok(Answered::DryRun(dry_run(model, None)));
+            }
+            DirectPlan::Respond(response) => {
+                self.hold_answer(&request, &model, None, false, work).await?.settle(Credits::ZERO)?;
+                return Ok(Answered::Whole(whole(response)));
+            }
+            DirectPlan::Call(exchange) => *exchange,
+        };
+        if request.reader.is_some() {
+            check_reading(&version, &exchange)?;
+        }
+        let quote = exchange.charge.as_ref().map(|charge| self.quote_of(&model, charge)).transpose()?;
+        if request.body.is_dry_run() {
+            self.check_answer_funds(&request, &model, quote.as_ref())?;
+            return Ok(Answered::DryRun(dry_run(model, exchange.charge.zip(quote))));
+        }
+        let streaming = !exchange.passes.is_empty();
+        let held = self.hold_answer(&request, &model, quote, streaming, work).await?;
+        let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
+        let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
+        let run = DirectRun { claimant, version, cx, exchange, blobs, tables, client };
+        self.serve_direct(run, (held, model), in_progress).await
+    }
+
+    /// The call, and what becomes of its answer. A hold that is dropped is given back.
+    async fn serve_direct(
+        self: Arc<Self>,
+        run: DirectRun,
+        (held, model): (DirectHold, String),
+        in_progress: InProgressGuard,
+    ) -> Result<Answered, TextError> {
+        match self.serve_answer(&run).await {
+            Ok(ProviderAnswer::Whole(response)) => {
+                let amount = self.amount(&response, &held, &model);
+                held.settle(amount)?;
+                Ok(Answered::Whole(whole(response)))
+            }
+            Ok(ProviderAnswer::Passing(answer)) => {
+                let (mime, client) = (answer.pieces.mime().to_owned(), run.client);
+                tokio::spawn(async move {
+                    self.pass_on(answer, held, client).await;
+                    drop(in_progress);
+                });
+                Ok(Answered::Passing(mime))
+            }
+            Err(Unanswered::Failed(error)) => Err(error),
+            Err(Unanswered::Left { was_asked }) => {
+                if was_asked {
+                    let amount = held.amount();
+                    held.settle(amount)?;
+                }
+                Err(TextError::upstream("nobody reads the answer any more"))
+            }
+        }
+    }
+
+    /// What a whole answer costs: what its family says, up to what is held.
+    fn amount(&self, response: &DirectResponse, held: &DirectHold, model: &str) -> Credits {
+        let Some(settle) = &response.settle else { return held.amount() };
+        match self.quote_of(model, settle) {
+            Ok(quote) if quote.total <= held.amount() => quote.total,
+            Ok(quote) => {
+                tracing::error!(model, settle = %quote.total, held = %held.amount(), "a plugin settles above what was held");
+                held.amount()
+            }
+            Err(_) => held.amount(),
+        }
+    }
+
+    /// The family of a surface that reads, or the model that the request names and the version that serves it.
+    fn answering(&self, request: &AnswerRequest) -> Result<Resolved, SubmitError> {
+        let Some(family) = request.reader else {
+            return self.resolve(request.surface, &request.key, &request.body);
+        };
+        // It was there a moment ago.
+        let gone = || SubmitError::PathSwitchedOff(format!("surface {:?}", request.surface));
+        let version = self.plugins.registry().family(family).ok_or_else(gone)?;
+        self.check_job_providers(family, version.about())?;
+        Ok(Resolved { version, model: String::new() })
+    }
+
+    fn answer_context(&self, version: &Version, request: &AnswerRequest) -> Context {
+        let now = self.now();
+        Context {
+            now,
+            seed: self.seed.next_u64(),
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.config.text.time_limit()),
+            customer: self.pseudonym(&request.key.customer),
+            settings: version.settings(),
+        }
+    }
+
+    async fn plan(
+        &self,
+        request: &AnswerRequest,
+        version: &Arc<Version>,
+        cx: &Context,
+        direct: DirectRequest,
+    ) -> Result<(Arc<Version>, DirectPlan), SubmitError> {
+        let plugins = self.plugins.for_key(&request.key.id);
+        match plugins.prepare_direct(version, cx.clone(), direct).await {
+            Ok(ServedBy { by, answer: Ok(plan) }) => Ok((by, plan)),
+            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
+            Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),
+        }
+    }
+
+    /// Whether the caller could pay and make the request now.
+    fn check_answer_funds(
+        &self,
+        request: &AnswerRequest,
+        model: &str,
+        quote: Option<&Quote>,
+    ) -> Result<(), SubmitError> {
+        if request.body.is_price_only() {
+            return Ok(());
+        }
+        let now = self.now();
+        let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, now);
+        request.report.count(&rates);
+        outcome.map_err(SubmitError::RateLimited)?;
+        let amount = quote.map_or(Credits::ZERO, |quote| quote.total);
+        self.check_funds(&request.key, amount, Some(model), now)
+    }
+}
+
+/// A request that reads may be made again and again: it is free, and so is its call.
+fn check_reading(version: &Version, exchange: &Exchange) -> Result<(), SubmitError> {
+    let wrong = if exchange.charge.is_some() {
+        "a charge on a surface that reads"
+    } else if exchange.call.replay != Replay::Safe {
+        "a call that is not safe on a surface that reads"
+    } else {
+        return Ok(());
+    };
+    tracing::error!(?version, wrong, "a plugin's plan is refused");
+    Err(SubmitError::Internal(format!("the plugin {version:?} made {wrong}")))
+}
+
+fn whole(response: DirectResponse) -> WholeAnswer {
+    WholeAnswer { mime: response.mime, body: response.body, fresh_s: response.fresh_s }
+}
+
+/// What a request would come to.
+fn dry_run(model: String, priced: Option<(Charge, Quote)>) -> DryRun {
+    let charges: Vec<DryRunCharge> = priced
+        .into_iter()
+        .map(|(charge, Quote { key, unit, total })| DryRunCharge {
+            keys: charge.keys,
+            key,
+            unit: ChargeUnit::Unit,
+            quantity: charge.quantity.into(),
+            unit_price: unit,
+            sum: total,
+        })
+        .collect();
+    let sum = charges.first().map_or(Credits::ZERO, |charge| charge.sum);
+    DryRun { model, charges, sum, at_most: false, expected_ms: None, failure: None }
+}

@@ -1,0 +1,333 @@
+//! The admin API as a command uses it: of the running gateway, or in this process over the store that no gateway has open,
+//! by the same router.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use gatehouse_admin::{
+    AdminEndpoint, AdminService, ApiAnswer, ApiRefusal, ApiRequest, Backend, ClientError, Configuration as _,
+    FamilyDefaultsFile, LocalApi, OperationError, RemoteApi,
+};
+use gatehouse_model::{Clock as _, RequestId};
+use gatehouse_store::{OpenError, Store};
+use http::{HeaderName, Method};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use crate::config::{
+    ConfigErrors, DataConfig, Location, load, load_admin_client, load_data, settle_defaults,
+};
+use crate::data_folder::{DataError, DataFolder};
+use crate::environment;
+use crate::exit::Exit;
+use crate::plugins::built_in::PLUGINS;
+use crate::reload::OfflineConfiguration;
+use crate::system::{SystemClock, SystemSeed};
+use crate::terminal::print_error;
+
+/// Who changes a store that no gateway has open, as the audit record names it.
+const OFFLINE: &str = "command line, without a gateway";
+/// A running gateway, and no file that says where.
+const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, or the file was removed; kill -HUP to its process \
+                             has it write the file again";
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Rows of the largest page.
+const PAGE: usize = 100;
+
+/// Why a command has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum ExecuteError {
+    /// What stands on the command line cannot be used, in words.
+    #[error("{0}")]
+    Arguments(String),
+    /// A command that only reads found no store.
+    #[error("{0}: there is no store yet; start the gateway once, or name its data folder with --data")]
+    NoStore(String),
+    /// The configuration has errors.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// The command needs a gateway.
+    #[error("{folder}: no gateway runs on this data folder; {why}")]
+    NotRunning {
+        /// The data folder.
+        folder: String,
+        /// Why it is needed.
+        why: &'static str,
+    },
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A running gateway has the store, and its admin API cannot be reached.
+    #[error("a running gateway has this data folder, but {0}")]
+    Unreachable(String),
+    /// The service could not be opened, or refused an operation.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+    /// The API refused the request.
+    #[error(transparent)]
+    Refused(#[from] ApiRefusal),
+}
+
+impl From<&ExecuteError> for Exit {
+    fn from(error: &ExecuteError) -> Self {
+        match error {
+            ExecuteError::Arguments(_)
+            | ExecuteError::Config(_)
+            | ExecuteError::Operation(OperationError::Misconfigured(_)) => Self::Misconfigured,
+            ExecuteError::Refused(refusal) if refusal.reason == "invalid_configuration" => {
+                Self::Misconfigured
+            }
+            ExecuteError::Refused(refusal) if refusal.status == 500 => Self::Broken,
+            ExecuteError::Open(OpenError::Locked { .. })
+            | ExecuteError::NoStore(_)
+            | ExecuteError::NotRunning { .. } => Self::Refused,
+            ExecuteError::Open(_) => Self::Store,
+            ExecuteError::Data(_)
+            | ExecuteError::Unreachable(_)
+            | ExecuteError::Operation(OperationError::Failed(_)) => Self::Broken,
+            ExecuteError::Operation(_) | ExecuteError::Refused(_) => Self::Refused,
+        }
+    }
+}
+
+/// What a command does with a store of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// It reads, and never makes a store.
+    Read,
+    /// The same, and the pages of its file are checked first.
+    Examine,
+    /// It writes nothing that stays; without a store it makes one that does not stay either.
+    Check,
+    /// It writes.
+    Write,
+}
+
+/// The admin API for one command. Opened by its first request.
+pub(super) struct Api<'l> {
+    location: &'l Location,
+    data: DataConfig,
+    /// Defaults that a plugin brings; the operator's part of the configuration may be complete only with them.
+    brought: OnceLock<FamilyDefaultsFile>,
+    reached: OnceCell<Reached>,
+}
+
+enum Reached {
+    Running(RemoteApi),
+    /// The store is this process's own; the folder is locked as long.
+    Alone {
+        api: LocalApi,
+        store: Store,
+        _folder: DataFolder,
+        _temporary: Option<TempDir>,
+    },
+}
+
+impl<'l> Api<'l> {
+    /// For the data folder that the command line, the environment or the configuration names.
+    ///
+    /// # Errors
+    /// See [`ExecuteError`].
+    pub(super) fn new(location: &'l Location) -> Result<Self, ExecuteError> {
+        let data = data_of(location)?;
+        Ok(Self { location, data, brought: OnceLock::new(), reached: OnceCell::new() })
+    }
+
+    /// Where the operator's configuration and data are.
+    pub(super) fn location(&self) -> &Location {
+        self.location
+    }
+
+    /// The plugin of the request to come brings these defaults.
+    pub(super) fn bring(&self, defaults: Option<FamilyDefaultsFile>) {
+        // A second request of a command brings the same.
+        defaults.into_iter().for_each(|defaults| drop(self.brought.set(defaults)));
+    }
+
+    /// Refuses where no gateway runs.
+    ///
+    /// # Errors
+    /// With this reason.
+    pub(super) fn needs_gateway(&self, why: &'static str) -> Result<(), ExecuteError> {
+        let root = &self.data.folder;
+        if Store::is_in_use(&DataFolder::store(root)) {
+            return Ok(());
+        }
+        Err(ExecuteError::NotRunning { folder: root.display().to_string(), why })
+    }
+
+    /// Does a request. One that may be repeated safely only by its sender's own key gets one.
+    ///
+    /// # Errors
+    /// See [`ExecuteError`].
+    pub(super) async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ExecuteError> {
+        let need = if *request.method() == Method::GET { Need::Read } else { Need::Write };
+        self.send_as(request, need).await
+    }
+
+    /// The same with another need.
+    pub(super) async fn send_as(&self, request: ApiRequest, need: Need) -> Result<ApiAnswer, ExecuteError> {
+        let key = RequestId::new(SystemClock.now(), &SystemSeed).to_string();
+        let request =
+            if *request.method() == Method::POST { request.header(IDEMPOTENCY_KEY, &key) } else { request };
+        match self.reached.get_or_try_init(|| async { self.open(need) }).await? {
+            Reached::Running(api) => api.send(request).await.map_err(|error| match error {
+                ClientError::Api(refused) => ExecuteError::Refused(refused),
+                other => ExecuteError::Unreachable(other.to_string()),
+            }),
+            Reached::Alone { api, .. } => Ok(api.send(request).await?),
+        }
+    }
+
+    /// The rows of a list, page after page, at most so many; from the position `cursor` on.
+    ///
+    /// # Errors
+    /// See [`ExecuteError`].
+    pub(super) async fn list(
+        &self,
+        request: ApiRequest,
+        most: usize,
+        cursor: Option<String>,
+    ) -> Result<Value, ExecuteError> {
+        let (mut rows, mut next) = (Vec::new(), cursor);
+        if most == 0 {
+            return Ok(json!({"data": rows, "next": next}));
+        }
+        loop {
+            let limit = most.saturating_sub(rows.len()).min(PAGE);
+            let page = request.clone().query("limit", limit).query_if("cursor", next);
+            let mut page = self.send(page).await?.body;
+            if let Some(more) = page["data"].as_array_mut() {
+                rows.append(more);
+            }
+            next = page["next"].as_str().map(str::to_owned);
+            if next.is_none() || rows.len() >= most {
+                return Ok(json!({"data": rows, "next": next}));
+            }
+        }
+    }
+
+    /// Ends the use of a store of its own.
+    pub(super) fn close(self) {
+        if let Some(Reached::Alone { store, .. }) = self.reached.into_inner() {
+            store.close();
+        }
+    }
+
+    fn open(&self, need: Need) -> Result<Reached, ExecuteError> {
+        let (location, root) = (self.location, self.data.folder.as_path());
+        let file = DataFolder::store(root);
+        DataFolder::check_store(root)?;
+        if !file.exists() && need == Need::Check {
+            return self.open_temporary();
+        }
+        if !file.exists() && need != Need::Write {
+            // An error in the configuration may be why it is looked for in the wrong folder.
+            load(location, PLUGINS, environment::overrides())?;
+            return Err(ExecuteError::NoStore(file.display().to_string()));
+        }
+        let folder = DataFolder::open(root, &print_error)?;
+        if need == Need::Examine {
+            match Store::check_pages(&file) {
+                // A running gateway examines its rows only.
+                Ok(()) | Err(OpenError::Locked { .. }) => {}
+                Err(damaged) => return Err(damaged.into()),
+            }
+        }
+        match Store::open(&file, &self.data.store) {
+            Ok(store) => {
+                let settled = settle(root);
+                self.alone(folder, store.clone(), None, settled).inspect_err(|_| store.close())
+            }
+            Err(OpenError::Locked { .. }) => remote(location, root).map(Reached::Running),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// In a folder that goes with this process.
+    fn open_temporary(&self) -> Result<Reached, ExecuteError> {
+        let failed = |error: std::io::Error| OperationError::Failed(format!("temporary folder: {error}"));
+        let temporary = tempfile::tempdir().map_err(failed)?;
+        let folder = DataFolder::open(temporary.path(), &print_error)?;
+        let store = Store::open(&DataFolder::store(temporary.path()), &gatehouse_store::Config::default())?;
+        self.alone(folder, store, Some(temporary), Ok(()))
+    }
+
+    fn alone(
+        &self,
+        folder: DataFolder,
+        store: Store,
+        temporary: Option<TempDir>,
+        settled: Result<(), ExecuteError>,
+    ) -> Result<Reached, ExecuteError> {
+        settled?;
+        let service = service(self.location, &self.data.folder, &folder, store.clone(), self.brought.get())?;
+        let api = LocalApi::new(service, OFFLINE);
+        Ok(Reached::Alone { api, store, _folder: folder, _temporary: temporary })
+    }
+}
+
+/// Where the data is. A running gateway needs no configuration of a command that names its folder, and without one the
+/// errors are found later.
+fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
+    let data = load_data(location.file.as_deref(), &environment::overrides());
+    match (data, &location.data) {
+        (Ok(data), None) => Ok(data),
+        (Ok(data), Some(folder)) => Ok(DataConfig { folder: folder.clone(), ..data }),
+        (Err(_), Some(folder)) => Ok(DataConfig { folder: folder.clone(), ..DataConfig::default() }),
+        (Err(errors), None) => Err(errors.into()),
+    }
+}
+
+/// This process may change which versions are active, and so which defaults count.
+fn settle(root: &Path) -> Result<(), ExecuteError> {
+    settle_defaults(root)
+        .map_err(|error| OperationError::Failed(format!("defaults of plugins: {error}")).into())
+}
+
+/// The service on the data folder `folder`, with the configuration for `root`.
+fn service(
+    location: &Location,
+    root: &Path,
+    folder: &DataFolder,
+    store: Store,
+    defaults: Option<&FamilyDefaultsFile>,
+) -> Result<AdminService, ExecuteError> {
+    let location = Location { data: Some(root.to_owned()), ..location.clone() };
+    let configuration = OfflineConfiguration::new(&location, folder.root());
+    let plugins = match defaults {
+        // The operator's part may be complete only with the defaults.
+        Some(defaults) => configuration.draft(defaults)?,
+        None => load(&location, PLUGINS, environment::overrides())?.config.runtime(folder.root().to_owned()),
+    };
+    let pepper = folder.pepper(&SystemSeed, &store)?;
+    Ok(AdminService {
+        store,
+        backend: Backend::Offline(Box::new(plugins)),
+        configuration: Arc::new(configuration),
+        pepper,
+        clock: Arc::new(SystemClock),
+        seed: Arc::new(SystemSeed),
+        public: OnceLock::new(),
+    })
+}
+
+/// Where the running gateway is, and what it is shown.
+fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
+    let unreachable = |text: String| ExecuteError::Unreachable(text);
+    let endpoint = AdminEndpoint::read(root)
+        .map_err(|error| unreachable(format!("its admin.json cannot be read: {error}")))?
+        .ok_or_else(|| unreachable(NO_ADMIN_FILE.to_owned()))?;
+    // As for the data folder, a file with an error elsewhere does no harm to a command that needs nothing of it.
+    let client = match load_admin_client(location.file.as_deref(), &environment::overrides()) {
+        Ok(configured) => location.client.clone().or(configured),
+        Err(_) if !endpoint.tls || location.client.ca.is_some() => location.client.clone(),
+        Err(errors) => return Err(errors.into()),
+    };
+    Ok(RemoteApi::new(endpoint, client))
+}

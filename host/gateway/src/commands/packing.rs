@@ -1,0 +1,237 @@
+//! `gatehouse plugin pack`, `push` and `inspect`: a plugin as one file, written, published and read. Only `pack` runs the
+//! component, to ask for its manifest.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use gatehouse_model::Digest;
+use gatehouse_runtime::{ComponentRunner, Config, Package, escape_control_in_json, interfaces};
+use gatehouse_upstream::ArtifactReference;
+use serde_json::{Value, json};
+
+use super::args::plugin::PackArgs;
+use super::args::values::OutputArgs;
+use super::artifact;
+use crate::config::{Loaded, Location};
+use crate::exit::Exit;
+use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
+use crate::plugins::signing;
+use crate::terminal::{print, print_error};
+
+/// Runs `plugin pack`; `load` reads the configuration, whose limits count, and prints its errors.
+pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>) -> Exit {
+    let config = match load() {
+        Ok(loaded) => loaded.config.runtime(PathBuf::new()),
+        Err(exit) => return exit,
+    };
+    end(write_packed(args, &config))
+}
+
+/// Runs `plugin push`.
+pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location) -> Exit {
+    let pushed = read(file).and_then(|wasm| {
+        // Other files get nowhere.
+        Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
+        block_on(artifact::push(wasm, signing::signature_of(file, None)?, target, location))?
+    });
+    end(pushed.map(|pinned| format!("{pinned}\n")))
+}
+
+/// Runs `plugin inspect`.
+pub(super) fn inspect(file: &Path, location: &Location, output: OutputArgs) -> Exit {
+    let read = || match artifact::reference(file)? {
+        Some(reference) => {
+            let pulled = block_on(artifact::pull(&reference, location))??;
+            Ok((pulled.component.to_vec(), Some(reference.pinned(pulled.digest))))
+        }
+        None => Ok::<_, String>((read(file)?, None)),
+    };
+    let text = read().and_then(|(wasm, pinned)| {
+        let found = Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
+        let head = pinned.as_ref().map(|pinned| format!("{pinned}\n")).unwrap_or_default();
+        Ok(if output.json { found.json(pinned.as_ref()) } else { head + &found.text() })
+    });
+    end(text)
+}
+
+/// These commands ask no gateway, and so have no runtime yet.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| format!("the runtime could not start: {error}"))?.block_on(work))
+}
+
+fn end(done: Result<String, String>) -> Exit {
+    match done {
+        Ok(text) => print(&text),
+        Err(problem) => {
+            print_error(&problem);
+            Exit::Refused
+        }
+    }
+}
+
+/// Bytes of a file, as many as any plugin may have.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let opened = fs::File::open(file).map_err(|error| wrong(&error))?;
+    let mut bytes = Vec::new();
+    opened.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
+    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
+        return Err(wrong(&format!("expected at most {MAX_COMPONENT_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The parts of a family: named, or found in its folder.
+struct Parts {
+    component: PathBuf,
+    defaults: Option<PathBuf>,
+    licence: Option<PathBuf>,
+    play: Option<PathBuf>,
+}
+
+impl Parts {
+    fn find(args: &PackArgs) -> Self {
+        let folder = args.source.is_dir().then_some(&args.source);
+        let found = |name: &str| folder.map(|folder| folder.join(name)).filter(|path| path.exists());
+        Self {
+            component: folder.map_or_else(|| args.source.clone(), |folder| folder.join("family.wasm")),
+            defaults: args.defaults.clone().or_else(|| found("family.toml")),
+            licence: args.licence.clone().or_else(|| found("LICENSE")),
+            play: args.play.clone().or_else(|| found("play")),
+        }
+    }
+}
+
+/// Writes the file; the text for the author.
+fn write_packed(args: &PackArgs, config: &Config) -> Result<String, String> {
+    let parts = Parts::find(args);
+    let wasm = read(&parts.component)?;
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", parts.component.display());
+    let bare = Package::default().write(&wasm).map_err(|error| wrong(&error))?;
+    let runner = ComponentRunner::load_with(&bare, config, None).map_err(|error| wrong(&error))?;
+    let text =
+        |path: &PathBuf| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
+    let package = Package {
+        manifest: Some(runner.manifest().map_err(|error| wrong(&error))?),
+        defaults: parts.defaults.as_ref().map(text).transpose()?,
+        licence: parts.licence.as_ref().map(text).transpose()?,
+        play: parts.play.as_deref().map(scripts).transpose()?.unwrap_or_default(),
+    };
+    let packed = package.write(&bare).map_err(|error| wrong(&error))?;
+    let family = &runner.about().family;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{family}.gatehouse.wasm")));
+    fs::write(&output, &packed).map_err(|error| format!("{}: {error}", output.display()))?;
+    let found = Inspection::of(&packed).map_err(|error| wrong(&error))?;
+    Ok(format!("{}\n{}", output.display(), found.text()))
+}
+
+/// The scripts of a folder.
+fn scripts(folder: &Path) -> Result<BTreeMap<String, String>, String> {
+    let wrong = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))? {
+        let path = entry.map_err(|error| wrong(folder, error))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_file() && name.ends_with(".play") {
+            let text = fs::read_to_string(&path).map_err(|error| wrong(&path, error))?;
+            found.insert(name.to_owned(), text);
+        }
+    }
+    Ok(found)
+}
+
+/// What a file says of itself.
+struct Inspection {
+    bytes: usize,
+    digest: Digest,
+    imports: Vec<String>,
+    exports: Vec<String>,
+    package: Package,
+}
+
+impl Inspection {
+    fn of(wasm: &[u8]) -> Result<Self, String> {
+        let package = Package::read(wasm).map_err(|error| error.to_string())?;
+        let (imports, exports) = interfaces(wasm)?;
+        Ok(Self { bytes: wasm.len(), digest: Digest::of(wasm), imports, exports, package })
+    }
+
+    fn manifest(&self) -> Option<Value> {
+        self.package.manifest.as_deref().map(|text| {
+            // What nothing has checked yet is shown as it is.
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+        })
+    }
+
+    fn json(&self, pinned: Option<&ArtifactReference>) -> String {
+        let Package { defaults, licence, play, .. } = &self.package;
+        let value = json!({
+            "reference": pinned.map(ToString::to_string), "bytes": self.bytes, "sha256": self.digest, "imports": self.imports, "exports": self.exports,
+            "manifest": self.manifest(), "defaults": defaults, "licence": licence, "play": play,
+        });
+        format!("{}\n", escape_control_in_json(&format!("{value:#}")))
+    }
+
+    fn text(&self) -> String {
+        let Package { manifest, defaults, licence, play } = &self.package;
+        let indented = |text: &str| text.lines().map(|line| format!("\n  {line}")).collect::<String>();
+        let section = |name: &str, text: Option<String>| match text {
+            Some(text) => format!("{name}:{text}\n"),
+            None => format!("{name}: it has none\n"),
+        };
+        let scripts: Vec<&str> = play.keys().map(String::as_str).collect();
+        let first = licence.as_deref().map(|text| {
+            let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            format!(" {} ({} bytes)", line.trim(), text.len())
+        });
+        [
+            format!("{} bytes, sha256 {}\n", self.bytes, self.digest),
+            format!("imports: {}\n", self.imports.join(", ")),
+            format!("exports: {}\n", self.exports.join(", ")),
+            section(
+                "manifest",
+                manifest.as_ref().and(self.manifest()).map(|it| indented(&format!("{it:#}"))),
+            ),
+            section("defaults", defaults.as_deref().map(indented)),
+            section("licence", first),
+            section("scripts", (!scripts.is_empty()).then(|| format!(" {}", scripts.join(", ")))),
+        ]
+        .concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an operator reads before a third party's code runs.
+    #[test]
+    fn a_file_is_shown_without_running_it() {
+        let package = Package {
+            manifest: Some("{\"family\":\"painter\"}".to_owned()),
+            defaults: Some("[prices]\npaint = \"1\"\n".to_owned()),
+            licence: Some("\nMIT License\n\nmore".to_owned()),
+            play: BTreeMap::from([("draws.play".to_owned(), "\"start\"".to_owned())]),
+        };
+        // No code at all: nothing of it could run.
+        let empty: &[u8] = b"\0asm\x0d\0\x01\0";
+        let found = Inspection::of(&package.write(empty).expect("packed")).expect("read");
+        let text = found.text();
+        for part in
+            ["  \"family\": \"painter\"", "  paint = \"1\"", "licence: MIT License (", "scripts: draws.play"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let value: Value = serde_json::from_str(&found.json(None)).expect("JSON");
+        assert_eq!(
+            (&value["manifest"]["family"], &value["play"]["draws.play"]),
+            (&json!("painter"), &json!("\"start\""))
+        );
+        let bare = Inspection::of(empty).expect("read").text();
+        assert!(bare.contains("manifest: it has none\ndefaults: it has none"), "{bare}");
+        assert!(Inspection::of(b"text").is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! A family as the built component, under the host's engine, limits and checks.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use gatehouse_runtime::{ComponentRunner, Limits};
+use gatehouse_sdk::{
+    Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
+    TaskView, TextFailure, TextRequest,
+};
+use gatehouse_testkit::{Declared, DialectMachine, Machine, Played, Script};
+use serde_json::Value;
+
+use crate::convert;
+
+/// A component ready to run scripts. Loading it also runs its self-tests.
+///
+/// ```no_run
+/// use std::sync::LazyLock;
+/// use gatehouse_play::Component;
+///
+/// static COMPONENT: LazyLock<Component> = LazyLock::new(|| Component::build(env!("CARGO_MANIFEST_DIR")));
+/// ```
+pub struct Component {
+    pub(crate) runner: ComponentRunner,
+}
+
+impl Component {
+    /// Builds the plugin crate in `crate_dir` for wasm and loads it under the default limits.
+    ///
+    /// # Panics
+    /// When it does not build, or a step of loading refuses it; the reason is in the message.
+    #[must_use]
+    pub fn build(crate_dir: &str) -> Self {
+        let inside = std::env::current_exe().expect("a running test knows its own executable");
+        let target_dir = gatehouse_build::plugins_target_dir(&inside);
+        match gatehouse_build::build_plugin(Path::new(crate_dir), &target_dir) {
+            Ok(path) => Self::read(&path),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Loads a component's file under the default limits.
+    ///
+    /// # Panics
+    /// When it cannot be read, or a step of loading refuses it.
+    #[must_use]
+    pub fn read(path: &Path) -> Self {
+        match std::fs::read(path) {
+            Ok(wasm) => Self::load(&wasm, Limits::default()),
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+    }
+
+    /// Loads a component under `limits`.
+    ///
+    /// # Panics
+    /// When a step of loading refuses it.
+    #[must_use]
+    pub fn load(wasm: &[u8], limits: Limits) -> Self {
+        match ComponentRunner::load(wasm, limits) {
+            Ok(runner) => Self { runner },
+            Err(error) => panic!("the component does not load: {error}"),
+        }
+    }
+
+    /// The manifest's family.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        &self.runner.about().family
+    }
+}
+
+impl Component {
+    /// Plays a script with the component, under the host's limits.
+    ///
+    /// # Panics
+    /// As [`Script::run`].
+    pub fn run(&self, script: &Script) {
+        script.run(self);
+    }
+}
+
+impl From<ComponentRunner> for Component {
+    fn from(runner: ComponentRunner) -> Self {
+        Self { runner }
+    }
+}
+
+impl Machine for Component {
+    fn declared(&self) -> Declared {
+        let about = self.runner.about();
+        let surfaces = about.surfaces.iter().map(|surface| surface.name.clone());
+        Declared { surfaces: surfaces.collect(), reads_state: about.reads_state.clone() }
+    }
+
+    fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
+        let verdict =
+            self.runner.submit(convert::context(cx), convert::submission(request)).map_err(broke)?;
+        Ok(verdict.map(convert::accepted).map_err(convert::refusal))
+    }
+
+    fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
+        let step = self.runner.advance(convert::context(cx), state.to_vec(), convert::event(event));
+        step.map(convert::step).map_err(broke)
+    }
+
+    fn migrate(&self, from: u32, state: &[u8]) -> Played<Result<Vec<u8>, String>> {
+        self.runner.migrate(from, state.to_vec()).map_err(broke)
+    }
+
+    fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Played<Value> {
+        let came = self.runner.view(convert::context(cx), surface.to_owned(), convert::task_view(view));
+        Ok(convert::read(&came.map_err(broke)?))
+    }
+
+    fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Played<Call> {
+        let came = self.runner.merge(convert::context(cx), key.to_owned(), items.to_vec());
+        came.map(convert::call).map_err(broke)
+    }
+
+    fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.split(convert::context(cx), key.to_owned(), items.to_vec(), reply);
+        came.map(|came| came.into_iter().map(|reply| reply.map(convert::reply)).collect()).map_err(broke)
+    }
+
+    fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
+        let came =
+            self.runner.prepare(convert::context(cx), convert::text_request(request)).map_err(broke)?;
+        Ok(came.map(convert::prepared).map_err(convert::refusal))
+    }
+
+    fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
+    }
+
+    fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.answer(convert::context(cx), state.to_vec(), reply).map_err(broke)?;
+        Ok(came.map(convert::answered).map_err(|failure| convert::same_shape(&failure)))
+    }
+
+    fn relay(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Chunk, TextFailure>>> {
+        let batches = convert::same_shape(&batches);
+        let came = self.runner.relay(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
+        let answer = |answer: Result<_, _>| {
+            answer.map(convert::chunk).map_err(|failure| convert::same_shape(&failure))
+        };
+        Ok(came.into_iter().map(answer).collect())
+    }
+}
+
+pub(crate) fn broke(fault: gatehouse_runtime::Fault) -> String {
+    fault.to_string()
+}
+
+/// The answer of a component that must not break, and equal the native family's.
+pub(crate) fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
+    let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
+    assert_eq!(&came, native, "component and native family differ");
+    came
+}

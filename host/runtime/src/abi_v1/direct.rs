@@ -1,0 +1,78 @@
+//! The calls of the `direct` interface.
+
+use gatehouse_guest::Guest;
+use gatehouse_model as own;
+use wasmtime::Store;
+
+use super::answers::{Read, known};
+use super::contract::bindings::exports::gatehouse::family::direct as wit;
+use super::contract::bindings::gatehouse::family::{types, upstream};
+use super::convert::Convert as _;
+use super::exports::Family;
+use super::lower;
+use crate::fault::Fault;
+
+/// `direct.prepare`.
+pub(crate) fn prepare(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    request: own::DirectRequest,
+) -> wasmtime::Result<Result<own::DirectPlan, own::Refusal>> {
+    let cx = lower::context(cx);
+    let request = lower::DirectRequest {
+        surface: &request.surface,
+        model: &request.model,
+        body: &request.body,
+        blobs: request.blobs.convert(),
+        extra: lower::NOTHING,
+    };
+    let answer: Result<wit::Plan, types::Refusal> =
+        family.call(store, family.direct()?.prepare, (&cx, &request))?;
+    Ok(match answer {
+        Ok(plan) => Ok(plan.read()?),
+        Err(refusal) => Err(refusal.read()?),
+    })
+}
+
+/// `direct.answer`.
+pub(crate) fn answer(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    state: &[u8],
+    reply: own::Reply,
+) -> wasmtime::Result<Result<own::DirectResponse, own::Failure>> {
+    let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
+    let answer: Result<wit::DirectResponse, types::Failure> =
+        family.call(store, family.direct()?.answer, (&cx, state, &reply))?;
+    Ok(match answer {
+        Ok(response) => Ok(response.read()?),
+        Err(failure) => Err(failure.convert()),
+    })
+}
+
+impl Read<own::DirectPlan> for wit::Plan {
+    fn read(self) -> Result<own::DirectPlan, Fault> {
+        Ok(match self {
+            Self::Call(exchange) => own::DirectPlan::Call(Box::new(exchange.read()?)),
+            Self::Respond(response) => own::DirectPlan::Respond(response.read()?),
+        })
+    }
+}
+
+impl Read<own::Exchange> for wit::Exchange {
+    fn read(self) -> Result<own::Exchange, Fault> {
+        known("exchange", &self.extra)?;
+        let Self { call, charge, passes, state, extra: _ } = self;
+        Ok(own::Exchange { call: call.read()?, charge: charge.read()?, passes, state })
+    }
+}
+
+impl Read<own::DirectResponse> for wit::DirectResponse {
+    fn read(self) -> Result<own::DirectResponse, Fault> {
+        known("response", &self.extra)?;
+        let Self { mime, body, settle, fresh_s, extra: _ } = self;
+        Ok(own::DirectResponse { mime, body: body.into(), settle: settle.read()?, fresh_s })
+    }
+}

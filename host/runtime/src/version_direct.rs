@@ -1,0 +1,127 @@
+//! A version's calls for requests that are answered while the client waits. Checks the size of each input and the rules of
+//! each answer. Never makes a provider's call, never counts money.
+
+use gatehouse_model::{
+    Body, Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Refusal, Reply,
+};
+
+use crate::abi_v1::direct;
+use crate::exec::answer_rules;
+use crate::fault::Fault;
+use crate::version::{REPLY, REQUEST, Version};
+
+/// Seconds for which a client may keep an answer.
+const MAX_FRESH_S: u32 = 86_400;
+/// Types of answers that pass, and the characters of a type.
+const MAX_PASSES: usize = 16;
+const MAX_MIME: usize = 128;
+
+impl Version {
+    /// Prepares a request.
+    pub(crate) fn prepare_direct(
+        &self,
+        cx: &Context,
+        request: DirectRequest,
+        budget_ms: u32,
+    ) -> Result<Result<DirectPlan, Refusal>, Fault> {
+        let bytes = request.body.len();
+        self.check_input(REQUEST, bytes, self.limits().input())?;
+        let answer = self
+            .call_for_input(bytes, budget_ms, |family, store| direct::prepare(family, store, cx, request));
+        match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
+            Ok(plan) => {
+                self.check_plan(&plan)?;
+                Ok(Ok(plan))
+            }
+            Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
+        }
+    }
+
+    /// Translates an answer.
+    pub(crate) fn answer_direct(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        reply: Reply,
+    ) -> Result<Result<DirectResponse, Failure>, Fault> {
+        let bytes = match &reply.body {
+            Body::Inline(bytes) => bytes.len(),
+            Body::Blob(_) => 0,
+        };
+        self.check_input(REPLY, bytes, self.limits().crossing())?;
+        let budget = self.limits().call_ms.get();
+        let answer = self
+            .call_for_input(bytes, budget, |family, store| direct::answer(family, store, cx, state, reply));
+        match answer.map_err(|fault| fault.for_input(REPLY, bytes))? {
+            Ok(response) => {
+                self.check_response(&response)?;
+                Ok(Ok(response))
+            }
+            Err(mut failure) => {
+                answer_rules::trim(&mut failure.message);
+                Ok(Err(failure))
+            }
+        }
+    }
+
+    fn check_plan(&self, plan: &DirectPlan) -> Result<(), Fault> {
+        let exchange: &Exchange = match plan {
+            DirectPlan::Call(exchange) => exchange,
+            DirectPlan::Respond(response) => return self.check_response(response),
+        };
+        answer_rules::call(&exchange.call, &self.about().providers)?;
+        answer_rules::plain_call(&exchange.call)?;
+        answer_rules::state(&exchange.state, &self.limits())?;
+        if exchange.passes.len() > MAX_PASSES {
+            let why = format!("at most {MAX_PASSES} types are allowed, got {}", exchange.passes.len());
+            return Err(Fault::bad("passes", why));
+        }
+        exchange.passes.iter().try_for_each(|mime| check_mime("passes", mime))?;
+        exchange.charge.as_ref().map_or(Ok(()), |charge| answer_rules::charge(charge, self.about()))
+    }
+
+    fn check_response(&self, response: &DirectResponse) -> Result<(), Fault> {
+        check_mime("mime", &response.mime)?;
+        if let Some(fresh) = response.fresh_s.filter(|fresh| *fresh > MAX_FRESH_S) {
+            return Err(Fault::bad(
+                "fresh-s",
+                format!("expected at most {MAX_FRESH_S} seconds, got {fresh}"),
+            ));
+        }
+        response.settle.as_ref().map_or(Ok(()), |settle| answer_rules::charge(settle, self.about()))
+    }
+}
+
+/// A type such as "audio/mpeg", or a pattern of types, which has `*` after its slash.
+fn check_mime(what: &'static str, mime: &str) -> Result<(), Fault> {
+    let plain = mime.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let has_parts = mime.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty());
+    if plain && has_parts && mime.len() <= MAX_MIME {
+        return Ok(());
+    }
+    let shown = gatehouse_guest::shorten(mime, MAX_MIME);
+    Err(Fault::bad(what, format!("expected a type such as audio/mpeg, got {shown:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a plugin could write headers of its own into an answer.
+    #[test]
+    fn a_type_is_one_line_with_two_parts() {
+        for (mime, fits) in [
+            ("audio/mpeg", true),
+            ("text/plain; charset=utf-8", true),
+            ("audio/*", true),
+            ("audio", false),
+            ("/mpeg", false),
+            ("audio/", false),
+            ("a/b\r\nset-cookie: c", false),
+            ("", false),
+        ] {
+            assert_eq!(check_mime("mime", mime).is_ok(), fits, "{mime:?}");
+        }
+        assert!(check_mime("mime", &format!("a/{}", "b".repeat(MAX_MIME))).is_err());
+    }
+}

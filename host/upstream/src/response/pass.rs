@@ -1,0 +1,143 @@
+//! A call whose successful answer goes to a client as it comes: the head, then pieces as they arrive. An answer of another
+//! type, and every error, is read whole.
+//!
+//! Time counts between pieces, as with a stream of events. The secret of the account is taken out, should it be echoed.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gatehouse_model::{Call, Outage, Reply, UnixMs, passes};
+use http::header::CONTENT_TYPE;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use tokio::time::timeout;
+
+use crate::call::report;
+use crate::client::exchange::chain;
+use crate::pool::account::HealthSignal;
+use crate::pool::call_permit::CallPermit;
+use crate::request::blobs::Blobs;
+use crate::response::redact::StreamRedactor;
+use crate::response::reply;
+use crate::upstream::Upstream;
+
+/// What a call is answered with whose answer may pass.
+#[derive(Debug)]
+pub enum Passing {
+    /// An error, or an answer of another type.
+    Reply(Reply),
+    /// An answer that passes.
+    Pieces(Box<Pieces>),
+}
+
+/// An answer that passes, as it comes.
+pub struct Pieces {
+    mime: String,
+    body: Incoming,
+    redactor: StreamRedactor,
+    permit: CallPermit,
+    idle: Duration,
+    /// Bytes that may still come.
+    left: u64,
+    is_over: bool,
+}
+
+impl fmt::Debug for Pieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pieces({}, {} bytes may come)", self.mime, self.left)
+    }
+}
+
+impl Upstream {
+    /// Makes a call whose answer passes if it is a success of one of the types in `patterns`; `idle` is the longest silence
+    /// within it.
+    ///
+    /// # Errors
+    /// As [`Upstream::call`].
+    pub async fn pass(
+        &self,
+        permit: CallPermit,
+        (call, patterns): (&Call, &[String]),
+        blobs: &dyn Blobs,
+        deadline: UnixMs,
+        idle: Duration,
+    ) -> Result<Passing, Outage> {
+        let (response, end) =
+            self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
+        let (max_reply, max_pieces) = {
+            let checked = &permit.origin().checked;
+            (checked.max_reply, checked.max_saved)
+        };
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let mime = kind.unwrap_or_default().to_owned();
+        if !response.status().is_success() || !passes(patterns, &mime) {
+            let read =
+                reply::read(response, &permit.redactor(), max_reply, None, end, permit.affinity()).await;
+            return match read {
+                Ok(reply) => {
+                    report(&permit, &reply, self.clock().now());
+                    Ok(Passing::Reply(reply))
+                }
+                Err(cut) => Err(self.lost(&permit, cut.into())),
+            };
+        }
+        permit.report(HealthSignal::Healthy);
+        let redactor = StreamRedactor::new(Arc::clone(&permit.redactor()));
+        let body = response.into_body();
+        if body.size_hint().lower() > max_pieces {
+            return Err(Outage::TooLarge);
+        }
+        let (left, is_over) = (max_pieces, false);
+        Ok(Passing::Pieces(Box::new(Pieces { mime, body, redactor, permit, idle, left, is_over })))
+    }
+}
+
+impl Pieces {
+    /// The type that the provider named.
+    #[must_use]
+    pub fn mime(&self) -> &str {
+        &self.mime
+    }
+
+    /// The next piece; `None` at the end.
+    ///
+    /// # Errors
+    /// The answer broke off, fell silent or is larger than the provider's `max_saved_mib`; it is over then.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Outage> {
+        while !self.is_over {
+            let frame = match timeout(self.idle, self.body.frame()).await {
+                Err(_) => return Err(self.cut(Outage::Timeout, "silence")),
+                Ok(Some(Err(error))) => return Err(self.cut(Outage::Broken, &chain(&error))),
+                Ok(None) => {
+                    self.is_over = true;
+                    let rest = self.redactor.end();
+                    return Ok((!rest.is_empty()).then(|| rest.into()));
+                }
+                Ok(Some(Ok(frame))) => frame,
+            };
+            let Ok(piece) = frame.into_data() else { continue };
+            let Some(left) = self.left.checked_sub(piece.len() as u64) else {
+                return Err(self.cut(Outage::TooLarge, "it is larger than `max_saved_mib` allows"));
+            };
+            self.left = left;
+            let clean = match self.redactor.feed(&piece) {
+                Cow::Borrowed(clean) if clean.len() == piece.len() => piece.clone(),
+                clean => Bytes::from(clean.into_owned()),
+            };
+            if !clean.is_empty() {
+                return Ok(Some(clean));
+            }
+        }
+        Ok(None)
+    }
+
+    fn cut(&mut self, outage: Outage, detail: &str) -> Outage {
+        self.is_over = true;
+        let (provider, account) = (self.permit.provider(), self.permit.account());
+        tracing::warn!(provider, account, ?outage, detail, "an answer that passes was cut");
+        outage
+    }
+}

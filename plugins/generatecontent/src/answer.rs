@@ -1,0 +1,131 @@
+//! Whole answers: one message, or the failure that a reply is.
+
+use gatehouse_sdk::{Context, Reply, TextFailure, log};
+use gatehouse_text_protocols::failures::head;
+use gatehouse_text_protocols::json::Writer;
+
+use crate::content::GenerateContentResponse;
+use crate::errors::ErrorReader;
+use crate::pieces::{Piece, Pieces, stop_reason};
+use crate::state::State;
+
+pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<String, TextFailure> {
+    let body = reply.text();
+    let errors = ErrorReader { state };
+    if !reply.is_success() {
+        return Err(errors.of_reply(reply.status, &body));
+    }
+    let mut whole: GenerateContentResponse<'_> =
+        serde_json::from_str(&body).map_err(|_| unreadable("it is no GenerateContentResponse", &body))?;
+    if whole.error.is_some() {
+        return Err(errors.of_frame(&body));
+    }
+    let is_blocked = whole.is_blocked();
+    let Some(candidate) = whole.candidate() else {
+        if !is_blocked {
+            return Err(unreadable("it has no candidates", &body));
+        }
+        return Ok(message(cx, state, &whole, &[], "refusal"));
+    };
+    let mut pieces = Pieces::new(cx.seed, state);
+    let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
+    let blocks = blocks(parts.into_iter().flat_map(|part| pieces.of(part)));
+    let stop = stop_reason(candidate.finish_reason.as_deref().unwrap_or("STOP"), pieces.has_called())?;
+    Ok(message(cx, state, &whole, &blocks, stop))
+}
+
+/// A reply that is none of Google's.
+pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
+    log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
+    TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))
+}
+
+/// The id of a message; the same answer always has the same.
+pub(crate) fn message_id(response: Option<&str>, seed: u64) -> String {
+    match response {
+        Some(id) if !id.is_empty() => format!("msg_{id}"),
+        _ => format!("msg_{seed:016x}"),
+    }
+}
+
+fn message(
+    cx: &Context,
+    state: &State,
+    whole: &GenerateContentResponse<'_>,
+    blocks: &[String],
+    stop: &str,
+) -> String {
+    let mut out = Writer::new(512 + blocks.iter().map(String::len).sum::<usize>());
+    out.string("id", &message_id(whole.response_id.as_deref(), cx.seed));
+    out.string("type", "message");
+    out.string("role", "assistant");
+    out.string("model", &state.upstream);
+    out.member("content", &format!("[{}]", blocks.join(",")));
+    out.string("stop_reason", stop);
+    out.member("stop_sequence", "null");
+    if let Some(usage) = &whole.usage_metadata {
+        out.member("usage", &usage.json());
+    }
+    out.done()
+}
+
+/// A block under way.
+enum Block {
+    Text(String),
+    Thinking { thought: String, signature: String },
+}
+
+/// The blocks of a message. Pieces of one kind are one block; a signature closes the thought before it, or is a block alone.
+fn blocks(pieces: impl Iterator<Item = Piece>) -> Vec<String> {
+    let (mut done, mut open) = (Vec::new(), None);
+    for piece in pieces {
+        open = match (open, piece) {
+            (Some(Block::Text(text)), Piece::Text(more)) => Some(Block::Text(text + &more)),
+            (Some(Block::Thinking { thought, signature }), Piece::Thought(more)) if signature.is_empty() => {
+                Some(Block::Thinking { thought: thought + &more, signature })
+            }
+            (Some(Block::Thinking { thought, signature }), Piece::Signature(signed))
+                if signature.is_empty() =>
+            {
+                Some(Block::Thinking { thought, signature: signed })
+            }
+            (before, piece) => {
+                done.extend(before.map(written));
+                match piece {
+                    Piece::Text(text) => Some(Block::Text(text)),
+                    Piece::Thought(thought) => Some(Block::Thinking { thought, signature: String::new() }),
+                    Piece::Signature(signature) => {
+                        Some(Block::Thinking { thought: String::new(), signature })
+                    }
+                    Piece::Call { id, name, input } => {
+                        let mut out = Writer::new(input.len() + 128);
+                        out.string("type", "tool_use");
+                        out.string("id", &id);
+                        out.string("name", &name);
+                        out.member("input", &input);
+                        done.push(out.done());
+                        None
+                    }
+                }
+            }
+        };
+    }
+    done.extend(open.map(written));
+    done
+}
+
+fn written(block: Block) -> String {
+    let mut out = Writer::new(128);
+    match block {
+        Block::Text(text) => {
+            out.string("type", "text");
+            out.string("text", &text);
+        }
+        Block::Thinking { thought, signature } => {
+            out.string("type", "thinking");
+            out.string("thinking", &thought);
+            out.string("signature", &signature);
+        }
+    }
+    out.done()
+}

@@ -1,0 +1,71 @@
+//! What Google answers: `GenerateContentResponse`, whole or as one frame of a stream.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::usage::UsageMetadata;
+
+/// An answer, or a piece of one. What is missing in any of these is as in Google's own libraries: nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct GenerateContentResponse<'a> {
+    #[serde(borrow)]
+    pub(crate) candidates: Option<Vec<Candidate<'a>>>,
+    pub(crate) prompt_feedback: Option<PromptFeedback>,
+    pub(crate) usage_metadata: Option<UsageMetadata>,
+    pub(crate) response_id: Option<String>,
+    #[serde(borrow)]
+    pub(crate) error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Candidate<'a> {
+    #[serde(borrow)]
+    pub(crate) content: Option<Content<'a>>,
+    pub(crate) finish_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Content<'a> {
+    #[serde(borrow)]
+    pub(crate) parts: Option<Vec<Part<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Part<'a> {
+    pub(crate) text: Option<String>,
+    pub(crate) thought: Option<bool>,
+    pub(crate) thought_signature: Option<String>,
+    #[serde(borrow)]
+    pub(crate) function_call: Option<FunctionCall<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FunctionCall<'a> {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    #[serde(borrow)]
+    pub(crate) args: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PromptFeedback {
+    pub(crate) block_reason: Option<String>,
+}
+
+impl<'a> GenerateContentResponse<'a> {
+    /// The one candidate that was asked for.
+    pub(crate) fn candidate(&mut self) -> Option<Candidate<'a>> {
+        self.candidates.take()?.into_iter().next()
+    }
+
+    /// Whether the prompt was not answered at all.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.prompt_feedback.as_ref().is_some_and(|feedback| feedback.block_reason.is_some())
+    }
+}

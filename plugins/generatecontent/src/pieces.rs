@@ -1,0 +1,162 @@
+//! The parts of an answer as pieces of a Messages answer, in their order; and why it ended.
+
+use gatehouse_sdk::TextFailure;
+
+use crate::content::Part;
+use crate::signature::{self, Signed};
+use crate::state::State;
+
+/// The beginning of the ids of calls that Google gave none.
+pub(crate) const MADE_ID: &str = "toolu_made_";
+
+/// One piece.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text(String),
+    Thought(String),
+    /// As a thinking block carries it.
+    Signature(String),
+    /// `input` is JSON.
+    Call {
+        id: String,
+        name: String,
+        input: String,
+    },
+}
+
+/// The pieces of one answer.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    seed: u64,
+    thinks: bool,
+    calls: usize,
+}
+
+impl Pieces {
+    pub(crate) fn new(seed: u64, state: &State) -> Self {
+        Self { seed, thinks: state.thinks, calls: 0 }
+    }
+
+    /// Whether the model has called a function.
+    pub(crate) fn has_called(&self) -> bool {
+        self.calls > 0
+    }
+
+    /// The pieces of the next part. What has no place in a Messages answer (a picture, code that Google ran) is left out.
+    pub(crate) fn of(&mut self, part: Part<'_>) -> Vec<Piece> {
+        let signature = part.thought_signature.filter(|signature| !signature.is_empty());
+        let signed =
+            |part: Signed| signature.as_deref().map(|it| Piece::Signature(signature::write(part, it)));
+        if let Some(call) = part.function_call {
+            let number = self.calls;
+            self.calls += 1;
+            let id = call.id.filter(|id| !id.is_empty());
+            let id = id.unwrap_or_else(|| format!("{MADE_ID}{:016x}_{number}", self.seed));
+            let input = call.args.map_or("{}", |args| args.get()).to_owned();
+            return signed(Signed::Call(number))
+                .into_iter()
+                .chain([Piece::Call { id, name: call.name, input }])
+                .collect();
+        }
+        let text = part.text.filter(|text| !text.is_empty());
+        if part.thought == Some(true) {
+            return text.map(Piece::Thought).into_iter().chain(signed(Signed::Thought)).collect();
+        }
+        // The signature of a text is a hint to the model; it makes a block of its own, for clients that know of thinking.
+        let signed = signed(Signed::Text).filter(|_| self.thinks);
+        signed.into_iter().chain(text.map(Piece::Text)).collect()
+    }
+}
+
+/// `stop_reason` for Google's `finishReason`.
+///
+/// # Errors
+/// The model wrote what nobody can use, which is nobody's fault but its own: another try may do better.
+pub(crate) fn stop_reason(reason: &str, has_called: bool) -> Result<&'static str, TextFailure> {
+    match reason {
+        "MAX_TOKENS" => Ok("max_tokens"),
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => Ok("refusal"),
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
+        | "MISSING_THOUGHT_SIGNATURE"
+        | "MALFORMED_RESPONSE" => Err(TextFailure::upstream(format!(
+            "the model's answer cannot be used ({})",
+            reason.to_ascii_lowercase()
+        ))),
+        // `STOP`, `OTHER`, and whatever newer models bring.
+        _ if has_called => Ok("tool_use"),
+        _ => Ok("end_turn"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(thinks: bool, json: &str) -> Vec<Piece> {
+        let parts: Vec<Part<'_>> = serde_json::from_str(json).expect("parts");
+        let mut pieces = Pieces::new(0xab, &State { thinks, ..State::default() });
+        parts.into_iter().flat_map(|part| pieces.of(part)).collect()
+    }
+
+    /// Without it the second call has the id of the first, and its result goes to the wrong one.
+    #[test]
+    fn ids_are_googles_or_made_and_differ() {
+        let made = |number| format!("{MADE_ID}00000000000000ab_{number}");
+        let call = |id: String| Piece::Call { id, name: "f".to_owned(), input: "{}".to_owned() };
+        let found = parts(
+            false,
+            r#"[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f","id":"g1","args":{}}},{"functionCall":{"name":"f"}}]"#,
+        );
+        assert_eq!(found, [call(made(0)), call("g1".to_owned()), call(made(2))]);
+    }
+
+    #[test]
+    fn a_signature_stands_before_its_part_and_after_its_thought() {
+        let text = |text: &str| Piece::Text(text.to_owned());
+        let signature = |written: &str| Piece::Signature(written.to_owned());
+        let json = r#"[{"text":"hm","thought":true,"thoughtSignature":"A"},{"text":"so"},
+            {"text":"","thoughtSignature":"B"},{"functionCall":{"id":"1","name":"f","args":{"a":1.50}},"thoughtSignature":"C"},
+            {"inlineData":{"mimeType":"image/png","data":""}}]"#;
+        let call =
+            Piece::Call { id: "1".to_owned(), name: "f".to_owned(), input: r#"{"a":1.50}"#.to_owned() };
+        let thought = Piece::Thought("hm".to_owned());
+        let with = [
+            thought,
+            signature("google:h:A"),
+            text("so"),
+            signature("google:t:B"),
+            signature("google:c0:C"),
+            call,
+        ];
+        assert_eq!(parts(true, json), with);
+        let found = parts(false, json);
+        assert!(!found.contains(&signature("google:t:B")) && found.contains(&signature("google:c0:C")));
+    }
+
+    #[test]
+    fn every_reason_has_a_meaning() {
+        for (reason, has_called, expected) in [
+            ("STOP", false, Some("end_turn")),
+            ("STOP", true, Some("tool_use")),
+            ("MAX_TOKENS", true, Some("max_tokens")),
+            ("SAFETY", false, Some("refusal")),
+            ("RECITATION", false, Some("refusal")),
+            ("OTHER", false, Some("end_turn")),
+            ("MALFORMED_FUNCTION_CALL", false, None),
+            ("SOMETHING_NEW", false, Some("end_turn")),
+        ] {
+            assert_eq!(stop_reason(reason, has_called).ok(), expected, "{reason}");
+        }
+    }
+}

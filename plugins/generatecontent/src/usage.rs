@@ -1,0 +1,76 @@
+//! Google's token counts as those of a Messages answer, which share no token.
+
+use gatehouse_text_protocols::json::Writer;
+use serde::Deserialize;
+
+/// `usageMetadata`. What the prompt took from a cache is in its count; what the model thought is not in that of its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct UsageMetadata {
+    prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+}
+
+impl UsageMetadata {
+    /// With what another report of the same stream has more of: a later one may leave out what an earlier one had.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            prompt_token_count: self.prompt_token_count.max(other.prompt_token_count),
+            cached_content_token_count: self.cached_content_token_count.max(other.cached_content_token_count),
+            candidates_token_count: self.candidates_token_count.max(other.candidates_token_count),
+            thoughts_token_count: self.thoughts_token_count.max(other.thoughts_token_count),
+            tool_use_prompt_token_count: self
+                .tool_use_prompt_token_count
+                .max(other.tool_use_prompt_token_count),
+        }
+    }
+
+    /// `usage` of a Messages answer.
+    pub(crate) fn json(&self) -> String {
+        let count = |count: Option<u64>| count.unwrap_or_default();
+        let prompt = count(self.prompt_token_count).saturating_add(count(self.tool_use_prompt_token_count));
+        let cached = count(self.cached_content_token_count).min(prompt);
+        let thoughts = count(self.thoughts_token_count);
+        let output = count(self.candidates_token_count).saturating_add(thoughts);
+        let mut out = Writer::new(192);
+        out.member("input_tokens", &(prompt - cached).to_string());
+        out.member("cache_creation_input_tokens", "0");
+        out.member("cache_read_input_tokens", &cached.to_string());
+        out.member("output_tokens", &output.to_string());
+        if thoughts > 0 {
+            out.member("output_tokens_details", &format!("{{\"thinking_tokens\":{thoughts}}}"));
+        }
+        out.done()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Without it cached tokens are paid twice, or thoughts not at all.
+    #[test]
+    fn every_token_is_counted_once() {
+        for (reported, expected) in [
+            (json!({}), [0, 0, 0]),
+            (json!({"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}), [10, 0, 5]),
+            (
+                json!({"promptTokenCount": 100, "cachedContentTokenCount": 80, "candidatesTokenCount": 5,
+                    "thoughtsTokenCount": 7, "toolUsePromptTokenCount": 3}),
+                [23, 80, 12],
+            ),
+            (json!({"promptTokenCount": 1, "cachedContentTokenCount": 9}), [0, 1, 0]),
+        ] {
+            let usage: UsageMetadata = serde_json::from_value(reported.clone()).expect("counts");
+            let json: Value = serde_json::from_str(&usage.json()).expect("JSON");
+            let counts = ["input_tokens", "cache_read_input_tokens", "output_tokens"]
+                .map(|name| json[name].as_u64().expect("a count"));
+            assert_eq!(counts, expected, "{reported}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Messages and their events in other shapes than the protocol's, in its shapes: a text for a list of blocks, an input as a
+//! text of JSON, reasons in the words of the other protocol or that do not fit the blocks. What is in shape keeps its bytes.
+
+use gatehouse_sdk::Sse;
+
+use crate::json::{JsonString, Object, Raw, Writer, quoted};
+
+/// Reasons of the other protocol, and what they are in this one.
+const REASONS: [(&str, &str); 6] = [
+    ("stop", "end_turn"),
+    ("length", "max_tokens"),
+    ("tool_calls", "tool_use"),
+    ("function_call", "tool_use"),
+    ("content_filter", "refusal"),
+    ("", "end_turn"),
+];
+
+/// What of a stream decides about its end.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    has_called: bool,
+    /// The input with which the open block began, and its number, until a piece of it comes.
+    input: Option<(u64, String)>,
+}
+
+/// A whole message in the standard shapes; `None` where it has them, or is none.
+pub(super) fn whole(json: &str) -> Option<String> {
+    let outer = Object::parse(json)?;
+    // A gateway like this one wraps its answers.
+    let inner =
+        outer.object("data").filter(|it| it.get("content").is_some() && outer.get("content").is_none());
+    let mut has_changed = inner.is_some();
+    let message = inner.as_ref().unwrap_or(&outer);
+    let content = message.get("content");
+    let is_message = message.text("type").is_some_and(|kind| kind == "message");
+    if !is_message && message.string("stop_reason").is_none() {
+        return None;
+    }
+    let (blocks, has_called) = blocks(content, &mut has_changed)?;
+    let reason = message.text("stop_reason").unwrap_or_default();
+    let right = right_reason(&reason, has_called);
+    let mut out = Writer::new(json.len() + 64);
+    let has_ended = message.string("stop_reason").is_some();
+    for (name, json) in [("type", "\"message\""), ("role", "\"assistant\""), ("model", "\"\"")] {
+        if has_ended && message.get(name).is_none() {
+            has_changed = true;
+            out.member(name, json);
+        }
+    }
+    for (name, raw) in message.iter() {
+        match name {
+            "content" => out.member(name, &blocks),
+            "stop_reason" if right.is_some() => {}
+            "type" | "role" | "model" if has_ended && message.get(name).is_none() => {}
+            _ => out.member(name, raw.get()),
+        }
+    }
+    if !message.iter().any(|(name, _)| name == "content") {
+        out.member("content", "[]");
+    }
+    if let Some(right) = right {
+        out.string("stop_reason", right);
+    }
+    (has_changed || right.is_some() || content.is_none()).then(|| out.done())
+}
+
+/// The blocks as they are to be, and whether one calls a tool.
+fn blocks(content: Option<Raw<'_>>, has_changed: &mut bool) -> Option<(String, bool)> {
+    let Some(content) = content else { return Some(("[]".to_owned(), false)) };
+    if JsonString::of(content).is_some() {
+        *has_changed = true;
+        return Some((format!("[{{\"type\":\"text\",\"text\":{}}}]", content.get()), false));
+    }
+    let mut has_called = false;
+    let mut all: Vec<String> = Vec::new();
+    let before = *has_changed;
+    for raw in crate::json::items(content)? {
+        let Some(block) = Object::parse(raw.get()) else {
+            all.push(raw.get().to_owned());
+            continue;
+        };
+        let kind = block.text("type").unwrap_or_default();
+        has_called |= kind == "tool_use";
+        match self::block(&block, &kind) {
+            Shape::Standard => all.push(raw.get().to_owned()),
+            Shape::Other(new) => {
+                *has_changed = true;
+                all.push(new);
+            }
+            Shape::Nothing => *has_changed = true,
+        }
+    }
+    let json = if *has_changed == before { content.get().to_owned() } else { format!("[{}]", all.join(",")) };
+    Some((json, has_called))
+}
+
+enum Shape {
+    Standard,
+    Other(String),
+    /// It says nothing.
+    Nothing,
+}
+
+fn block(block: &Object<'_>, kind: &str) -> Shape {
+    let missing = |name: &str| block.string(name).is_none();
+    let (name, value) = match kind {
+        "text" if missing("text") => return Shape::Nothing,
+        "thinking" if missing("thinking") => ("thinking", "\"\"".to_owned()),
+        "thinking" if missing("signature") => ("signature", "\"\"".to_owned()),
+        "tool_use" => match input(block) {
+            Some(input) => ("input", input),
+            None => return Shape::Standard,
+        },
+        _ => return Shape::Standard,
+    };
+    let mut out = Writer::new(256);
+    for (known, raw) in block.iter().filter(|(known, _)| *known != name) {
+        out.member(known, raw.get());
+    }
+    out.member(name, &value);
+    Shape::Other(out.done())
+}
+
+/// The input of a call, where it is none or a text of one.
+fn input(block: &Object<'_>) -> Option<String> {
+    let Some(raw) = block.get("input") else { return Some("{}".to_owned()) };
+    if matches!(raw.get(), "[]" | "\"\"") {
+        return Some("{}".to_owned());
+    }
+    let text = JsonString::of(raw)?.decode()?;
+    Object::parse(text.trim()).map(|_| text.trim().to_owned())
+}
+
+/// The reason in the words of the protocol, as the blocks have it; `None` where it is right. Newer reasons stay.
+fn right_reason(reason: &str, has_called: bool) -> Option<&'static str> {
+    let meant = REASONS.iter().find(|(other, _)| *other == reason).map(|(_, own)| *own);
+    match (meant.unwrap_or(reason), has_called) {
+        ("end_turn", true) => Some("tool_use"),
+        ("tool_use", false) => Some("end_turn"),
+        _ => meant,
+    }
+}
+
+impl Shapes {
+    /// The events in place of one; `None` where it stays.
+    pub(super) fn event(&mut self, event: &Sse) -> Option<Vec<Sse>> {
+        // Most events are such, and stay.
+        if event.data.contains("\"content_block_delta\"") {
+            self.input = None;
+            return None;
+        }
+        let data = Object::parse(&event.data)?;
+        let kind = data.text("type").or_else(|| event.event.as_deref().map(Into::into))?;
+        match kind.as_ref() {
+            "message_start" => {
+                let message = data.object("message").filter(|message| message.get("model").is_none())?;
+                let written = written(message.iter().filter(|(name, _)| *name != "model"), ("model", "\"\""));
+                Some(vec![with(event, &data, "message", &written)])
+            }
+            "content_block_start" => {
+                let block = data
+                    .object("content_block")
+                    .filter(|block| block.text("type").as_deref() == Some("tool_use"))?;
+                self.has_called = true;
+                let given = input(&block).or_else(|| block.get("input").map(|raw| raw.get().to_owned()))?;
+                if given.trim_start_matches('{').trim_start() == "}"
+                    && block.get("input").is_some_and(|it| it.get() == given)
+                {
+                    return None;
+                }
+                // Clients join what comes after, and read nothing of the beginning.
+                self.input = Some((data.unsigned("index").unwrap_or(0), given));
+                let members = block.iter().filter(|(name, _)| *name != "input");
+                Some(vec![with(event, &data, "content_block", &written(members, ("input", "{}")))])
+            }
+            "content_block_stop" => {
+                let number = data.unsigned("index").unwrap_or(0);
+                let (_, input) = self.input.take().filter(|(of, input)| *of == number && input != "{}")?;
+                let delta = format!("{{\"type\":\"input_json_delta\",\"partial_json\":{}}}", quoted(&input));
+                let data =
+                    format!("{{\"type\":\"content_block_delta\",\"index\":{number},\"delta\":{delta}}}");
+                Some(vec![Sse { event: Some("content_block_delta".to_owned()), data }, event.clone()])
+            }
+            "message_delta" => {
+                let delta = data.object("delta")?;
+                let reason = delta.text("stop_reason")?;
+                let right = right_reason(&reason, self.has_called)?;
+                let members = delta.iter().filter(|(name, _)| *name != "stop_reason");
+                Some(vec![with(event, &data, "delta", &written(members, ("stop_reason", &quoted(right))))])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Members, and one more.
+fn written<'m>(members: impl Iterator<Item = (&'m str, Raw<'m>)>, (name, json): (&str, &str)) -> String {
+    let mut out = Writer::new(256);
+    members.for_each(|(name, raw)| out.member(name, raw.get()));
+    out.member(name, json);
+    out.done()
+}
+
+/// The event with another value of a member.
+fn with(event: &Sse, data: &Object<'_>, member: &str, json: &str) -> Sse {
+    let mut out = Writer::new(256);
+    for (name, raw) in data.iter() {
+        out.member(name, if name == member { json } else { raw.get() });
+    }
+    Sse { event: event.event.clone(), data: out.done() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Without it a tool runs without its input, or an answer fails for what a server leaves out.
+    #[test]
+    fn every_shape_of_a_message_becomes_the_standard_one() {
+        let message = |content: Value, reason: &str| json!({"type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": reason});
+        let text = json!([{"type": "text", "text": "a"}]);
+        let call = |input: Value| json!([{"type": "tool_use", "id": "t", "name": "f", "input": input}]);
+        for (given, expected) in [
+            (message(json!("a"), "end_turn"), message(text.clone(), "end_turn")),
+            (
+                json!({"model": "m", "content": text, "stop_reason": "stop"}),
+                message(text.clone(), "end_turn"),
+            ),
+            (message(text.clone(), "length"), message(text.clone(), "max_tokens")),
+            (message(text.clone(), "tool_use"), message(text.clone(), "end_turn")),
+            (message(call(json!({})), "end_turn"), message(call(json!({})), "tool_use")),
+            (message(call(json!("{\"p\":1}")), "tool_use"), message(call(json!({"p": 1})), "tool_use")),
+            (message(call(Value::Null), "tool_use"), message(call(json!({})), "tool_use")),
+            (
+                message(
+                    json!([{"type": "text", "text": null}, {"type": "thinking", "thinking": "hm"}, text[0]]),
+                    "end_turn",
+                ),
+                message(
+                    json!([{"type": "thinking", "thinking": "hm", "signature": ""}, text[0]]),
+                    "end_turn",
+                ),
+            ),
+            (message(Value::Null, "refusal"), message(json!([]), "refusal")),
+            (json!({"stop_reason": "refusal", "model": "m"}), message(json!([]), "refusal")),
+            (
+                json!({"code": 200, "data": message(text.clone(), "end_turn")}),
+                message(text.clone(), "end_turn"),
+            ),
+        ] {
+            let new = whole(&given.to_string()).unwrap_or_else(|| panic!("{given}"));
+            assert_eq!(serde_json::from_str::<Value>(&new).expect("JSON"), expected, "{given}");
+        }
+        for standard in
+            [message(text, "pause_turn"), message(call(json!({"p": 1})), "max_tokens"), json!({"error": {}})]
+        {
+            assert_eq!(whole(&standard.to_string()), None, "{standard}");
+        }
+    }
+
+    #[test]
+    fn every_shape_of_an_event_becomes_the_standard_one() {
+        let read = |events: &[Value]| {
+            let mut shapes = Shapes::default();
+            let events = events.iter().flat_map(|event| {
+                let event = Sse { event: None, data: event.to_string() };
+                shapes.event(&event).unwrap_or_else(|| vec![event])
+            });
+            events.map(|event| serde_json::from_str(&event.data).expect("JSON")).collect::<Vec<Value>>()
+        };
+        let start = |input: Value| json!({"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": input}});
+        let delta = json!({"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "{\"p\":1}"}});
+        let stop = json!({"type": "content_block_stop", "index": 1});
+        let end = |reason: &str| json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 1}});
+        let expected = vec![start(json!({})), delta.clone(), stop.clone(), end("tool_use")];
+        for given in [
+            vec![start(json!({})), delta.clone(), stop.clone(), end("tool_use")],
+            vec![start(json!({"p": 1})), stop.clone(), end("tool_calls")],
+            vec![start(json!("{\"p\":1}")), stop.clone(), end("end_turn")],
+            vec![start(json!({"p": 1})), delta, stop, end("stop")],
+        ] {
+            assert_eq!(read(&given), expected, "{given:?}");
+        }
+        assert_eq!(read(&[end("tool_use")]), [end("end_turn")]);
+        assert_eq!(read(&[end("max_tokens")]), [end("max_tokens")]);
+        let begins = json!({"type": "message_start", "message": {"id": "m"}});
+        assert_eq!(read(&[begins])[0]["message"]["model"], "");
+    }
+}

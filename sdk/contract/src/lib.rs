@@ -1,0 +1,77 @@
+//! What both sides of the contract must agree on and `wit/v1` cannot say in types: the limits of an answer, and the names that
+//! only the host may use.
+//!
+//! The host enforces these values, and the test kit enforces the same ones where no host is there. Only constants and
+//! functions of their arguments; a crate of its own, because the test kit is published and the host is not.
+
+use std::time::Duration;
+
+/// The longest wait of a task.
+pub const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest time limit of a call.
+pub const MAX_CALL: Duration = Duration::from_secs(15 * 60);
+/// The most headers, form parts, probes, products or claims of one answer.
+pub const MAX_ITEMS: usize = 64;
+/// The longest claimed name, and the longest affinity, in bytes.
+pub const NAME_BYTES: usize = 256;
+/// The largest state of a task, KiB, where the operator sets no other limit.
+pub const STATE_KIB: u32 = 64;
+
+/// Headers that no plugin may set: they carry credentials, the destination, the framing, or what only the host may say of
+/// itself.
+const HOST_HEADERS: [&str; 20] = [
+    "accept-encoding",
+    "api-key",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "forwarded",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-key",
+    "x-real-ip",
+];
+/// How other names begin that are the host's too.
+const HOST_HEADER_LEADS: [&str; 3] = ["proxy-", "sec-", "x-forwarded-"];
+
+/// Whether a header of this name, in any case, is set by the host alone.
+///
+/// ```
+/// use gatehouse_contract::is_host_header;
+///
+/// assert!(is_host_header("Authorization") && is_host_header("X-Forwarded-For"));
+/// assert!(!is_host_header("content-type"));
+/// ```
+#[must_use]
+pub fn is_host_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    HOST_HEADERS.contains(&name.as_str()) || HOST_HEADER_LEADS.iter().any(|lead| name.starts_with(lead))
+}
+
+/// Whether a task may claim `name`: 1 to [`NAME_BYTES`] visible ASCII characters.
+#[must_use]
+pub fn is_claimable(name: &str) -> bool {
+    !name.is_empty() && name.len() <= NAME_BYTES && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Whether `text` can be the source of a medium: an http(s) URL, a `data:` URI or a blob.
+#[must_use]
+pub fn is_source(text: &str) -> bool {
+    ["https://", "http://", "data:", "blob:"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// Whether the price key `key` is a more specific form of `least`, the one that every price list has.
+#[must_use]
+pub fn extends_price_key(key: &str, least: &str) -> bool {
+    key.strip_prefix(least).is_some_and(|rest| rest.starts_with(['-', '@']))
+}

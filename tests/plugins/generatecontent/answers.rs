@@ -1,0 +1,94 @@
+//! Whole answers.
+
+use gatehouse_sdk::Obstacle;
+use serde_json::{Value, json};
+
+use super::answer;
+
+fn response(candidate: Value) -> String {
+    json!({
+        "candidates": [candidate],
+        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 5, "totalTokenCount": 23, "thoughtsTokenCount": 7,
+            "cachedContentTokenCount": 4, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 11}]},
+        "modelVersion": "gemini-2.5-flash",
+        "responseId": "mAItaLmkHPPlz7IPvtfUqQ4",
+    })
+    .to_string()
+}
+
+fn parts(parts: Value, reason: &str) -> String {
+    response(json!({"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}))
+}
+
+#[test]
+fn an_answer_is_a_message() {
+    let found = answer(json!({}), 200, &parts(json!([{"text": "Rain, "}, {"text": "mostly."}]), "STOP"));
+    let expected = json!({
+        "id": "msg_mAItaLmkHPPlz7IPvtfUqQ4",
+        "type": "message",
+        "role": "assistant",
+        "model": "gemini-2.5-flash",
+        "content": [{"type": "text", "text": "Rain, mostly."}],
+        "stop_reason": "end_turn",
+        "stop_sequence": null,
+        "usage": {"input_tokens": 7, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 4, "output_tokens": 12,
+            "output_tokens_details": {"thinking_tokens": 7}},
+    });
+    assert_eq!(found, Ok(expected));
+}
+
+/// Without it the next request of a tool loop lacks what Google signed, or its results go to the wrong calls.
+#[test]
+fn thoughts_and_calls_keep_their_signatures_and_ids() {
+    let body = parts(
+        json!([
+            {"text": "They want the weather.", "thought": true},
+            {"functionCall": {"name": "weather", "args": {"city": "Oslo", "days": 1.0}}, "thoughtSignature": "CpMDAVSoXO4"},
+            {"functionCall": {"id": "8f2b1a3c", "name": "weather", "args": {"city": "Bergen"}}},
+        ]),
+        "STOP",
+    );
+    let found = answer(json!({"thinking": {"type": "enabled", "budget_tokens": 1024}}), 200, &body)
+        .expect("a message");
+    let expected = json!([
+        {"type": "thinking", "thinking": "They want the weather.", "signature": "google:c0:CpMDAVSoXO4"},
+        {"type": "tool_use", "id": "toolu_made_0000000000000abc_0", "name": "weather", "input": {"city": "Oslo", "days": 1.0}},
+        {"type": "tool_use", "id": "8f2b1a3c", "name": "weather", "input": {"city": "Bergen"}},
+    ]);
+    assert_eq!((&found["content"], &found["stop_reason"]), (&expected, &json!("tool_use")));
+}
+
+#[test]
+fn an_answer_that_was_stopped_says_so() {
+    let text = json!([{"text": "Once"}]);
+    for (body, stop, blocks) in [
+        (parts(text.clone(), "MAX_TOKENS"), "max_tokens", 1),
+        (parts(text, "SAFETY"), "refusal", 1),
+        // A model may spend all its tokens on its thoughts.
+        (response(json!({"content": {"role": "model"}, "finishReason": "MAX_TOKENS"})), "max_tokens", 0),
+        (response(json!({"finishReason": "PROHIBITED_CONTENT"})), "refusal", 0),
+        (
+            json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}}).to_string(),
+            "refusal",
+            0,
+        ),
+    ] {
+        let found = answer(json!({}), 200, &body).expect("a message");
+        assert_eq!(found["stop_reason"], stop, "{body}");
+        assert_eq!(found["content"].as_array().map(Vec::len), Some(blocks), "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_answer_is_the_providers_failure() {
+    for body in [
+        parts(json!([]), "MALFORMED_FUNCTION_CALL"),
+        json!({"usageMetadata": {}}).to_string(),
+        "<html>".to_owned(),
+        json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}})
+            .to_string(),
+    ] {
+        let failure = answer(json!({}), 200, &body).expect_err("a failure");
+        assert_eq!(failure.obstacle, Obstacle::Upstream, "{body}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The dialect as the host meets it, natively and as the component, against the shapes that Google's documentation and its
+//! answers have.
+
+mod answers;
+mod errors;
+mod requests;
+mod streams;
+
+use std::sync::LazyLock;
+
+use gatehouse_play::{Component, DialectPlay};
+use gatehouse_sdk::{
+    Context, DialectPrepared, DialectRequest, Family, Payload, Refusal, TextFailure, UnixMs, Verdict,
+};
+use generatecontent::{DIALECT, GenerateContent};
+use serde_json::{Value, json};
+
+const UPSTREAM: &str = "gemini-2.5-flash";
+
+static COMPONENT: LazyLock<Component> = LazyLock::new(|| crate::component("generatecontent"));
+
+fn both() -> DialectPlay<'static> {
+    DialectPlay::new(&COMPONENT, Context { seed: 0xabc, ..Context::at(UnixMs(1_790_000_000_500)) })
+}
+
+/// A Messages request with `fields` over it.
+fn asked(fields: Value) -> DialectRequest {
+    let mut body =
+        json!({"model": UPSTREAM, "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]});
+    for (name, value) in fields.as_object().expect("fields are an object") {
+        body[name] = value.clone();
+    }
+    DialectRequest {
+        streaming: body["stream"] == true,
+        upstream: body["model"].as_str().expect("a name").to_owned(),
+        body: body.to_string(),
+        blobs: vec![],
+        dialect: DIALECT.into(),
+        model: "lm-flash".into(),
+        provider: "google".into(),
+        rules: json!({}),
+        extra: gatehouse_sdk::Extra::new(),
+    }
+}
+
+fn prepared(fields: Value) -> DialectPrepared<Vec<u8>> {
+    both()
+        .translate::<GenerateContent>(&asked(fields.clone()))
+        .unwrap_or_else(|why| panic!("{fields}: {why:?}"))
+}
+
+/// What Google is sent.
+fn sent(fields: Value) -> Value {
+    let Payload::Json(body) = prepared(fields).call.body else { panic!("a call carries JSON") };
+    serde_json::from_str(&body).expect("JSON")
+}
+
+fn refused(fields: Value) -> String {
+    match both().translate::<GenerateContent>(&asked(fields)) {
+        Err(Refusal::Invalid { field, message }) => {
+            assert!(message.contains(field.as_deref().unwrap_or_default()), "{message}");
+            field.unwrap_or_default()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The Messages answer to a reply.
+fn answer(fields: Value, status: u16, body: &str) -> Result<Value, TextFailure> {
+    let reply = gatehouse_sdk::Reply::raw(status, body);
+    let answer = both().answer::<GenerateContent>(&prepared(fields).state, &reply)?;
+    Ok(serde_json::from_str(&answer).expect("JSON"))
+}
+
+#[test]
+fn the_manifest_names_the_dialect_and_its_self_tests_hold() {
+    let about = GenerateContent::about();
+    assert_eq!(
+        (about.family.as_str(), about.dialects.as_slice()),
+        ("generatecontent", &[DIALECT.to_owned()][..])
+    );
+    assert!(about.surfaces.is_empty() && about.models.is_empty() && about.providers.is_empty());
+    for test in about.self_tests {
+        let request = DialectRequest { body: test.body.to_string(), ..asked(json!({})) };
+        let got = both().translate::<GenerateContent>(&request);
+        assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{}: {got:?}", test.body);
+    }
+}

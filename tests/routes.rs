@@ -1,0 +1,224 @@
+//! Routes that a manifest declares, with a text-to-speech family from outside of the gateway: a sound as the answer, a list of
+//! voices, long texts as tasks, paid by the character.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use gatehouse_build::{build_plugin, plugins_target_dir};
+use gatehouse_harness::{Caller, Connection, Gateway, Setup, run, serve_http, until};
+use gatehouse_sandbox::{Sandbox, Settings};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::{Request, Response};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+const SPEECH: &str = "/v1/audio/speech";
+/// Where an operator allows the paths of the family.
+const PATHS: &str = "[plugins]\npaths = [\"/v1/audio/*\", \"/v1/voices\"]\n\n";
+
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+struct Scene {
+    gateway: Gateway,
+    _sandbox: Sandbox,
+    caller: Caller,
+    /// Each permit lets the provider send the rest of one sound.
+    rest: Arc<Semaphore>,
+    file: String,
+}
+
+/// The first piece of a sound. Of each piece the end waits for the next, as long as a secret may be that began there.
+fn beginning() -> Bytes {
+    "the beginning ".repeat(500).into()
+}
+
+/// A second of silence.
+fn wav() -> Vec<u8> {
+    let mut bytes =
+        b"RIFF\x24\x1f\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\x1f\0\0"
+            .to_vec();
+    bytes.resize(44 + 0x1f00, 0x80);
+    bytes
+}
+
+fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> Response<Body> {
+    let body = Full::new(body.into()).boxed_unsync();
+    Response::builder().status(status).header("content-type", mime).body(body).expect("a head")
+}
+
+/// The provider: speaks in two pieces, the second once the test says so.
+async fn provide(request: Request<Incoming>, rest: Arc<Semaphore>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let text = said["text"].as_str().unwrap_or_default().to_owned();
+    match (head.method.as_str(), head.uri.path()) {
+        ("POST", "/v1/speak") if text == "bad" => whole(400, "application/json", "{}"),
+        ("POST", "/v1/speak") if text == "broken" => whole(500, "application/json", "{}"),
+        ("POST", "/v1/speak") => {
+            let second = async move {
+                rest.acquire().await.expect("open").forget();
+                Ok(Frame::data(Bytes::from_static(b"and the end")))
+            };
+            let first = stream::iter([Ok(Frame::data(beginning()))]);
+            let body = StreamBody::new(first.chain(stream::once(second))).boxed_unsync();
+            Response::builder().header("content-type", "audio/mpeg").body(body).expect("a head")
+        }
+        ("GET", path) if path.starts_with("/v1/voices/") => {
+            whole(200, "application/json", json!({"voices": [path]}).to_string())
+        }
+        ("POST", "/v1/jobs") => whole(
+            200,
+            "application/json",
+            json!({"id": if text == "endless" { "endless" } else { "short" }}).to_string(),
+        ),
+        ("GET", "/v1/jobs/endless") => whole(200, "application/json", json!({"id": "endless"}).to_string()),
+        ("GET", _) => {
+            let audio = BASE64_STANDARD.encode(wav());
+            whole(200, "application/json", json!({"id": "done", "audio": audio}).to_string())
+        }
+        _ => whole(200, "application/json", "{}"),
+    }
+}
+
+impl Scene {
+    /// A gateway without the family, and the file to install it from.
+    async fn start(more: &str) -> Self {
+        let rest = Arc::new(Semaphore::new(0));
+        let of_provider = Arc::clone(&rest);
+        let address =
+            serve_http(move |request: Request<Incoming>| provide(request, Arc::clone(&of_provider))).await;
+        let settings = Settings { job_time: Duration::from_millis(20), ..Settings::default() };
+        let sandbox = Sandbox::start(settings).await.expect("a sandbox");
+        let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
+        let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)
+            .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main"])
+            .with("[prices]\n\"voice-1\" = \"0.25\"\n\n")
+            .with(more);
+        let gateway = Gateway::start(setup).await;
+        let caller = gateway.open_account("acme", "100").await;
+        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/speech");
+        let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
+        let file = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
+        Self { gateway, _sandbox: sandbox, caller, rest, file: file.display().to_string() }
+    }
+
+    /// The same with the family.
+    async fn with_speech() -> Self {
+        let scene = Self::start(PATHS).await;
+        scene.gateway.command(&["plugin", "install", &scene.file]).await;
+        scene
+    }
+
+    async fn spent(&self) -> Value {
+        self.gateway.account_without_holds("acme").await["spent"].clone()
+    }
+}
+
+/// Without it a family could only serve surfaces that the gateway had thought of.
+#[test]
+fn a_family_serves_a_path_once_its_operator_allows_it() {
+    run(async {
+        let scene = Scene::start("").await;
+        let refused = scene.gateway.try_command(&["plugin", "install", &scene.file]).await;
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        for part in ["POST /v1/audio/speech", "[plugins.families.speech]", "paths = [\"/v1/audio/speech\"]"] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let unknown = scene.caller.post(SPEECH, &json!({"input": "a"})).await;
+        assert_eq!((unknown.status, unknown.message()), (404, format!("unknown path {SPEECH:?}")));
+
+        let file = scene.gateway.folder().join("gatehouse.toml");
+        let text = std::fs::read_to_string(&file).expect("a configuration");
+        std::fs::write(&file, format!("{PATHS}{text}")).expect("a file");
+        scene.gateway.command(&["reload"]).await;
+        scene.gateway.command(&["plugin", "install", &scene.file]).await;
+        let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
+        let paths = &document["paths"];
+        assert_eq!(paths[SPEECH]["post"]["tags"], json!(["Audio"]));
+        assert_eq!(paths["/v1/voices"]["get"]["parameters"][0]["name"], "language");
+        assert_eq!(paths["/v1/speech/books"]["post"]["summary"], "Read a book");
+        let models = scene.caller.send("GET", "/v1/models/voice-1", &[], "").await.json();
+        assert_eq!((&models["modality"], &models["kind"]), (&json!("audio"), &json!("audio")));
+        let priced = scene.caller.post(SPEECH, &json!({"input": "hello", "dry_run": true})).await.json();
+        assert_eq!((&priced["sum"], &priced["charges"][0]["quantity"]), (&json!(1.25), &json!(5)));
+
+        scene.gateway.command(&["plugin", "disable", "speech"]).await;
+        let off = scene.caller.post(SPEECH, &json!({"input": "a"})).await;
+        assert_eq!((off.status, &off.json()["error"]["reason"]), (503, &json!("model_not_served")));
+        scene.gateway.command(&["plugin", "uninstall", "speech"]).await;
+        assert_eq!(scene.caller.post(SPEECH, &json!({"input": "a"})).await.status, 404);
+    });
+}
+
+/// Without it a client would wait for the whole sound, or pay for what it did not get.
+#[test]
+fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let mut client = Connection::open(scene.gateway.public).await;
+        let bearer = scene.caller.bearer();
+        let headers =
+            [("host", "a"), ("authorization", bearer.as_str()), ("content-type", "application/json")];
+        client.request("POST", SPEECH, &headers, br#"{"model": "voice", "input": "good morning"}"#).await;
+        let head = client.read_head().await.expect("a head");
+        assert_eq!((head.status, head.header("content-type")), (200, "audio/mpeg"));
+        client.until("the beginning the beginning ").await;
+        scene.rest.add_permits(1);
+        let sound = client.read_until("and the end").await;
+        assert_eq!(sound.len(), beginning().len() + "and the end".len(), "each byte once");
+        assert_eq!(scene.spent().await, 3_000_000, "12 characters");
+
+        for (input, status) in [("bad", 400), ("broken", 502), ("", 400)] {
+            let refused = scene.caller.post(SPEECH, &json!({"input": input})).await;
+            assert_eq!(refused.status, status, "{input}: {}", refused.text());
+        }
+        let dear = scene.caller.post(SPEECH, &json!({"input": "x".repeat(400)})).await;
+        assert_eq!((dear.status, &dear.json()["error"]["reason"]), (402, &json!("insufficient_balance")));
+        let other = scene.gateway.make_key("acme", &["--unlimited", "--model", "ctx-pro"]).await;
+        assert_eq!(other.post(SPEECH, &json!({"input": "a"})).await.status, 403);
+        assert_eq!(scene.spent().await, 3_000_000, "what failed is free");
+
+        // It leaves in the middle: the provider was asked, so it pays.
+        let mut client = Connection::open(scene.gateway.public).await;
+        client.request("POST", SPEECH, &headers, br#"{"input": "bye!"}"#).await;
+        client.until("beginning ").await;
+        drop(client);
+        until("it is paid", async || scene.spent().await == 4_000_000).await;
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it what a family offers could only be read from its documentation, and a long text could not be stopped.
+#[test]
+fn voices_are_read_for_free_and_long_texts_are_tasks() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let voices = scene.caller.send("GET", "/v1/voices?language=de", &[], "").await;
+        assert_eq!((voices.status, voices.json()), (200, json!({"voices": ["/v1/voices/de"]})));
+        assert_eq!(voices.header("cache-control"), "private, max-age=60");
+        let wrong = scene.caller.send("GET", "/v1/voices?language=DE", &[], "").await;
+        assert_eq!((wrong.status, wrong.json()["error"]["param"].clone()), (400, json!("language")));
+        assert_eq!(scene.caller.send("HEAD", "/v1/voices", &[], "").await.status, 200);
+
+        let done = scene.caller.finish("/v1/speech/books", &json!({"input": "chapter one"})).await;
+        assert_eq!((&done["status"], &done["cost"]), (&json!("completed"), &json!(2.75)));
+        assert!(done["result"]["audio"][0]["url"][0].as_str().is_some_and(|url| url.contains("/v1/media/")));
+
+        let endless = scene.caller.post("/v1/speech/books", &json!({"input": "endless"})).await.task_id();
+        until("it is spoken", async || scene.caller.task(&endless).await["status"] == "processing").await;
+        let path = format!("/v1/tasks/{endless}/cancel");
+        let stopped = scene.caller.send("POST", &path, &[], "").await;
+        assert!(matches!(stopped.status, 200 | 202), "{}", stopped.text());
+        assert_eq!(scene.caller.end_of(&endless).await["status"], "failed");
+        assert_eq!(scene.spent().await, 2_750_000, "what was stopped is free");
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
