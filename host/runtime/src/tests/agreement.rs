@@ -195,7 +195,7 @@ fn whatever_a_check_passes_an_installation_takes() {
         }
         let wasm = case.wasm();
         let signed = key().sign(&wasm).to_string();
-        let signature = case.signature.or(case.requires_signature.then_some(signed.as_str()));
+        let signature = case.signature.or_else(|| case.requires_signature.then_some(signed.as_str()));
         let component = SignedComponent { wasm: &wasm, signature };
         let checked = service.check_with(component, case.removal, companion);
         let installed = service.install_with(component, case.removal, companion);
