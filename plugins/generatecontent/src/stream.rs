@@ -96,7 +96,7 @@ impl Stream {
                 self.piece(piece, events);
             }
         }
-        self.reason = candidate.finish_reason.or(self.reason.take());
+        self.reason = candidate.finish_reason.or_else(|| self.reason.take());
         Ok(())
     }
 

@@ -145,7 +145,7 @@ impl<'b> Parts<'b, '_> {
         match media::part(&source, path)? {
             Some(part) => self.push(&part),
             None if source.get("content").is_some() => {
-                self.blocks(&source, "content", &format!("{path}.source"))?
+                self.blocks(&source, "content", &format!("{path}.source"))?;
             }
             None => source.string("data").into_iter().for_each(|text| self.text(text)),
         }

@@ -202,7 +202,7 @@ impl<'a> Gathered<'a> {
     fn add(&mut self, object: &Object<'a>) {
         match object.get("type") {
             Some(raw) if JsonString::of(raw).is_some() => {
-                self.types = object.text("type").into_iter().collect()
+                self.types = object.text("type").into_iter().collect();
             }
             Some(raw) => {
                 let all = items(raw).unwrap_or_default();
