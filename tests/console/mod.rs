@@ -5,10 +5,11 @@
 
 mod accessibility;
 mod ambiguous;
-pub(crate) mod browser;
+mod browser;
 mod chromium;
 mod flows;
 mod follow;
+mod foreign_page;
 mod playground;
 mod plugins;
 mod providers;

@@ -1,42 +1,65 @@
 //! The files of a plugin that a command checks or installs, and the operator's consent to the defaults that come with it.
 
-use std::io::{self, BufRead, IsTerminal as _, Write as _};
+use std::io::{self, BufRead, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 
 use gatehouse_admin::{Component, FamilyDefaultsFile, PluginOffer};
 
-use super::args::plugin::ComponentArgs;
-use super::{artifact, packing};
+use super::artifact;
 use crate::config::Location;
+use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 use crate::plugins::signing;
 
-/// The component, and what belongs to it. What is installed from a registry has to be pinned: a tag may mean something else
-/// tomorrow, and nobody would see it.
+/// The files that a command names.
+pub(in crate::commands) struct OfferFiles<'f> {
+    /// The component, or its reference in a registry.
+    pub(in crate::commands) component: &'f Path,
+    pub(in crate::commands) signature: Option<&'f Path>,
+    pub(in crate::commands) defaults: Option<&'f Path>,
+}
+
+/// The component, and what belongs to it. A reference without a digest is refused where `is_pinned` asks for one: a tag may
+/// mean something else tomorrow, and nobody would see it.
 ///
 /// # Errors
 /// A file that cannot be read, or what the registry said, in words.
 pub(in crate::commands) async fn read_offer(
-    component: ComponentArgs,
+    files: OfferFiles<'_>,
     location: &Location,
-    is_installed: bool,
+    is_pinned: bool,
 ) -> Result<PluginOffer, String> {
-    let ComponentArgs { file, signature, allow_removal, sha256, defaults } = component;
-    let defaults = defaults.as_deref().map(read_defaults).transpose()?;
-    let (bytes, signature) = match artifact::reference(&file)? {
+    let OfferFiles { component: file, signature, defaults } = files;
+    let defaults = defaults.map(read_defaults).transpose()?;
+    let (bytes, signature) = match artifact::reference(file)? {
         Some(reference) => {
             let pulled = artifact::pull(&reference, location).await?;
-            if is_installed && reference.digest.is_none() && sha256.is_none() {
+            if is_pinned && reference.digest.is_none() {
                 let pinned = reference.pinned(pulled.digest);
                 return Err(format!(
                     "{reference}: expected a reference with a digest, for a tag may move; it is {pinned} now"
                 ));
             }
-            let named = signature.as_deref().map(|path| signing::signature_of(&file, Some(path)));
+            let named = signature.map(|path| signing::signature_of(file, Some(path)));
             (pulled.component.to_vec(), named.transpose()?.flatten().or(pulled.signature))
         }
-        None => (packing::read(&file)?, signing::signature_of(&file, signature.as_deref())?),
+        None => (read_component(file)?, signing::signature_of(file, signature)?),
     };
-    Ok(PluginOffer { component: Component(bytes), sha256, signature, allow_removal, defaults })
+    Ok(PluginOffer { signature, defaults, ..PluginOffer::of(Component(bytes)) })
+}
+
+/// Bytes of a file, as many as any plugin may have.
+///
+/// # Errors
+/// A file that cannot be read or is larger, in words.
+pub(in crate::commands) fn read_component(file: &Path) -> Result<Vec<u8>, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let opened = std::fs::File::open(file).map_err(|error| wrong(&error))?;
+    let mut bytes = Vec::new();
+    opened.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
+    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
+        return Err(wrong(&format!("expected at most {MAX_COMPONENT_BYTES} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// The defaults of a family.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use gatehouse_model::Digest;
@@ -14,9 +13,9 @@ use serde_json::{Value, json};
 use super::args::plugin::PackArgs;
 use super::args::values::OutputArgs;
 use super::artifact;
+use super::offer::read_component;
 use crate::config::{Loaded, Location};
 use crate::exit::Exit;
-use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 use crate::plugins::signing;
 use crate::terminal::{print, print_error};
 
@@ -31,7 +30,7 @@ pub(super) fn pack(args: &PackArgs, load: impl FnOnce() -> Result<Loaded, Exit>)
 
 /// Runs `plugin push`.
 pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location) -> Exit {
-    let pushed = read(file).and_then(|wasm| {
+    let pushed = read_component(file).and_then(|wasm| {
         // Other files get nowhere.
         Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
         block_on(artifact::push(wasm, signing::signature_of(file, None)?, target, location))?
@@ -46,7 +45,7 @@ pub(super) fn inspect(file: &Path, location: &Location, output: OutputArgs) -> E
             let pulled = block_on(artifact::pull(&reference, location))??;
             Ok((pulled.component.to_vec(), Some(reference.pinned(pulled.digest))))
         }
-        None => Ok::<_, String>((read(file)?, None)),
+        None => Ok::<_, String>((read_component(file)?, None)),
     };
     let text = read().and_then(|(wasm, pinned)| {
         let found = Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -70,18 +69,6 @@ fn end(done: Result<String, String>) -> Exit {
             Exit::Refused
         }
     }
-}
-
-/// Bytes of a file, as many as any plugin may have.
-pub(super) fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let opened = fs::File::open(file).map_err(|error| wrong(&error))?;
-    let mut bytes = Vec::new();
-    opened.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
-    if bytes.len() as u64 > MAX_COMPONENT_BYTES {
-        return Err(wrong(&format!("expected at most {MAX_COMPONENT_BYTES} bytes")));
-    }
-    Ok(bytes)
 }
 
 /// The parts of a family: named, or found in its folder.
@@ -108,7 +95,7 @@ impl Parts {
 /// Writes the file; the text for the author.
 fn write_packed(args: &PackArgs, config: &Config) -> Result<String, String> {
     let parts = Parts::find(args);
-    let wasm = read(&parts.component)?;
+    let wasm = read_component(&parts.component)?;
     let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", parts.component.display());
     let bare = Package::default().write(&wasm).map_err(|error| wrong(&error))?;
     let runner = ComponentRunner::load_with(&bare, config, None).map_err(|error| wrong(&error))?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::author::AuthorCommand;
 use super::values::{OutputArgs, Performed};
 use crate::commands::api::{Api, ExecuteError, Need};
-use crate::commands::offer::{ask_consent, read_offer};
+use crate::commands::offer::{OfferFiles, ask_consent, read_offer};
 use crate::commands::print::{
     Shown, checked_in_words, plugins_in_words, print_refusal, print_shown, report_in_words, rows_of,
     switched_in_words, text_at, uninstalled_in_words,
@@ -250,7 +250,7 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             (check(&offer, Need::Check, output, api).await?, output)
         }
         PluginCommand::Install { component, yes, output } => {
-            let offer = read_offer(component, api.location(), true).await.map_err(ExecuteError::Arguments)?;
+            let offer = offered(component, true, api).await?;
             (install(&offer, yes, output, api).await?, output)
         }
         PluginCommand::Keygen { .. }
@@ -262,6 +262,19 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
         }
     })
+}
+
+/// What is installed from a registry has to be pinned, by its reference or by `--sha256`.
+async fn offered(
+    component: ComponentArgs,
+    is_installed: bool,
+    api: &Api<'_>,
+) -> Result<PluginOffer, ExecuteError> {
+    let ComponentArgs { file, signature, allow_removal, sha256, defaults } = component;
+    let files =
+        OfferFiles { component: &file, signature: signature.as_deref(), defaults: defaults.as_deref() };
+    let offer = read_offer(files, api.location(), is_installed && sha256.is_none()).await;
+    Ok(PluginOffer { sha256, allow_removal, ..offer.map_err(ExecuteError::Arguments)? })
 }
 
 async fn check(
