@@ -6,10 +6,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::provider::text_outcomes::Protocol;
 use gatehouse_driver::{
     CompletionRequest, CompletionResponse, RequestReport, SubmitError, TextError, TextStream,
 };
-use gatehouse_model::{Protocol, RequestId};
+use gatehouse_model::RequestId;
 use gatehouse_store::Store;
 use gatehouse_tasks::{EntryKind, HoldId};
 

@@ -54,6 +54,7 @@ impl Oracle {
                     FailureKind::Request => "a task was doomed",
                     FailureKind::Moderation => "a picture was moderated",
                     FailureKind::Upstream => "a task failed at its provider",
+                    FailureKind::Limit => "a limit of the provider was reached",
                     FailureKind::Internal => {
                         let name = seen.quilt.as_ref().and_then(|quilt| quilt.name.as_ref());
                         let owner = name.and_then(|name| names.get(name));

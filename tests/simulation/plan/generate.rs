@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use gatehouse_model::Protocol;
+use crate::provider::text_outcomes::Protocol;
 
 use crate::customers::KEY_COUNT;
 use crate::plan::actions::{Action, OperatorRuling, Plan};

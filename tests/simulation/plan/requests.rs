@@ -1,7 +1,7 @@
 //! The requests of a plan: submissions of tasks, and text requests of both client APIs.
 
+use crate::provider::text_outcomes::Protocol;
 use gatehouse_driver::CheckedBody;
-use gatehouse_model::Protocol;
 use serde_json::json;
 
 use crate::provider::text_outcomes::TextOutcome;

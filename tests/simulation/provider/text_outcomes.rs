@@ -2,9 +2,24 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::Protocol;
-
 use crate::random::Random;
+
+/// What a simulated provider of texts speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Messages,
+    Chat,
+}
+
+impl Protocol {
+    /// Its name in the configuration.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Chat => "chat",
+        }
+    }
+}
 
 /// How one text request is answered. With a number of events, a body that is not a stream breaks off in its middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::provider::text_outcomes::Protocol;
 use bytes::Bytes;
 use futures_util::stream;
-use gatehouse_model::Protocol;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};

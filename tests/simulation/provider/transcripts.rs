@@ -1,7 +1,7 @@
 //! Streams as providers of both protocols write them: text, end, and token counts.
 
+use crate::provider::text_outcomes::Protocol;
 use bytes::Bytes;
-use gatehouse_model::Protocol;
 
 /// Line ends a provider may use; the last one is all of them in turn.
 pub(crate) const ENDS: [&str; 4] = ["\n", "\r\n", "\r", "\r\n|\n|\r"];

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gatehouse_model::Protocol;
+use crate::provider::text_outcomes::Protocol;
 
 use crate::plan::actions::{Action, Plan};
 use crate::plan::requests::{Client, TextCall};

@@ -7,11 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::provider::text_outcomes::Protocol;
 use futures_util::future::BoxFuture;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RequestReport};
 use gatehouse_fault_injection::Disk;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Credits, Protocol, RequestId, Secret};
+use gatehouse_model::{Credits, RequestId, Secret};
 use gatehouse_store::Store;
 use gatehouse_tasks::{EntryKind, JournalEntry};
 use gatehouse_upstream::{Dial, Dialed, Resolve, Upstream};

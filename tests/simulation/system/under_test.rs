@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use crate::provider::text_outcomes::Protocol;
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
-use gatehouse_model::{CustomerId, Protocol, Secret};
+use gatehouse_model::{CustomerId, Secret};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::tests::common::{claiming, config, ready, rebuilt};
 use crate::{
-    Companion, Config, DeployError, DeployReport, Inventory, Package, Removal, SignedComponent, SigningKey,
+    Companion, Config, DeployError, DeployReport, Inventory, OwnPath, Package, Removal, SignedComponent,
+    SigningKey,
 };
 
 /// A plugin as an author may hand it over, and the configuration that it meets.
@@ -133,11 +134,13 @@ impl Case {
 
     fn configure(&self, config: &mut Config) {
         let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let taken = OwnPath { path: "/v1/images/generations".to_owned(), text: None };
         config.inventory = Some(Inventory {
-            surfaces: all(if self.has_route { &["images.generate"] } else { &["videos.generate"] }),
+            own_paths: if self.has_route { vec![] } else { vec![taken] },
             providers: all(if self.has_provider { &["mock"] } else { &[] }),
             optional: [].into(),
             prices: all(if self.has_price { &["unruly.image"] } else { &[] }),
+            ..Inventory::default()
         });
         config.trust.required = self.requires_signature;
         config.trust.keys = [("us".to_owned(), key().public())].into();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatehouse_harness::TestClock;
-use gatehouse_model::{Context, Submission, UnixMs};
+use gatehouse_model::{Context, ModelName, Submission, UnixMs};
 use gatehouse_runtime::{Config, PluginService, Version};
 use tokio::task::JoinSet;
 
@@ -70,6 +70,7 @@ async fn call(service: &PluginService, version: &Arc<Version>) {
     };
     let submission = Submission {
         surface: "images.generate".to_owned(),
+        model: ModelName { id: "ctx-pro".to_owned(), alias: None },
         body: gateway::request().into(),
         parents: Vec::new(),
         owned: Vec::new(),

@@ -118,7 +118,7 @@ mod tests {
             family: name.to_owned(),
             version: "1.0.0".to_owned(),
             digest: Digest::of(b""),
-            views: false,
+            views: Vec::new(),
             price_keys: keys.iter().map(|&key| key.to_owned()).collect(),
             surfaces: vec![],
         };

@@ -245,8 +245,7 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
             (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
         }
         PluginCommand::Check { component, output } => {
-            let offer =
-                read_offer(component, api.location(), false).await.map_err(ExecuteError::Arguments)?;
+            let offer = offered(component, false, api).await?;
             (check(&offer, Need::Check, output, api).await?, output)
         }
         PluginCommand::Install { component, yes, output } => {
