@@ -1,7 +1,7 @@
 //! The conversation as Messages writes it: user and assistant messages alternate, each an array of blocks.
 //! Tool results become blocks of the user message that follows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::value::RawValue;
 
@@ -34,6 +34,8 @@ pub(crate) struct Conversation<'a> {
     at: (String, String),
     /// Ids of calls so far: a provider takes none twice.
     ids: BTreeSet<String>,
+    /// How many ids were tried for each id of a call: a client may send one very often.
+    tried: BTreeMap<String, u32>,
     /// Calls of the last message of the model that have no result yet: the client's ids, and those that are sent.
     open: Vec<(String, String)>,
     /// What of the answer the client has already.
@@ -51,6 +53,7 @@ impl<'a> Conversation<'a> {
             places: Vec::new(),
             at: (String::new(), String::new()),
             ids: BTreeSet::new(),
+            tried: BTreeMap::new(),
             open: Vec::new(),
             lead: String::new(),
             is_told: false,
@@ -92,20 +95,26 @@ impl<'a> Conversation<'a> {
         (first, follows): (usize, &[Message<'a>]),
         rules: &Rules,
     ) -> Checked<()> {
+        let open = std::mem::take(&mut self.open);
+        let mut waiting: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+        for (at, (own, _)) in open.iter().enumerate() {
+            waiting.entry(own).or_default().push_back(at);
+        }
+        let mut has_result = vec![false; open.len()];
         let mut is_result = vec![false; follows.len()];
         for (at, message) in follows.iter().enumerate() {
             let Message::Tool { call, content } = message else { continue };
-            let Some(known) = self.open.iter().position(|(own, _)| *own == call.decoded()) else { continue };
-            let (_, id) = self.open.remove(known);
-            is_result[at] = true;
+            let known = waiting.get_mut(call.decoded().as_ref()).and_then(VecDeque::pop_front);
+            let Some(known) = known else { continue };
+            (is_result[at], has_result[known]) = (true, true);
             let path = child.index(first + at);
             self.begin(&path);
-            self.result(&path, &id, content)?;
+            self.result(&path, &open[known].1, content)?;
         }
-        for (_, id) in std::mem::take(&mut self.open) {
+        for ((_, id), _) in open.iter().zip(has_result).filter(|(_, has_result)| !has_result) {
             let block = format!(
                 "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{NO_RESULT}}}",
-                quoted(&id)
+                quoted(id)
             );
             self.block("user").push_str(&block);
         }
@@ -336,10 +345,14 @@ impl<'a> Conversation<'a> {
     /// The id of a call as it is sent; one that was there already is another one.
     fn fresh(&mut self, id: JsonString<'_>) -> String {
         let fitted = tool_id(id);
-        let again = (2..).map(|number| format!("{fitted}_{number}"));
-        let fresh = std::iter::once(fitted.clone()).chain(again).find(|id| !self.ids.contains(id));
-        let fresh = fresh.unwrap_or(fitted);
-        self.ids.insert(fresh.clone());
+        let tried = self.tried.entry(fitted.clone()).or_default();
+        let fresh = loop {
+            *tried += 1;
+            let next = if *tried == 1 { fitted.clone() } else { format!("{fitted}_{tried}") };
+            if self.ids.insert(next.clone()) {
+                break next;
+            }
+        };
         self.open.push((id.decoded().into_owned(), fresh.clone()));
         fresh
     }

@@ -4,6 +4,7 @@
 //! left out, so that a schema says less than the client's and never something else.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::json::{JsonString, Object, Raw, Writer, items, quoted};
@@ -107,11 +108,11 @@ impl<'a> Schemas<'a> {
             self.gather(&target, into, depth + 1)?;
         }
         for raw in object.items("allOf").unwrap_or_default() {
+            self.left = self.left.checked_sub(1)?;
             let part = Object::parse(raw.get()).unwrap_or_default();
             self.gather(&part, into, depth + 1)?;
         }
-        into.add(object);
-        Some(())
+        into.add(object, self.left)
     }
 
     fn definition(&self, name: &str) -> Option<Raw<'a>> {
@@ -173,9 +174,9 @@ impl<'a> Schemas<'a> {
                 members.member(name, &self.schema(raw, depth + 1)?);
             }
             out.member("properties", &members.done());
+            let names: BTreeSet<&str> = properties.iter().map(|(name, _)| name.as_ref()).collect();
             let has = |raw: &Raw<'a>| {
-                JsonString::of(raw)
-                    .is_some_and(|name| properties.iter().any(|(known, _)| *known == name.decoded()))
+                JsonString::of(raw).is_some_and(|name| names.contains(name.decoded().as_ref()))
             };
             let required: Vec<&str> = required.iter().filter(|raw| has(raw)).map(|raw| raw.get()).collect();
             if !required.is_empty() {
@@ -198,8 +199,14 @@ impl<'a> Schemas<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// What an object says itself; of what others said before, it is one more.
-    fn add(&mut self, object: &Object<'a>) {
+    /// What an object says itself; of what others said before, it is one more. `None` when that is more than what is `left`.
+    fn add(&mut self, object: &Object<'a>, left: usize) -> Option<()> {
+        let own = object.object("properties").unwrap_or_default();
+        let required = object.items("required").unwrap_or_default();
+        let more = own.iter().count() + required.len();
+        if more > left || self.properties.len() + self.required.len() + more > MAX_SCHEMAS {
+            return None;
+        }
         match object.get("type") {
             Some(raw) if JsonString::of(raw).is_some() => {
                 self.types = object.text("type").into_iter().collect();
@@ -210,11 +217,11 @@ impl<'a> Gathered<'a> {
             }
             None => {}
         }
-        for (name, raw) in object.object("properties").unwrap_or_default().iter() {
+        for (name, raw) in own.iter() {
             self.properties.retain(|(known, _)| known != name);
             self.properties.push((Cow::Owned(name.to_owned()), raw));
         }
-        self.required.extend(object.items("required").unwrap_or_default());
+        self.required.extend(required);
         for choice in ["anyOf", "oneOf"] {
             self.choices.extend(object.items(choice).unwrap_or_default());
         }
@@ -241,6 +248,7 @@ impl<'a> Gathered<'a> {
                 self.kept.push((Cow::Owned(name.to_owned()), raw));
             }
         }
+        Some(())
     }
 }
 
@@ -332,10 +340,16 @@ mod tests {
         let rows: Vec<String> = (0..14).map(row).collect();
         let wide =
             format!(r##"{{"$defs":{{{},"d14":{{"type":"string"}}}},"$ref":"#/$defs/d0"}}"##, rows.join(","));
-        let raw: Raw<'_> = serde_json::from_str(&wide).expect("JSON");
-        let refused = Schemas::clean(raw, "tools.0.input_schema").expect_err("too large");
-        assert!(
-            matches!(&refused, Refusal::Invalid { field: Some(field), .. } if field == "tools.0.input_schema")
-        );
+        let names: Vec<String> = (0..=MAX_SCHEMAS).map(|n| format!("\"p{n}\"")).collect();
+        let required = format!(r#"{{"required":[{}]}}"#, names.join(","));
+        let properties = format!(r#"{{"properties":{{{}:{{}}}}}}"#, names.join(":{},"));
+        let parts = format!(r#"{{"allOf":[{}]}}"#, vec!["{}"; MAX_SCHEMAS].join(","));
+        for schema in [wide, required, properties, parts] {
+            let raw: Raw<'_> = serde_json::from_str(&schema).expect("JSON");
+            let refused = Schemas::clean(raw, "tools.0.input_schema").expect_err("too large");
+            assert!(
+                matches!(&refused, Refusal::Invalid { field: Some(field), .. } if field == "tools.0.input_schema")
+            );
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Calls and their results in the messages for a chat provider. A provider takes one result for each call, right behind it,
 //! and no other; a history that lacks one, or has one twice, would be refused on every further turn.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use gatehouse_text_protocols::field_names::MessagePaths;
 
 use super::chat_request::{Message, TextValue, UserContent};
@@ -28,9 +30,16 @@ pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
         while let Some(next) = rest.next_if(|(next, _)| !matches!(next, Message::Assistant { .. })) {
             follows.push(next);
         }
+        let mut results: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+        for (at, (message, _)) in follows.iter().enumerate() {
+            if let Message::Tool { tool_call_id, .. } = message {
+                results.entry(tool_call_id.text().into_owned()).or_default().push_back(at);
+            }
+        }
+        let mut follows: Vec<Option<Placed<'_>>> = follows.into_iter().map(Some).collect();
         for (id, sent) in open {
-            let is_its = |(message, _): &Placed<'_>| matches!(message, Message::Tool { tool_call_id, .. } if tool_call_id.text() == id);
-            let (content, place) = match follows.iter().position(is_its).map(|at| follows.remove(at)) {
+            let its = results.get_mut(&id).and_then(VecDeque::pop_front);
+            let (content, place) = match its.and_then(|at| follows[at].take()) {
                 Some((Message::Tool { content, .. }, place)) => (content, place),
                 _ => {
                     (TextValue::Made(NO_RESULT.into()), MessagePaths { own: own.clone(), parts: Vec::new() })
@@ -38,7 +47,7 @@ pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
             };
             out.push((Message::Tool { tool_call_id: TextValue::Made(sent.into()), content }, place));
         }
-        out.extend(follows.into_iter().map(|(message, place)| (lost(message), place)));
+        out.extend(follows.into_iter().flatten().map(|(message, place)| (lost(message), place)));
     }
     out
 }
@@ -47,11 +56,19 @@ pub(crate) fn paired(messages: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
 fn calls(message: &mut Message<'_>) -> Vec<(String, String)> {
     let Message::Assistant { tool_calls, .. } = message else { return Vec::new() };
     let mut ids: Vec<(String, String)> = Vec::with_capacity(tool_calls.len());
+    let mut all = BTreeSet::new();
+    let mut tried: BTreeMap<String, u32> = BTreeMap::new();
     for call in tool_calls {
         let own = call.id.text().into_owned();
-        let again = ids.iter().filter(|(known, _)| *known == own).count();
-        let sent = if again == 0 { own.clone() } else { format!("{own}_{}", again + 1) };
-        if again > 0 {
+        let tried = tried.entry(own.clone()).or_default();
+        let sent = loop {
+            *tried += 1;
+            let next = if *tried == 1 { own.clone() } else { format!("{own}_{tried}") };
+            if all.insert(next.clone()) {
+                break next;
+            }
+        };
+        if sent != own {
             call.id = TextValue::Made(sent.clone().into());
         }
         ids.push((own, sent));
