@@ -96,12 +96,12 @@ impl Machine for Component {
 
     fn submit(&self, cx: &Context, request: &Submission) -> Played<Result<Accepted<Vec<u8>>, Refusal>> {
         let verdict =
-            self.runner.submit(convert::context(cx), convert::submission(request)).map_err(broke)?;
+            self.runner.submit(convert::context(cx)?, convert::submission(request)?).map_err(broke)?;
         Ok(verdict.map(convert::accepted).map_err(convert::refusal))
     }
 
     fn advance(&self, cx: &Context, state: &[u8], event: &Event) -> Played<Step<Vec<u8>>> {
-        let step = self.runner.advance(convert::context(cx), state.to_vec(), convert::event(event));
+        let step = self.runner.advance(convert::context(cx)?, state.to_vec(), convert::event(event)?);
         step.map(convert::step).map_err(broke)
     }
 
@@ -110,24 +110,24 @@ impl Machine for Component {
     }
 
     fn view(&self, cx: &Context, surface: &str, view: &TaskView) -> Played<Value> {
-        let came = self.runner.view(convert::context(cx), surface.to_owned(), convert::task_view(view));
+        let came = self.runner.view(convert::context(cx)?, surface.to_owned(), convert::task_view(view)?);
         Ok(convert::read(&came.map_err(broke)?))
     }
 
     fn merge(&self, cx: &Context, key: &str, items: &[String]) -> Played<Call> {
-        let came = self.runner.merge(convert::context(cx), key.to_owned(), items.to_vec());
+        let came = self.runner.merge(convert::context(cx)?, key.to_owned(), items.to_vec());
         came.map(convert::call).map_err(broke)
     }
 
     fn split(&self, cx: &Context, key: &str, items: &[String], reply: &Reply) -> Played<Vec<Option<Reply>>> {
         let reply = convert::same_shape(reply);
-        let came = self.runner.split(convert::context(cx), key.to_owned(), items.to_vec(), reply);
+        let came = self.runner.split(convert::context(cx)?, key.to_owned(), items.to_vec(), reply);
         came.map(|came| came.into_iter().map(|reply| reply.map(convert::reply)).collect()).map_err(broke)
     }
 
     fn prepare(&self, cx: &Context, request: &TextRequest) -> Played<Result<Prepared<Vec<u8>>, Refusal>> {
         let came =
-            self.runner.prepare(convert::context(cx), convert::text_request(request)).map_err(broke)?;
+            self.runner.prepare(convert::context(cx)?, convert::text_request(request)).map_err(broke)?;
         Ok(came.map(convert::prepared).map_err(convert::refusal))
     }
 
@@ -137,7 +137,7 @@ impl Machine for Component {
 
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
         let reply = convert::same_shape(reply);
-        let came = self.runner.answer(convert::context(cx), state.to_vec(), reply).map_err(broke)?;
+        let came = self.runner.answer(convert::context(cx)?, state.to_vec(), reply).map_err(broke)?;
         Ok(came.map(convert::answered).map_err(|failure| convert::same_shape(&failure)))
     }
 
@@ -148,7 +148,7 @@ impl Machine for Component {
         batches: &[Vec<Sse>],
     ) -> Played<Vec<Result<Chunk, TextFailure>>> {
         let batches = convert::same_shape(&batches);
-        let came = self.runner.relay(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
+        let came = self.runner.relay(convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
         let answer = |answer: Result<_, _>| {
             answer.map(convert::chunk).map_err(|failure| convert::same_shape(&failure))
         };

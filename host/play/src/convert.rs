@@ -29,25 +29,25 @@ pub(crate) fn read(text: &str) -> Value {
     serde_json::from_str(text).expect("the host returns JSON only")
 }
 
-fn task(id: &str) -> host::TaskId {
-    id.parse().expect("scripts use well-formed task ids")
+fn task(id: &str) -> Result<host::TaskId, String> {
+    id.parse().map_err(|_| format!("expected a task id, as task_01KDWFAMDV000000000000000B, got {id:?}"))
 }
 
-pub(crate) fn context(cx: &Context) -> host::Context {
-    host::Context {
+pub(crate) fn context(cx: &Context) -> Result<host::Context, String> {
+    Ok(host::Context {
         now: host::UnixMs(cx.now.0),
         seed: cx.seed,
-        task: cx.task.as_deref().map(task),
+        task: cx.task.as_deref().map(task).transpose()?,
         accepted_at: host::UnixMs(cx.accepted_at.0),
         deadline: host::UnixMs(cx.deadline.0),
         customer: cx.customer.clone(),
         settings: Arc::from(cx.settings.to_string()),
-    }
+    })
 }
 
-fn parent(parent: &Parent) -> host::Parent {
-    host::Parent {
-        task: task(&parent.task),
+fn parent(parent: &Parent) -> Result<host::Parent, String> {
+    Ok(host::Parent {
+        task: task(&parent.task)?,
         family: parent.family.clone(),
         model: parent.model.clone(),
         status: match parent.status {
@@ -62,45 +62,45 @@ fn parent(parent: &Parent) -> host::Parent {
         media: same_shape(&parent.media),
         affinity: parent.affinity.clone(),
         joining: parent.joining.iter().cloned().map(Into::into).collect(),
-    }
+    })
 }
 
-pub(crate) fn submission(request: &Submission) -> host::Submission {
+pub(crate) fn submission(request: &Submission) -> Result<host::Submission, String> {
     let owned = |owned: &Owned| host::OwnedName {
         name: owned.name.clone(),
         private: write(&owned.private),
         affinity: owned.affinity.clone(),
     };
-    host::Submission {
+    Ok(host::Submission {
         surface: request.surface.clone(),
         model: host::ModelName { id: request.model.id.clone(), alias: request.model.alias.clone() },
         body: write(&request.body),
-        parents: request.parents.iter().map(parent).collect(),
+        parents: request.parents.iter().map(parent).collect::<Result<_, _>>()?,
         owned: request.owned.iter().map(owned).collect(),
         blobs: same_shape(&request.blobs),
-    }
+    })
 }
 
-pub(crate) fn event(event: &Event) -> host::Event {
-    match event {
+pub(crate) fn event(event: &Event) -> Result<host::Event, String> {
+    Ok(match event {
         // The host stores no brief in an event.
         Event::Start(brief) => host::Event::Start(brief.clone().into()),
         Event::Joined(brief) => host::Event::Joined(brief.clone().into()),
         Event::Lost((source, reason)) => host::Event::Lost { source: source.clone(), reason: reason.clone() },
-        Event::Other(_) => panic!("the host sends no other events yet"),
+        Event::Other(_) => return Err("expected an event that the host sends, got `other`".to_owned()),
         other => same_shape(other),
-    }
+    })
 }
 
-pub(crate) fn task_view(view: &TaskView) -> host::TaskView {
-    host::TaskView {
-        task: parent(&view.task),
+pub(crate) fn task_view(view: &TaskView) -> Result<host::TaskView, String> {
+    Ok(host::TaskView {
+        task: parent(&view.task)?,
         progress: view.progress,
         created: host::UnixMs(view.created.0),
         ended: view.ended.map(|at| host::UnixMs(at.0)),
         failure: same_shape(&view.failure),
         cost: view.cost.clone(),
-    }
+    })
 }
 
 pub(crate) fn accepted(accepted: host::Accepted) -> Accepted<Vec<u8>> {

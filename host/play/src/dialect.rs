@@ -13,13 +13,13 @@ impl DialectMachine for Component {
         request: &DialectRequest,
     ) -> Played<Result<DialectPrepared<Vec<u8>>, Refusal>> {
         let request = convert::dialect_request(request);
-        let came = self.runner.translate(convert::context(cx), request).map_err(broke)?;
+        let came = self.runner.translate(convert::context(cx)?, request).map_err(broke)?;
         Ok(came.map(convert::translated).map_err(convert::refusal))
     }
 
     fn read_answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<String, TextFailure>> {
         let reply = convert::same_shape(reply);
-        let came = self.runner.read_answer(convert::context(cx), state.to_vec(), reply).map_err(broke)?;
+        let came = self.runner.read_answer(convert::context(cx)?, state.to_vec(), reply).map_err(broke)?;
         Ok(came.map(Into::into).map_err(|failure| convert::same_shape(&failure)))
     }
 
@@ -30,7 +30,7 @@ impl DialectMachine for Component {
         batches: &[Vec<Sse>],
     ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>> {
         let batches = convert::same_shape(&batches);
-        let came = self.runner.frame_reader(convert::context(cx), state.to_vec(), batches).map_err(broke)?;
+        let came = self.runner.frame_reader(convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
         let events = |chunk: gatehouse_model::Chunk| convert::same_shape(&chunk.send);
         Ok(came
             .into_iter()
