@@ -169,14 +169,14 @@ impl<'a> Check<'a> {
 
     fn table(&mut self, rules: &Map<String, Value>, table: &Map<String, Value>, depth: usize) {
         let known = rules.get("properties").and_then(Value::as_object);
+        // A pattern may know any other key, and patterns are not read here.
+        let more = rules.get("additionalProperties").filter(|_| !rules.contains_key("patternProperties"));
         for (key, value) in table {
             if let Some(schema) = known.and_then(|known| known.get(key)) {
                 self.inside(key, schema, value, depth);
-            } else if let Some(more) =
-                rules.get("additionalProperties").filter(|more| **more != Value::Bool(false))
-            {
+            } else if let Some(more) = more.filter(|more| **more != Value::Bool(false)) {
                 self.inside(key, more, value, depth);
-            } else if rules.contains_key("additionalProperties") {
+            } else if more.is_some() {
                 let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
                 let remedy = match nearest(key, names.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -338,6 +338,10 @@ mod tests {
         }
         assert_eq!(check_settings(&json!({"type": "object", "if": false}), &json!({"any": 1})), []);
         assert_eq!(check_settings(&json!(true), &json!({})), []);
+        for more in [json!(false), json!({"type": "string"})] {
+            let patterns = json!({"patternProperties": {"^x-": {}}, "additionalProperties": more});
+            assert_eq!(check_settings(&patterns, &json!({"x-a": 1})), []);
+        }
         // A third party's schema never takes the host with it.
         let circle = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}});
         assert_eq!(check_settings(&circle, &json!({})), []);

@@ -91,8 +91,9 @@ impl Context {
     /// ```
     /// use gatehouse_sdk::{Context, UnixMs};
     ///
-    /// #[derive(Default, serde::Deserialize)]
-    /// #[serde(default, deny_unknown_fields)]
+    /// #[derive(Default, serde::Deserialize, schemars::JsonSchema)]
+    /// #[serde(default)]
+    /// #[schemars(deny_unknown_fields)]
     /// struct Settings {
     ///     greeting: String,
     /// }
@@ -104,7 +105,13 @@ impl Context {
     /// ```
     #[must_use]
     pub fn settings_as<S: DeserializeOwned + Default>(&self) -> S {
-        S::deserialize(&self.settings).unwrap_or_else(|error| {
+        let without_pace = |error| {
+            // Every family's schema has it, and a type that denies other fields does not.
+            let mut own = self.settings.clone();
+            own.as_object_mut().and_then(|table| table.remove("pace")).ok_or(error)?;
+            S::deserialize(&own)
+        };
+        S::deserialize(&self.settings).or_else(without_pace).unwrap_or_else(|error: serde_json::Error| {
             log::error("the settings do not fit", &[("reason", &error.to_string())]);
             S::default()
         })
@@ -122,6 +129,31 @@ impl From<types::Context> for Context {
             customer: cx.customer,
             settings: json::of_host(&cx.settings),
             extra: json::extra_of_host(&cx.extra),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a family that denies unknown fields loses all of its settings once an operator sets a pace.
+    #[test]
+    fn the_pace_is_no_unknown_setting() {
+        #[derive(Debug, Default, PartialEq, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Settings {
+            greeting: String,
+        }
+        for (settings, greeting) in [
+            (serde_json::json!({"greeting": "hello", "pace": {"shortest_ms": 5}}), "hello"),
+            (serde_json::json!({"greeting": "hello"}), "hello"),
+            (serde_json::json!({"greeting": "hello", "pace": {}, "other": 1}), ""),
+            (serde_json::json!("hello"), ""),
+        ] {
+            let mut cx = Context::at(UnixMs(0));
+            cx.settings = settings;
+            assert_eq!(cx.settings_as::<Settings>().greeting, greeting, "{}", cx.settings);
         }
     }
 }
