@@ -60,9 +60,9 @@ impl Polls {
         self.progress
     }
 
-    /// Raises the progress; a lower value changes nothing.
+    /// Raises the progress, to 100 at most; a lower value changes nothing.
     pub fn reach(&mut self, percent: u8) {
-        self.progress = self.progress.max(percent);
+        self.progress = self.progress.max(percent.min(100));
     }
 
     /// What follows from `event`: `call` asks for the job, `read` is the meaning of an answer.

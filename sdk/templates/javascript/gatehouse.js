@@ -78,9 +78,12 @@ export function bytes(value) {
   return Uint8Array.from(ascii, (unit) => unit.charCodeAt(0));
 }
 
-// Bytes of UTF-8 as text; throws where they are none.
+// Bytes of UTF-8 as text; throws where they are none. A list of texts would take 50 bytes for each of them.
+const ESCAPED = Array.from({ length: 256 }, (_, byte) => "%" + byte.toString(16).padStart(2, "0"));
 export function text(bytes) {
-  return decodeURIComponent(Array.from(bytes, (byte) => "%" + byte.toString(16).padStart(2, "0")).join(""));
+  let escaped = "";
+  for (let at = 0; at < bytes.length; at += 1) escaped += ESCAPED[bytes[at]];
+  return decodeURIComponent(escaped);
 }
 
 // --- When to poll again ---
@@ -243,7 +246,8 @@ export class Job {
     }
     task.faults = task.misses = 0;
     if (answer.tag !== "working") return answer;
-    task.progress = Math.max(task.progress, answer.val);
+    const percent = Math.min(Math.max(Math.trunc(answer.val) || 0, 0), 100);
+    task.progress = Math.max(task.progress, percent);
     return rest;
   }
 

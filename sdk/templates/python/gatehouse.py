@@ -313,7 +313,7 @@ class Job:
                 return self._faulty(ctx, task, reason)
         task["faults"] = task["misses"] = 0
         if isinstance(answer, Working):
-            task["progress"] = max(task["progress"], answer.progress)
+            task["progress"] = max(task["progress"], int(min(100, max(0, answer.progress))))
             return rest
         return answer
 
