@@ -2,7 +2,7 @@
 //!
 //! `gatehouse plugin mock` serves them. What concerns only the host and the family (timers, probes, the clock) is left out.
 
-use gatehouse_sdk::{Outage, Reply, Sse};
+use gatehouse_sdk::{Framing, Outage, Reply, Sse};
 use serde_json::{Value, json};
 
 use crate::lines::{Ask, Expect, Feed, Line, Position};
@@ -37,8 +37,8 @@ pub enum ProviderAnswer {
     Reply(Reply),
     /// No reply comes.
     Outage(Outage),
-    /// It streams these events.
-    Events(Vec<Sse>),
+    /// It streams these events, or frames.
+    Events(Vec<Sse>, Framing),
 }
 
 impl Script {
@@ -77,13 +77,15 @@ struct Reader {
     call: Option<Value>,
     /// A stream that goes on with the next events.
     streams: bool,
+    /// How the family takes a stream.
+    framing: Framing,
 }
 
 impl Reader {
     fn line(&mut self, line: &Line, position: &Position) {
         let streams = std::mem::take(&mut self.streams);
         match line {
-            Line::Submit(_) | Line::Ask(Ask::Text(_)) => self.begin(position),
+            Line::Submit(_) | Line::Ask(Ask::Text(_) | Ask::Translate(_)) => self.begin(position),
             Line::Expect(expect) => {
                 self.streams = streams;
                 self.expected(expect);
@@ -108,7 +110,7 @@ impl Reader {
     }
 
     fn finish(&mut self) {
-        self.call = None;
+        (self.call, self.framing) = (None, Framing::Sse);
         self.done.extend(self.current.take().filter(|conversation| !conversation.exchanges.is_empty()));
     }
 
@@ -127,7 +129,12 @@ impl Reader {
             }
             return;
         };
-        let called = [&part["call"], &part["merged"], &part["prepared"]["call"]];
+        match part["translated"]["framing"].as_str() {
+            Some("lines") => self.framing = Framing::Lines,
+            Some("json-array") => self.framing = Framing::JsonArray,
+            _ => {}
+        }
+        let called = [&part["call"], &part["merged"], &part["prepared"]["call"], &part["translated"]["call"]];
         if let Some(call) = called.into_iter().find(|call| call.is_object()) {
             self.call = Some(call.clone());
         }
@@ -151,8 +158,8 @@ impl Reader {
     fn streamed(&mut self, events: &[Sse], goes_on: bool, position: &Position) {
         let last = self.current(position).exchanges.last_mut();
         match last.map(|exchange| &mut exchange.answer) {
-            Some(ProviderAnswer::Events(before)) if goes_on => before.extend_from_slice(events),
-            _ => self.answered(ProviderAnswer::Events(events.to_vec()), position),
+            Some(ProviderAnswer::Events(before, _)) if goes_on => before.extend_from_slice(events),
+            _ => self.answered(ProviderAnswer::Events(events.to_vec(), self.framing), position),
         }
     }
 
@@ -190,6 +197,9 @@ mod tests {
             "end"
             {"expect": {"chunk": {"last": true}}}
             {"answer": {"status": 429}}
+            {"translate": {"dialect": "brook", "body": {"model": "m", "stream": true}}}
+            {"expect": {"translated": {"call": {"path": "/flow"}, "framing": "lines"}}}
+            {"events": [{"data": "a"}]}
         "#;
         let conversations = Script::parse(text, "s.play".as_ref()).unwrap().conversations();
         let shown: Vec<Vec<String>> = conversations
@@ -198,7 +208,7 @@ mod tests {
                 let kind = |exchange: &Exchange| match &exchange.answer {
                     ProviderAnswer::Reply(reply) => reply.status.to_string(),
                     ProviderAnswer::Outage(outage) => outage.as_str().to_owned(),
-                    ProviderAnswer::Events(events) => format!("{} events", events.len()),
+                    ProviderAnswer::Events(events, framing) => format!("{} events {framing:?}", events.len()),
                 };
                 let path = |exchange: &Exchange| exchange.call["path"].as_str().unwrap_or("any").to_owned();
                 one.exchanges.iter().map(|it| format!("{} {} {}", path(it), kind(it), it.position)).collect()
@@ -208,7 +218,8 @@ mod tests {
             shown,
             [
                 vec!["/one 200 s.play:7", "/two timeout s.play:11"],
-                vec!["/chat 2 events s.play:15", "/chat 429 s.play:21"]
+                vec!["/chat 2 events Sse s.play:15", "/chat 429 s.play:21"],
+                vec!["/flow 1 events Lines s.play:24"],
             ]
         );
         assert_eq!(conversations[0].position, "s.play:4");

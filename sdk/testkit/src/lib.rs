@@ -54,7 +54,7 @@ mod written;
 
 pub use conversation::{Conversation, Exchange, ProviderAnswer};
 pub use facts::picture;
-pub use gatehouse_sdk::{Body, Outage, Reply};
+pub use gatehouse_sdk::{Body, Framing, Outage, Reply, Sse};
 pub use machine::{Declared, DialectMachine, Machine, NativeDialect, NativeText, Played};
 pub use manifest::check_family;
 pub use script::Script;

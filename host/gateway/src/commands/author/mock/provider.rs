@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use gatehouse_sandbox::scripted::{Answer, Received};
-use gatehouse_testkit::{Conversation, Exchange, ProviderAnswer};
+use gatehouse_testkit::{Conversation, Exchange, Framing, ProviderAnswer, Sse};
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::json;
 
@@ -147,15 +147,10 @@ impl MockProvider {
                 let (response, status) = self.media.reply(given);
                 (Answer::Reply(response), format!("{status}, {position}"))
             }
-            ProviderAnswer::Events(events) => {
-                let mut body = String::new();
-                for sse in events {
-                    let name = sse.event.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
-                    let data = sse.data.replace('\n', "\ndata: ");
-                    write!(body, "{name}data: {data}\n\n").expect("text takes text");
-                }
+            ProviderAnswer::Events(events, framing) => {
+                let (mime, body) = stream(events, *framing);
                 let body = self.media.localised(body).into();
-                let response = reply(200, &[("content-type", "text/event-stream")], body);
+                let response = reply(200, &[("content-type", mime)], body);
                 (Answer::Reply(response), format!("200, {} events, {position}", events.len()))
             }
             ProviderAnswer::Outage(outage) => {
@@ -175,6 +170,24 @@ impl MockProvider {
             written.expect("text takes text");
         }
         (text, state.unexpected == 0)
+    }
+}
+
+/// A stream's type and text.
+fn stream(events: &[Sse], framing: Framing) -> (&'static str, String) {
+    let frames = events.iter().map(|sse| sse.data.as_str());
+    match framing {
+        Framing::Lines => ("application/x-ndjson", frames.map(|frame| format!("{frame}\n")).collect()),
+        Framing::JsonArray => ("application/json", format!("[{}]", frames.collect::<Vec<_>>().join(","))),
+        Framing::Sse | Framing::Whole => {
+            let mut body = String::new();
+            for sse in events {
+                let name = sse.event.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
+                let data = sse.data.replace('\n', "\ndata: ");
+                write!(body, "{name}data: {data}\n\n").expect("text takes text");
+            }
+            ("text/event-stream", body)
+        }
     }
 }
 
