@@ -36,7 +36,7 @@ pub(super) async fn pull(
     reference: &ArtifactReference,
     location: &Location,
 ) -> Result<PulledArtifact, String> {
-    let mut client = client(reference, location)?;
+    let mut client = client(reference, location, Need::Read)?;
     client.pull(MAX_COMPONENT_BYTES).await.map_err(|error| format!("{reference}: {error}"))
 }
 
@@ -62,20 +62,28 @@ pub(super) async fn push(
         "layerDigests": [format!("sha256:{}", Digest::of(&wasm))],
         "component": {"imports": imports, "exports": exports, "target": Value::Null},
     });
-    let mut client = client(reference, location)?;
+    let mut client = client(reference, location, Need::Write)?;
     let pushed = client.push(wasm.into(), signature, config.to_string().into()).await;
     pushed.map(|digest| reference.pinned(digest)).map_err(|error| format!("{reference}: {error}"))
 }
 
-fn client(reference: &ArtifactReference, location: &Location) -> Result<ArtifactClient, String> {
+/// What a login is for.
+#[derive(Clone, Copy)]
+enum Need {
+    /// Most registries let everybody read.
+    Read,
+    Write,
+}
+
+fn client(reference: &ArtifactReference, location: &Location, need: Need) -> Result<ArtifactClient, String> {
     let roots = load_extra_roots(location.file.as_deref(), &environment::overrides());
     let roots = roots.map_err(|errors| errors.to_string())?;
-    let login = login(&reference.registry)?;
+    let login = login(&reference.registry, need)?;
     ArtifactClient::new(reference.clone(), login, roots.as_deref()).map_err(|error| error.to_string())
 }
 
 /// The user of a registry: of the environment, or else of the file that `docker login` writes.
-fn login(registry: &str) -> Result<Option<Login>, String> {
+fn login(registry: &str, need: Need) -> Result<Option<Login>, String> {
     let variable = environment::variable;
     if let (Some(user), Some(password)) =
         (variable("GATEHOUSE_OCI_USERNAME"), variable("GATEHOUSE_OCI_PASSWORD"))
@@ -86,19 +94,22 @@ fn login(registry: &str) -> Result<Option<Login>, String> {
     let folder = folder.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".docker")));
     let Some(file) = folder.map(|folder| folder.join("config.json")) else { return Ok(None) };
     match fs::read_to_string(&file) {
-        Ok(text) => login_of(&text, registry).map_err(|why| format!("{}: {why}", file.display())),
+        Ok(text) => login_of(&text, registry, need).map_err(|why| format!("{}: {why}", file.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("{}: {error}", file.display())),
     }
 }
 
 /// The same of the file's text. An error never quotes it.
-fn login_of(text: &str, registry: &str) -> Result<Option<Login>, String> {
+fn login_of(text: &str, registry: &str, need: Need) -> Result<Option<Login>, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|_| "expected JSON, as `docker login` writes it")?;
     let Some(entry) = value["auths"].get(registry) else { return Ok(None) };
-    // A program keeps it.
     let Some(encoded) = entry["auth"].as_str() else {
+        // A program keeps it, and nobody may need it.
+        if matches!(need, Need::Read) {
+            return Ok(None);
+        }
         let why = format!(
             "the login of {registry} is kept by a credential helper; set GATEHOUSE_OCI_USERNAME and GATEHOUSE_OCI_PASSWORD"
         );
@@ -123,15 +134,16 @@ mod tests {
         let auth = STANDARD.encode("me:hunter2:3");
         let text = json!({"auths": {"ghcr.io": {"auth": auth}, "helped.example": {}, "bad.example": {"auth": "hunter2"}}});
         let text = text.to_string();
-        let found = login_of(&text, "ghcr.io").expect("read").expect("a login");
+        let found = login_of(&text, "ghcr.io", Need::Read).expect("read").expect("a login");
         assert_eq!((found.user.as_str(), found.password.expose().as_str()), ("me", "hunter2:3"));
-        assert!(login_of(&text, "other.example").expect("read").is_none());
+        assert!(login_of(&text, "other.example", Need::Write).expect("read").is_none());
+        assert!(login_of(&text, "helped.example", Need::Read).expect("read").is_none());
         for (text, registry, part) in [
             (text.as_str(), "helped.example", "credential helper"),
             (text.as_str(), "bad.example", "in base64"),
             ("hunter2", "ghcr.io", "expected JSON"),
         ] {
-            let error = login_of(text, registry).map(drop).expect_err("refused");
+            let error = login_of(text, registry, Need::Write).map(drop).expect_err("refused");
             assert!(error.contains(part) && !error.contains("hunter2"), "{error}");
         }
     }
