@@ -4,6 +4,7 @@ use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::document::Document;
+use super::family_defaults::is_secret;
 
 /// The documented example holds every key with its default, which a test proves.
 pub(super) const EXAMPLE: &str = include_str!("../../../../gatehouse.example.toml");
@@ -55,6 +56,13 @@ fn hide(table: &mut Table) {
                     reference.and_then(|(kind, name)| Some(format!(" from {kind} {}", name.as_str()?)));
                 *value = Value::String(format!("(secret){}", origin.unwrap_or_default()));
             }
+            // Where no secret belongs, such as in the settings of a plugin.
+            Value::String(text) if is_secret(key) => *text = "(secret)".to_owned(),
+            Value::Array(all) => all.iter_mut().for_each(|one| match one {
+                Value::Table(inner) => hide(inner),
+                Value::String(text) if is_secret(key) => *text = "(secret)".to_owned(),
+                _ => {}
+            }),
             Value::Table(inner) => hide(inner),
             _ => {}
         }

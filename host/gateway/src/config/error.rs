@@ -109,6 +109,11 @@ impl Origin {
 }
 
 impl ConfigError {
+    /// Whether another error is the same, on whatever line.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        (&self.key, &self.problem) == (&other.key, &other.problem)
+    }
+
     /// From a parser's message. A message about a secret is replaced whole, because it may quote the secret.
     pub(super) fn from_parser(origin: Origin, path: &str, message: &str) -> Self {
         let (problem, remedy) = remedy::advise(path, message);

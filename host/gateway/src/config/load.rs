@@ -15,7 +15,7 @@ use super::error::{ConfigError, ConfigErrors};
 use super::family_defaults::FamilyDefaults;
 use super::installed_defaults::installed;
 use super::ownership::foreign;
-use super::plausible::{Finding, Known, impossible};
+use super::plausible::{Finding, Known, drop_secrets, impossible};
 use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
 use crate::plugins::built_in::BuiltInPlugin;
@@ -117,6 +117,16 @@ impl Loaded {
         Ok(self)
     }
 
+    /// The same where an operator changes one family: what was unusable before is not to blame on the change.
+    ///
+    /// # Errors
+    /// What a start would do without, and what is not among the `known`.
+    pub(crate) fn whole_but_for(self, known: Option<&Self>) -> Result<Self, ConfigErrors> {
+        let Some(known) = known else { return self.whole() };
+        self.unusable.check_but_for(&known.unusable)?;
+        Ok(self)
+    }
+
     /// The defaults that came with installed families.
     #[must_use]
     pub(crate) fn installed(&self) -> &[FamilyDefaults] {
@@ -184,6 +194,7 @@ pub(crate) fn load_with(
         }
     };
     unusable.extend(others);
+    config.plugins.settings.values_mut().for_each(drop_secrets);
     config.unusable_families = unusable.families();
     Ok(Loaded { config, table, from_file, warnings, unusable, source })
 }

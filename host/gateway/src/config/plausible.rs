@@ -238,12 +238,11 @@ impl Known {
 impl Known {
     /// A protocol of providers that no family here speaks, as far as their dialects are known.
     fn unspoken(&self, path: String, protocol: &str) -> Option<Finding> {
-        if PROTOCOLS.contains(&protocol) {
+        if PROTOCOLS.contains(&protocol) || self.has_others {
             return None;
         }
         let remedy = match nearest(protocol, PROTOCOLS.into_iter()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if self.has_others => return None,
             None => format!("install the plugin that speaks it, or name one of {}", PROTOCOLS.join(", ")),
         };
         Some((path, format!("no family here speaks `{protocol}`, so the model is not served; {remedy}")))
@@ -256,13 +255,35 @@ const NO_SECRET: &str = "a plugin reads its settings, and never sees a secret; r
 
 /// Every key that is named like a secret.
 fn find_secrets(outer: &str, value: &Value, found: &mut Vec<String>) {
-    for (key, value) in value.as_table().into_iter().flatten() {
-        let path = format!("{outer}.{key}");
-        if is_secret(key) {
-            found.push(path);
-        } else {
-            find_secrets(&path, value, found);
+    match value {
+        Value::Table(table) => {
+            for (key, value) in table {
+                let path = format!("{outer}.{key}");
+                if is_secret(key) {
+                    found.push(path);
+                } else {
+                    find_secrets(&path, value, found);
+                }
+            }
         }
+        Value::Array(all) => {
+            let each = all.iter().enumerate();
+            each.for_each(|(at, value)| find_secrets(&format!("{outer}.{at}"), value, found));
+        }
+        _ => {}
+    }
+}
+
+/// Takes every key that is named like a secret out of the settings of a family: a plugin never sees its value, and a family
+/// that is off may still have tasks.
+pub(super) fn drop_secrets(settings: &mut serde_json::Value) {
+    match settings {
+        serde_json::Value::Object(table) => {
+            table.retain(|key, _| !is_secret(key));
+            table.values_mut().for_each(drop_secrets);
+        }
+        serde_json::Value::Array(all) => all.iter_mut().for_each(drop_secrets),
+        _ => {}
     }
 }
 
@@ -373,7 +394,7 @@ mod tests {
         // Of a plugin without defaults nothing is known but that it is there.
         let known = Known { has_others: true, ..Known::new(PLUGINS, &[], None) };
         let table =
-            "[prices]\nunheard = \"4\"\nctx-por = \"4\"\n[models.m]\nprotocol = \"brook\"".parse().unwrap();
+            "[prices]\nunheard = \"4\"\nctx-por = \"4\"\n[models.m]\nprotocol = \"chats\"".parse().unwrap();
         assert_eq!(known.unknown_names(&table, &|_| true).len(), 1);
     }
 

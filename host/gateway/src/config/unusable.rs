@@ -79,6 +79,19 @@ impl Unusable {
         ConfigErrors::check(self.families.values().flatten().chain(&self.models).cloned().collect())
     }
 
+    /// Nothing is unusable that was not `before`.
+    ///
+    /// # Errors
+    /// Everything that is.
+    pub(super) fn check_but_for(&self, before: &Self) -> Result<(), ConfigErrors> {
+        let is_known = |error: &&ConfigError| {
+            let mut known = before.families.values().flatten().chain(&before.models);
+            known.any(|known| known.says_the_same(error))
+        };
+        let all = self.families.values().flatten().chain(&self.models);
+        ConfigErrors::check(all.filter(|error| !is_known(error)).cloned().collect())
+    }
+
     /// A line of the log for each error, with what a start does without.
     pub(super) fn warnings(&self) -> Vec<String> {
         let families = self.families.iter().flat_map(|(family, errors)| {

@@ -30,9 +30,9 @@ impl OfflineConfiguration {
         load_with(&self.location, PLUGINS, environment::overrides(), Some(brought)).map_err(misconfigured)
     }
 
-    /// The same where all of it has to be usable.
-    fn load_whole(&self, brought: FamilyDefaults) -> Result<Loaded, OperationError> {
-        self.load_with(brought)?.whole().map_err(misconfigured)
+    /// The same where all of it has to be usable, but for what was not usable `before`.
+    fn load_whole(&self, brought: FamilyDefaults, before: Option<&Loaded>) -> Result<Loaded, OperationError> {
+        self.load_with(brought)?.whole_but_for(before).map_err(misconfigured)
     }
 }
 
@@ -58,19 +58,20 @@ impl Configuration for OfflineConfiguration {
         defaults: &FamilyDefaultsFile,
         _: &PriceCause,
     ) -> Result<Box<dyn StagedDefaults + 'a>, OperationError> {
-        let after = self.load_whole(defaults_of(defaults, Some(&about.family)))?;
         // Without the defaults the operator's part alone may be incomplete: all of them are new then.
-        let before = load(&self.location, PLUGINS, environment::overrides());
-        check_own(before.as_ref().ok(), &after, about).map_err(misconfigured)?;
-        let effects = effects(before.as_ref().ok(), &after, &about.family);
+        let before = load(&self.location, PLUGINS, environment::overrides()).ok();
+        let after = self.load_whole(defaults_of(defaults, Some(&about.family)), before.as_ref())?;
+        check_own(before.as_ref(), &after, about).map_err(misconfigured)?;
+        let effects = effects(before.as_ref(), &after, &about.family);
         let config = after.config.runtime(self.root.clone());
         // The gateway reads them when it starts.
         Ok(Staged::new(&self.root, defaults, config, effects, || ()))
     }
 
     fn forget<'a>(&'a self, family: &str, _: &PriceCause) -> Result<ForgottenDefaults<'a>, OperationError> {
-        let before = load(&self.location, PLUGINS, environment::overrides());
-        let effects = effects(before.as_ref().ok(), &self.load_whole(no_defaults(family))?, family);
+        let before = load(&self.location, PLUGINS, environment::overrides()).ok();
+        let after = self.load_whole(no_defaults(family), before.as_ref())?;
+        let effects = effects(before.as_ref(), &after, family);
         let family = family.to_owned();
         let forget = move || forget_defaults(&self.root, &family);
         Ok(ForgottenDefaults { effects, forget: Box::new(forget) })

@@ -106,7 +106,10 @@ impl RunningConfiguration {
 
     /// Loads and checks everything; nothing changes.
     fn prepare(&self, current: &Current, brought: Option<FamilyDefaults>) -> Result<Prepared, ConfigErrors> {
-        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?.whole()?;
+        // Where one family changes, nothing is asked of the others.
+        let known = brought.is_some().then_some(&current.loaded);
+        let loaded = load_with(&self.location, PLUGINS, environment::overrides(), brought)?;
+        let loaded = loaded.whole_but_for(known)?;
         let mut config = loaded.config.clone();
         // What was enabled at the start stays so.
         config.sandbox.enabled = self.simulated.is_some();

@@ -56,10 +56,11 @@ impl AdminService {
         let name = family.to_owned();
         let uninstalled = on_blocking_thread(move || {
             plugins.check_uninstall(&name).map_err(failed)?;
+            // A refusal leaves the family on.
+            let forgotten = configuration.forget(&name, &cause)?;
             // Nothing new comes to it from here on, so what is counted below can only become less.
             plugins.disable(&name).map_err(failed)?;
             check_tasks(&store, &plugins, &name)?;
-            let forgotten = configuration.forget(&name, &cause)?;
             let versions = plugins.uninstall(&name, forgotten.forget).map_err(failed)?;
             // The file was read again, and may switch other families.
             plugins.apply_switches();

@@ -109,6 +109,11 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
             "toml:3:3: plugins.settings.other.x.api_key",
             "references of accounts",
         ),
+        (
+            "[plugins.settings.other]\nx = [{ password = \"hunter2\" }]\n",
+            "toml:2:1: plugins.settings.other.x.0.password",
+            "references of accounts",
+        ),
     ] {
         let files = Files::new(SOUND.as_bytes(), own);
         let plugins = files.path().join("data/plugins");
@@ -117,6 +122,15 @@ fn settings_are_compared_with_the_schema_of_the_active_version() {
         fs::write(plugins.join(format!("{digest}.manifest.json")), entry.to_string()).unwrap();
         let loaded = load(&files.location(), &[FAMILY], vec![]).unwrap();
         assert_eq!(loaded.config.unusable_families.len(), 1, "that family is off");
+        let shown = format!("{}{:?}", loaded.effective(), loaded.effective_values());
+        assert!(!shown.contains("hunter2"), "nobody reads it: {shown}");
+        assert!(!format!("{:?}", loaded.config.plugins.settings).contains("hunter2"), "no task either");
+        // A family that changes is not refused for it, on whatever line it is now.
+        fs::write(files.config(), format!("\n{own}")).unwrap();
+        let later = load(&files.location(), &[FAMILY], vec![]).unwrap();
+        assert!(later.clone().whole_but_for(Some(&loaded)).is_ok());
+        later.whole_but_for(None).map(drop).unwrap_err();
+        fs::write(files.config(), own).unwrap();
         let errors = loaded.whole().map(drop).unwrap_err().to_string();
         assert!(errors.contains(at) && errors.contains(remedy) && !errors.contains("hunter2"), "{errors}");
         // Another version of it, with another schema, is compared by its deployment.
