@@ -197,7 +197,7 @@ mod tests {
             "end"
             {"expect": {"chunk": {"last": true}}}
             {"answer": {"status": 429}}
-            {"translate": {"dialect": "brook", "body": {"model": "m", "stream": true}}}
+            {"translate": {"dialect": "brook", "provider": "p", "body": {"model": "m", "stream": true}}}
             {"expect": {"translated": {"call": {"path": "/flow"}, "framing": "lines"}}}
             {"events": [{"data": "a"}]}
         "#;
