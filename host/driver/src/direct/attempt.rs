@@ -106,7 +106,11 @@ impl DriverState {
                 Passing::Reply(reply) => Ok((Passing::Reply(reply), None)),
                 // An answer that ends before it begins is none.
                 Passing::Pieces(mut pieces) => {
-                    let first = pieces.next().await?;
+                    // Silence alone does not bound it: the hold must not expire before it is settled.
+                    let first = tokio::select! {
+                        first = pieces.next() => first?,
+                        () = self.clock.pause_until(deadline) => return Err(Outage::Timeout),
+                    };
                     Ok((Passing::Pieces(pieces), first))
                 }
             }
@@ -155,15 +159,19 @@ fn failed_attempt(
 ) -> Attempt {
     let Failure { blame, message } = failure;
     let (obstacle, may_go_on) = match blame {
+        Blame::Account => (Obstacle::Account, true),
         _ if status == TOO_MANY_REQUESTS => (Obstacle::RateLimited, true),
         Blame::Request | Blame::Moderation => (Obstacle::Invalid, false),
         Blame::Limit => (Obstacle::RateLimited, true),
-        Blame::Cancelled | Blame::Timeout => (Obstacle::Upstream, false),
+        Blame::Timeout => return Attempt::Over(Unanswered::Failed(TextError::Timeout)),
+        Blame::Cancelled => (Obstacle::Upstream, false),
         Blame::Upstream => (Obstacle::Upstream, true),
-        Blame::Account => (Obstacle::Account, true),
     };
     if obstacle == Obstacle::Account && !matches!(status, 401 | 402) {
         run.tables.upstream.report_failure(permit);
+    }
+    if obstacle == Obstacle::RateLimited && (200..300).contains(&status) {
+        run.tables.upstream.report_rate_limit(permit, retry_after);
     }
     let error = TextError::Rejected { obstacle, message, field: None, retry_after };
     if may_go_on { Attempt::TryNext(error) } else { Attempt::Over(Unanswered::Failed(error)) }

@@ -6,8 +6,8 @@
 //!              `-> body, without a call                          `-> pieces, as they come -> client; settled at their end
 //! ```
 //! What is held is what the family charges; an answer that passes pays it whole, any other may settle for less. A provider that
-//! breaks off is paid by nobody's credits; a client that leaves after the provider was asked pays. A surface that reads holds
-//! nothing and names no model: its family is that of its route.
+//! breaks off is paid by nobody's credits; a client that leaves after the provider was asked pays, and so does one whose answer
+//! passes for longer than a stream may. A surface that reads holds nothing and names no model: its family is that of its route.
 //! Never frames an answer and never writes an error: `edge` does.
 
 mod api;

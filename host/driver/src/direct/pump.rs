@@ -21,13 +21,15 @@ enum End {
     Complete,
     /// The client has left: it pays for what it asked for.
     Left,
+    /// By the time limit: it is paid for, or a client that reads slowly would get its answer free.
+    Overtime,
     /// By the provider; nobody pays.
     Cut(TextError),
 }
 
 impl DriverState {
     /// Passes an answer on to its end, and pays for it before the client gets that end.
-    pub(super) async fn pass_on(self: Arc<Self>, answer: PassingAnswer, held: DirectHold, client: Client) {
+    pub(super) async fn pass_on(self: Arc<Self>, answer: PassingAnswer, held: DirectHold, client: &Client) {
         let PassingAnswer { mut pieces, first, permit } = answer;
         let mut time_limit = self.clock.pause(self.config.text.stream());
         let mut next = first;
@@ -37,7 +39,7 @@ impl DriverState {
                     taken = client.send(Ok(piece)) => if taken.is_err() {
                         break End::Left;
                     },
-                    () = &mut time_limit => break End::Cut(TextError::Timeout),
+                    () = &mut time_limit => break End::Overtime,
                 }
             }
             tokio::select! {
@@ -47,7 +49,7 @@ impl DriverState {
                     Err(outage) => break End::Cut(outage_error(outage)),
                 },
                 () = client.closed() => break End::Left,
-                () = &mut time_limit => break End::Cut(TextError::Timeout),
+                () = &mut time_limit => break End::Overtime,
             }
         };
         // The provider learns at once that nothing more of it is read.
@@ -56,6 +58,11 @@ impl DriverState {
             End::Complete | End::Left => {
                 let amount = held.amount();
                 held.settle(amount).err().map(TextError::from)
+            }
+            End::Overtime => {
+                let amount = held.amount();
+                let paid = held.settle(amount);
+                Some(paid.err().map_or(TextError::Timeout, TextError::from))
             }
             End::Cut(error) => {
                 drop(held);

@@ -1,11 +1,11 @@
 //! One request from its body to its answer: prepared, paid for in advance, served, settled.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use gatehouse_model::{
-    Boxed, Charge, Context, Credits, DirectPlan, DirectRequest, DirectResponse, Exchange, Replay,
-};
-use gatehouse_runtime::{Resolved, ServedBy, Version};
+use futures_util::FutureExt as _;
+use gatehouse_model::{Boxed, Charge, Context, Credits, DirectPlan, DirectRequest, DirectResponse};
+use gatehouse_runtime::{Fault, Resolved, ServedBy, Version};
 use gatehouse_tasks::Quote;
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
@@ -90,9 +90,6 @@ impl DriverState {
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        if request.reader.is_some() {
-            check_reading(&version, &exchange)?;
-        }
         let quote = exchange.charge.as_ref().map(|charge| self.quote_of(&model, charge)).transpose()?;
         if request.body.is_dry_run() {
             self.check_answer_funds(&request, &model, quote.as_ref())?;
@@ -115,14 +112,20 @@ impl DriverState {
     ) -> Result<Answered, TextError> {
         match self.serve_answer(&run).await {
             Ok(ProviderAnswer::Whole(response)) => {
-                let amount = self.amount(&response, &held, &model);
+                let amount = self.amount(&run.version, &response, &held, &model);
                 held.settle(amount)?;
                 Ok(Answered::Whole(whole(response)))
             }
             Ok(ProviderAnswer::Passing(answer)) => {
                 let (mime, client) = (answer.pieces.mime().to_owned(), run.client);
                 tokio::spawn(async move {
-                    self.pass_on(answer, held, client).await;
+                    let passing = AssertUnwindSafe(self.pass_on(answer, held, &client));
+                    if passing.catch_unwind().await.is_err() {
+                        // Without it the client would take what it has for the whole answer.
+                        let error = SubmitError::Internal("an answer that passes panicked".to_owned());
+                        let _ = client.send(Err(error.into())).await;
+                    }
+                    drop(client);
                     drop(in_progress);
                 });
                 Ok(Answered::Passing(mime))
@@ -138,13 +141,22 @@ impl DriverState {
         }
     }
 
-    /// What a whole answer costs: what its family says, up to what is held.
-    fn amount(&self, response: &DirectResponse, held: &DirectHold, model: &str) -> Credits {
+    /// What a whole answer costs: what its family says, up to what is held. A plugin that bills more is at fault, as one that
+    /// traps.
+    fn amount(
+        &self,
+        version: &Arc<Version>,
+        response: &DirectResponse,
+        held: &DirectHold,
+        model: &str,
+    ) -> Credits {
         let Some(settle) = &response.settle else { return held.amount() };
         match self.quote_of(model, settle) {
             Ok(quote) if quote.total <= held.amount() => quote.total,
             Ok(quote) => {
                 tracing::error!(model, settle = %quote.total, held = %held.amount(), "a plugin settles above what was held");
+                let why = format!("expected at most what was held, {}", held.amount());
+                self.plugins.record_fault(version, &Fault::BadOutput { what: "settle", why });
                 held.amount()
             }
             Err(_) => held.amount(),
@@ -208,19 +220,6 @@ impl DriverState {
         let amount = quote.map_or(Credits::ZERO, |quote| quote.total);
         self.check_funds(&request.key, amount, Some(model), now)
     }
-}
-
-/// A request that reads may be made again and again: it is free, and so is its call.
-fn check_reading(version: &Version, exchange: &Exchange) -> Result<(), SubmitError> {
-    let wrong = if exchange.charge.is_some() {
-        "a charge on a surface that reads"
-    } else if exchange.call.replay != Replay::Safe {
-        "a call that is not safe on a surface that reads"
-    } else {
-        return Ok(());
-    };
-    tracing::error!(?version, wrong, "a plugin's plan is refused");
-    Err(SubmitError::Internal(format!("the plugin {version:?} made {wrong}")))
 }
 
 fn whole(response: DirectResponse) -> WholeAnswer {
