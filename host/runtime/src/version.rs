@@ -117,8 +117,8 @@ impl Version {
         let family = || self.family().to_owned();
         let mut functions = Vec::new();
         functions.extend(self.about.offers.jobs.then_some(["submit", "advance"]).into_iter().flatten());
-        let is_text = self.about.offers.text || self.about.offers.dialect;
-        functions.extend(is_text.then_some(["prepare", "answer"]).into_iter().flatten());
+        let answers = self.about.offers.text || self.about.offers.dialect || self.about.offers.direct;
+        functions.extend(answers.then_some(["prepare", "answer"]).into_iter().flatten());
         for function in functions {
             for outcome in OUTCOMES {
                 metrics::counter!(metric::PLUGIN_CALLS, "family" => family(), "function" => function, "outcome" => outcome)

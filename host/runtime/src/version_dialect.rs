@@ -37,11 +37,12 @@ impl Version {
         cx: &Context,
         request: DialectRequest,
     ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
-        let (bytes, provider) = (request.body.len(), request.route.provider.clone());
+        let (bytes, provider, streaming) =
+            (request.body.len(), request.route.provider.clone(), request.streaming);
         self.check_input(REQUEST, bytes, self.limits().text())?;
         let prepare =
             |family: &Family, store: &mut Store<Guest>| dialect::prepare(family, store, cx, request);
-        self.judge_translated(self.call_for_input(bytes, budget_ms, prepare), bytes, provider)
+        self.judge_translated(self.call_for_input(bytes, budget_ms, prepare), bytes, (provider, streaming))
     }
 
     /// Translates a request in an instance that its answer or stream may use too, where `permit` allows it to be kept. A
@@ -56,7 +57,7 @@ impl Version {
             (request.body.len(), request.route.provider.clone(), request.streaming);
         let (instance, answer) =
             self.call_kept(bytes, |family, store| dialect::prepare(family, store, cx, request))?;
-        let prepared = match self.judge_translated(answer, bytes, provider)? {
+        let prepared = match self.judge_translated(answer, bytes, (provider, streaming))? {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -68,12 +69,12 @@ impl Version {
         &self,
         answer: Result<Result<Translated, Refusal>, Fault>,
         bytes: usize,
-        provider: String,
+        (provider, streaming): (String, bool),
     ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
         match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(translated) => {
                 let state = translated.state.len();
-                let checked = self.check_translated(translated, bytes, provider).map(Ok);
+                let checked = self.check_translated(translated, bytes, (provider, streaming)).map(Ok);
                 checked.map_err(|fault| fault.for_state_of(bytes, state))
             }
             Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
@@ -84,12 +85,14 @@ impl Version {
         &self,
         translated: Translated,
         bytes: usize,
-        provider: String,
+        (provider, streaming): (String, bool),
     ) -> Result<DialectPrepared, Fault> {
         let Translated { call, framing, state } = translated;
         answer_rules::text_call(&call, provider)?;
         answer_rules::text_state(&state, bytes, &self.limits())?;
-        let Some(known) = Framing::named(&framing) else {
+        // A whole answer has no frames, whatever its plugin says of them.
+        let whole = (!streaming).then_some(Framing::Whole);
+        let Some(known) = Framing::named(&framing).or(whole) else {
             let names = Framing::NAMES.map(|(name, _)| name);
             let why = format!("expected one of {names:?}, got {:?}", shorten(&framing, 100));
             return Err(Fault::bad("framing", why));

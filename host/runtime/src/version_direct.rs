@@ -2,7 +2,8 @@
 //! each answer. Never makes a provider's call, never counts money.
 
 use gatehouse_model::{
-    Body, Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Refusal, Reply,
+    Body, Context, DirectPlan, DirectRequest, DirectResponse, Exchange, Failure, Refusal, Replay, Reply,
+    RouteUse,
 };
 
 use crate::abi_v1::direct;
@@ -24,13 +25,13 @@ impl Version {
         request: DirectRequest,
         budget_ms: u32,
     ) -> Result<Result<DirectPlan, Refusal>, Fault> {
-        let bytes = request.body.len();
+        let (bytes, reads) = (request.body.len(), self.reads(&request.surface));
         self.check_input(REQUEST, bytes, self.limits().input())?;
         let answer = self
             .call_for_input(bytes, budget_ms, |family, store| direct::prepare(family, store, cx, request));
         match answer.map_err(|fault| fault.for_input(REQUEST, bytes))? {
             Ok(plan) => {
-                self.check_plan(&plan)?;
+                self.check_plan(&plan, reads)?;
                 Ok(Ok(plan))
             }
             Err(refusal) => Ok(Err(answer_rules::refusal(refusal))),
@@ -64,11 +65,26 @@ impl Version {
         }
     }
 
-    fn check_plan(&self, plan: &DirectPlan) -> Result<(), Fault> {
+    /// Whether requests on `surface` change nothing; all of its routes do the same.
+    fn reads(&self, surface: &str) -> bool {
+        self.about().routes.iter().any(|route| route.surface == surface && route.does == RouteUse::Read)
+    }
+
+    fn check_plan(&self, plan: &DirectPlan, reads: bool) -> Result<(), Fault> {
         let exchange: &Exchange = match plan {
             DirectPlan::Call(exchange) => exchange,
+            DirectPlan::Respond(response) if response.settle.is_some() => {
+                return Err(Fault::bad("settle", "an answer without a call is free"));
+            }
             DirectPlan::Respond(response) => return self.check_response(response),
         };
+        // A request that reads may be made again and again, and so may its call.
+        if reads && exchange.charge.is_some() {
+            return Err(Fault::bad("charge", "a surface that reads is free"));
+        }
+        if reads && exchange.call.replay != Replay::Safe {
+            return Err(Fault::bad("call", "expected a safe call on a surface that reads"));
+        }
         answer_rules::call(&exchange.call, &self.about().providers)?;
         answer_rules::plain_call(&exchange.call)?;
         answer_rules::state(&exchange.state, &self.limits())?;

@@ -13,6 +13,7 @@ use crate::deploy::error::StageError;
 use crate::deploy::manifest_index::{ManifestEntry, ModelNames};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::fit::{FitError, check_inventory};
+use crate::deploy::stages::routes::check_routes;
 use crate::deploy::verifier::Candidate;
 use crate::state::{ServiceState, lock};
 use crate::version::Version;
@@ -153,6 +154,10 @@ impl ServiceState {
             let found = config.inventory.as_ref().map(|all| check_inventory(active.version.about(), all));
             if let Some(Err(FitError::Lacks { lacks: all, .. })) = found {
                 lacks.extend(all.into_iter().map(|one| format!("family {family}: {one}")));
+            }
+            let routed = config.inventory.as_ref().map(|all| check_routes(active.version.about(), all));
+            if let Some(Err(error)) = routed {
+                lacks.push(format!("family {family}: {error}"));
             }
             if let Err(why) = self.check_signature_under(config, &digest) {
                 lacks.push(format!("family {family}: the next start would not load its version: {why}"));

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo};
+use gatehouse_model::{About, ModelInfo, RouteInfo, RouteUse};
 
 use crate::deploy::stages::fit::FitError;
 
@@ -29,11 +29,20 @@ pub(crate) fn check_removal(before: &About, after: &About) -> Result<(), FitErro
         }
     }
     let routes = after.all_routes();
-    let lost = before
-        .all_routes()
-        .into_iter()
-        .filter(|route| kept.contains(route.surface.as_str()) && !routes.iter().any(|own| own.is_at(route)));
-    removed.extend(lost.map(|route| format!("route {}", route.line())));
+    let serves = |route: &RouteInfo| {
+        routes.iter().any(|own| own.is_at(route) && own.does == route.does && own.receipt == route.receipt)
+    };
+    // A view belongs to a task, not to a surface.
+    let lost = before.all_routes().into_iter().filter(|route| {
+        (kept.contains(route.surface.as_str()) || route.does == RouteUse::View) && !serves(route)
+    });
+    removed.extend(lost.map(|route| {
+        if routes.iter().any(|own| own.is_at(&route)) {
+            format!("route {} as it is, with {:?} and its receipt", route.line(), route.does.as_str())
+        } else {
+            format!("route {}", route.line())
+        }
+    }));
     if removed.is_empty() {
         return Ok(());
     }
@@ -49,4 +58,52 @@ fn without(what: &str, name: &str, model: &ModelInfo, after: &About, kept: &BTre
         kept.contains(surface.as_str()) && !serving.surfaces.contains(surface)
     });
     lost.map(|surface| format!("{what} {name:?} on surface {surface:?}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gatehouse_model::{ReceiptShape, RouteMethod, SurfaceInfo};
+
+    use super::*;
+
+    /// Without it clients would find another answer behind the path that they use, or none, and no operator would have said so.
+    #[test]
+    fn a_route_stays_what_it_is() {
+        let make = RouteInfo {
+            method: RouteMethod::Post,
+            path: "/v1/speech/make".to_owned(),
+            surface: "speech.make".to_owned(),
+            does: RouteUse::Submit,
+            receipt: ReceiptShape::Task,
+            model: None,
+            form: false,
+            tag: None,
+            summary: None,
+        };
+        let view = RouteInfo {
+            method: RouteMethod::Get,
+            path: "/v1/speech/{task_id}".to_owned(),
+            surface: "speech.view".to_owned(),
+            does: RouteUse::View,
+            ..make.clone()
+        };
+        let about = |routes: Vec<RouteInfo>| About {
+            surfaces: vec![SurfaceInfo { name: "speech.make".to_owned(), ..SurfaceInfo::default() }],
+            routes,
+            ..About::default()
+        };
+        let asset = RouteInfo { receipt: ReceiptShape::Asset, ..make.clone() };
+        let answer = RouteInfo { does: RouteUse::Answer, ..make.clone() };
+        for (routes, removed) in [
+            (vec![make.clone(), view.clone()], ""),
+            (vec![make.clone()], "route GET /v1/speech/{task_id}"),
+            (vec![asset, view.clone()], "route POST /v1/speech/make as it is"),
+            (vec![answer, view.clone()], "route POST /v1/speech/make as it is"),
+        ] {
+            let after = about(routes);
+            let found = check_removal(&about(vec![make.clone(), view.clone()]), &after).err();
+            let found = found.map(|error| error.to_string()).unwrap_or_default();
+            assert!(found.contains(removed) && found.is_empty() == removed.is_empty(), "{removed}: {found}");
+        }
+    }
 }

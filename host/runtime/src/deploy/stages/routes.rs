@@ -35,19 +35,33 @@ pub(crate) fn check_declared(about: &About) -> Result<(), (String, String)> {
             return Err(wrong(("does", why)));
         }
     }
-    Ok(())
+    // The rest come from the specification, each by the name of a surface.
+    let Some(route) = about.all_routes().into_iter().find(|route| !is_offered(about, route.does)) else {
+        return Ok(());
+    };
+    let number = about.surfaces.iter().position(|own| own.name == route.surface).unwrap_or_default();
+    let (line, interface) = (route.line(), route.does.interface());
+    let why = format!(
+        "{:?} has the route {line} of the specification, which needs the interface {interface:?}; the component does not export it",
+        route.surface
+    );
+    Err((format!("surfaces[{number}].name"), why))
 }
 
-fn check_route(about: &About, route: &RouteInfo) -> Result<(), (&'static str, String)> {
-    let does = route.does;
+/// Whether the component has the calls of such routes.
+fn is_offered(about: &About, does: RouteUse) -> bool {
     let offers = &about.offers;
-    let is_offered = match does {
+    match does {
         RouteUse::Submit => offers.jobs,
         RouteUse::View => offers.views,
         RouteUse::Text => offers.text,
         RouteUse::Answer | RouteUse::Read => offers.direct,
-    };
-    if !is_offered {
+    }
+}
+
+fn check_route(about: &About, route: &RouteInfo) -> Result<(), (&'static str, String)> {
+    let does = route.does;
+    if !is_offered(about, does) {
         let why = format!(
             "{:?} needs the interface {:?}, which the component does not export",
             does.as_str(),
@@ -230,6 +244,10 @@ mod tests {
         assert_eq!(check_declared(&about(vec![good.clone(), remix])), Ok(()));
         let twice = check_declared(&about(vec![good.clone(), good]));
         assert_eq!(twice.map_err(|(field, _)| field), Err("routes[1].path".to_owned()));
+        // A surface with a name of the specification has a route that nobody declares.
+        let mut images = About { offers: Offers::default(), ..about(vec![]) };
+        images.surfaces[1].name = "images.generate".to_owned();
+        assert_eq!(check_declared(&images).map_err(|(field, _)| field), Err("surfaces[1].name".to_owned()));
     }
 
     /// Without it a plugin could take a path of the gateway or of the specification, or one that its operator does not want.

@@ -2,8 +2,8 @@
 
 use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
-    Accepted, Context, DialectRequest, DirectRequest, Event, Protocol, Refusal, RouteUse, Seed, SelfTest,
-    Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
+    Accepted, Context, DialectRequest, DirectRequest, Event, Protocol, Refusal, RouteInfo, RouteUse, Seed,
+    SelfTest, Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
 };
 use serde_json::Value;
 
@@ -60,8 +60,8 @@ fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
         return [false, true].into_iter().try_for_each(|streaming| dialect(version, test, streaming));
     }
     let route = version.about().all_routes().into_iter().find(|route| route.surface == test.surface);
-    if let Some(RouteUse::Answer | RouteUse::Read) = route.map(|route| route.does) {
-        return direct(version, test);
+    if let Some(route) = route.filter(|route| matches!(route.does, RouteUse::Answer | RouteUse::Read)) {
+        return direct(version, test, &route);
     }
     let named = |surfaces: &[String]| surfaces.contains(&test.surface);
     let is_job = version.about().models.iter().any(|model| named(&model.surfaces));
@@ -71,12 +71,15 @@ fn self_test(version: &Version, test: &SelfTest) -> Result<(), String> {
     job(version, test)
 }
 
-/// Prepares a request that is answered while its client waits. Its model is the one that the body names, or the surface's.
-fn direct(version: &Version, test: &SelfTest) -> Result<(), String> {
-    let named = serde_json::from_str::<Value>(&test.body).unwrap_or_default();
-    let named = named["model"].as_str().map(str::to_owned);
-    let usual = || version.surface(&test.surface)?.default_model.clone();
-    let model = named.or_else(usual).unwrap_or_default();
+/// Prepares a request that is answered while its client waits. Its model is the one of its path, else the one that the body
+/// names or the surface's; a request that reads has none.
+fn direct(version: &Version, test: &SelfTest, route: &RouteInfo) -> Result<(), String> {
+    let body = serde_json::from_str::<Value>(&test.body).unwrap_or_default();
+    let named = || Some(version.about().model_name(&test.surface, body["model"].as_str())?.id);
+    let model = match route.does {
+        RouteUse::Read => String::new(),
+        _ => route.model.clone().or_else(named).unwrap_or_default(),
+    };
     let answer = twice("prepare", || {
         let request = DirectRequest {
             surface: test.surface.clone(),
