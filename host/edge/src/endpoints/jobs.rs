@@ -219,7 +219,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             for value in values {
-                headers.append("idempotency-key", http::HeaderValue::from_bytes(value.as_bytes()).unwrap());
+                headers.append("idempotency-key", HeaderValue::from_bytes(value.as_bytes()).unwrap());
             }
             let found = idempotency(&headers).ok();
             assert_eq!(found, expected.map(|key| key.map(str::to_owned)), "{values:?}");

@@ -161,13 +161,6 @@ impl Pipeline {
             }
             Lookup::UnknownPath => return Err(self.no_route(&table, path, &base_url)),
         };
-        if let Endpoint::SwitchedOff(family) = route.endpoint {
-            let refusal = self.context.backend.switched_off_path(path, family);
-            return Err(refusal.map_or_else(
-                || self.no_route(&table, path, &base_url),
-                |refusal| submit_refusal(refusal, None),
-            ));
-        }
         record.pattern = route.pattern;
         record.surface = route.surface;
         let key = match route.endpoint.key_use() {
@@ -177,6 +170,13 @@ impl Pipeline {
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
+        if let Endpoint::SwitchedOff(family) = route.endpoint {
+            let refusal = self.context.backend.switched_off_path(path, family);
+            return Err(refusal.map_or_else(
+                || self.no_route(&table, path, &base_url),
+                |refusal| submit_refusal(refusal, None),
+            ));
+        }
         if let Some(key) = &key {
             body.count_for(key);
         }

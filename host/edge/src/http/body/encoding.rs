@@ -17,6 +17,9 @@ const ACCEPTED: &str = "gzip, zstd";
 /// The largest window of a zstd frame, as a power of two: 8 MiB, which RFC 9659 sets for HTTP. It is memory that a frame asks for.
 const WINDOW_LOG: u32 = 23;
 
+/// Compressed bytes that are decoded at once: gzip makes about a megabyte of them at most, zstd what a body may have.
+const MAX_PART: usize = 1024;
+
 /// A `Content-Encoding`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Encoding {
@@ -111,6 +114,14 @@ impl Decoder {
             }
         };
         Ok(Self { encoding, stream })
+    }
+
+    /// Bytes of a piece that are taken at once.
+    pub(super) const fn longest_part(&self) -> usize {
+        match self.stream {
+            Stream::Identity(_) => usize::MAX,
+            Stream::Gzip(_) | Stream::Zstd(_) => MAX_PART,
+        }
     }
 
     /// Takes the next piece as it came; the bytes that the body has by now.

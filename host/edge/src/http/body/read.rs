@@ -20,6 +20,8 @@ use crate::http::body::pace::Pace;
 /// An unread body up to this length is read and dropped, so that the connection can be used again.
 const MAX_DRAINED: u64 = 64 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// Bytes that a part of a compressed body may become without others having a turn on this thread.
+const MAX_LEAP: usize = 256 * 1024;
 
 /// A request's body: on its connection, or whole where none came over one.
 pub(crate) struct RequestBody {
@@ -108,16 +110,25 @@ impl RequestBody {
         let mut reservation = budget.reserve(key);
         let mut pace = Pace::new(limits, clock.now());
         let mut decoder = self.decoder(max)?;
+        let mut decoded = 0;
         while let Some(frame) = self.frame(&pace, clock).await? {
-            let Ok(piece) = frame.into_data() else { continue };
+            let Ok(mut piece) = frame.into_data() else { continue };
             self.received += piece.len() as u64;
             if self.received > max as u64 {
                 return Err(too_large(max));
             }
             pace.record(clock.now(), piece.len());
-            let decoded = decoder.push(piece).map_err(|error| undecodable(error, max))?;
-            reservation.grow_to(decoded.saturating_mul(WORKED_ON)).map_err(refuse)?;
             let waits = clock.now();
+            // A few compressed bytes may be many: what they have become is counted before more of them are decoded.
+            while !piece.is_empty() {
+                let part = piece.split_to(piece.len().min(decoder.longest_part()));
+                let before = decoded;
+                decoded = decoder.push(part).map_err(|error| undecodable(error, max))?;
+                reservation.grow_to(decoded.saturating_mul(WORKED_ON)).map_err(refuse)?;
+                if !piece.is_empty() && decoded - before > MAX_LEAP {
+                    tokio::task::yield_now().await;
+                }
+            }
             let turn = budget.turn(&customer, decoded).await;
             pace.wait(clock.now().since(waits));
             if turn.is_some() {

@@ -166,6 +166,9 @@ async fn paths_of_families_that_do_not_serve_say_why() {
         let reply = ask(&edge, edge.post(path, "{}")).await;
         assert_eq!((reply.status, reply.message().as_str()), (status, message), "{path}");
     }
+    // What an operator has switched off is nothing for those who have no key.
+    let nameless = "POST /v1/speech/create HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(ask(&edge, nameless.to_owned()).await.status, 401);
     *edge.backend.starting.lock().unwrap() = vec!["speech".to_owned()];
     let reply = ask(&edge, edge.post("/v1/images/generations", "{}")).await;
     assert_eq!((reply.status, reply.json()["error"]["reason"].as_str()), (503, Some("restarting")));
