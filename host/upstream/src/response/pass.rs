@@ -87,11 +87,13 @@ impl Upstream {
         permit.report(HealthSignal::Healthy);
         let redactor = StreamRedactor::new(Arc::clone(&permit.redactor()));
         let body = response.into_body();
-        if body.size_hint().lower() > max_pieces {
-            return Err(Outage::TooLarge);
-        }
+        let announced = body.size_hint().lower();
         let (left, is_over) = (max_pieces, false);
-        Ok(Passing::Pieces(Box::new(Pieces { mime, body, redactor, permit, idle, left, is_over })))
+        let mut pieces = Pieces { mime, body, redactor, permit, idle, left, is_over };
+        if announced > max_pieces {
+            return Err(pieces.cut(Outage::TooLarge, "it is announced as larger than `max_saved_mib` allows"));
+        }
+        Ok(Passing::Pieces(Box::new(pieces)))
     }
 }
 
