@@ -26,7 +26,7 @@ use crate::http::body::RequestBody;
 use crate::http::context::EndpointRequest;
 use crate::http::pipeline::{Pipeline, hold_while_streamed};
 use crate::http::query::quoted;
-use crate::http::routes::Route;
+use crate::http::routes::{Endpoint, Route};
 use crate::http::surfaces::{SurfaceRow, served};
 use crate::http::table::{Lookup, RouteTable};
 
@@ -146,6 +146,9 @@ fn route<'t, 'p>(
     path: &'p str,
 ) -> Result<(&'t Route, &'p str), Refusal> {
     match table.look_up(method, path) {
+        Lookup::Route(route, _) if is_off(route) => {
+            Err(Refusal::new(Kind::NotServed, format!("path {} is switched off", quoted(path))))
+        }
         Lookup::Route(route, param) => Ok((route, param.unwrap_or_default())),
         Lookup::OtherMethods(allowed) => {
             let message = format!("method {} is not offered here, use {allowed}", quoted(method.as_str()));
@@ -155,12 +158,17 @@ fn route<'t, 'p>(
     }
 }
 
+/// Whether the family of a route is switched off.
+fn is_off(route: &Route) -> bool {
+    matches!(route.endpoint, Endpoint::SwitchedOff(_))
+}
+
 /// The row of a path, or of the first path that serves a surface.
 fn target_route<'t, 'p>(table: &'t RouteTable, target: &'p str) -> Result<(&'t Route, &'p str), Refusal> {
     let found = if target.starts_with('/') {
         route(table, &Method::POST, target).ok()
     } else {
-        let is_named = |row: &&Route| row.surface == target && row.method == Method::POST;
+        let is_named = |row: &&Route| row.surface == target && row.method == Method::POST && !is_off(row);
         table.rows().iter().find(is_named).map(|row| (row, ""))
     };
     found.ok_or_else(|| {
@@ -202,6 +210,12 @@ mod tests {
             let found = target_route(&table, target).ok().map(|(route, param)| (route.surface, param));
             assert_eq!(found, expected, "{target}");
         }
+        let mut off: Vec<ServedRoute> = specified_routes().iter().map(served).collect();
+        off.iter_mut().for_each(|route| route.is_off = true);
+        let off = RouteTable::of(&off.into_iter().collect());
+        assert!(target_route(&off, "images.generate").is_err(), "it would fail inside of the gateway");
+        let refusal = route(&off, &Method::POST, "/v1/images/generations").err().unwrap();
+        assert_eq!(refusal.kind(), Kind::NotServed);
         let error = LocalError::from(target_route(&table, "/none").err().unwrap());
         assert_eq!((error.status, error.param.as_deref()), (400, Some("path")), "{error}");
     }
