@@ -20,7 +20,6 @@ mod text;
 const TASK: &str = "task_01KDWFAMDV000000000000000A";
 
 /// What the family last returned.
-#[expect(clippy::large_enum_variant, reason = "a player has one of them")]
 enum Answer {
     Nothing,
     Submitted(Result<Accepted<Vec<u8>>, Refusal>),
