@@ -47,7 +47,7 @@ use sentences::EnglishRules;
 /// );
 /// assert_eq!(
 ///     refused(json!({"prompt": "", "safety_tolerance": 7})).unwrap(),
-///     "`prompt`: expected at least 1 character, got 0; `safety_tolerance`: expected at most 6, got 7"
+///     "`prompt`: expected a length of at least 1, got an empty string; `safety_tolerance`: expected at most 6, got 7"
 /// );
 /// assert_eq!(refused(json!({})).unwrap(), "`prompt`: expected a value, got nothing");
 /// assert_eq!(refused(json!({"prompt": "a kite", "safety_tolerance": 6.0})), None);

@@ -74,7 +74,7 @@ fn both_sdks_work_on_a_page_of_a_configured_origin() {
         tab.goto_raw(&format!("http://{page}/")).await;
         let said = tab.run_async(&script).await;
         let expected = json!({
-            "chat": answer, "streamed": answer, "message": answer, "events": answer, "refused": [400, true],
+            "chat": answer, "streamed": answer, "message": answer, "events": answer, "refused": [404, true],
         });
         assert_eq!(said, expected);
         tab.close().await;

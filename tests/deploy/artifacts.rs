@@ -151,7 +151,7 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
         let digest = Digest::of(&fs::read(&packed).expect("the file"));
-        let serves = list["plugins"].as_array().expect("plugins").iter().find(|one| one["family"] == "surf");
+        let serves = list["data"].as_array().expect("plugins").iter().find(|one| one["family"] == "surf");
         assert_eq!(serves.expect("installed")["digest"], digest.to_string().as_str(), "of the whole file");
         let inspected = run(&["plugin", "inspect", &pinned], 0).await;
         assert!(inspected.starts_with(&pinned) && inspected.contains(&digest.to_string()), "{inspected}");

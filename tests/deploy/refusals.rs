@@ -170,9 +170,8 @@ fn a_bad_version_is_refused_alike_by_check_and_install() {
         assert_eq!(caller.end_of(&task).await["status"], "completed", "the task saw nothing of them");
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let guests =
-            list["plugins"].as_array().expect("plugins").iter().filter(|one| one["family"] == "guest");
-        let guests: Vec<_> = guests.map(|one| (&one["version"], &one["state"]["state"])).collect();
+        let guests = list["data"].as_array().expect("plugins").iter().filter(|one| one["family"] == "guest");
+        let guests: Vec<_> = guests.map(|one| (&one["version"], &one["state"])).collect();
         assert_eq!(guests, [(&json!("1.0.0"), &json!("active"))], "nothing of them is kept");
         // The operator reads afterwards what was tried: each installation by the running gateway has its report.
         let history = gateway.command(&["plugin", "history", "guest", "--json"]).await;

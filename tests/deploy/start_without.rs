@@ -96,10 +96,10 @@ fn configuration_never_stops_a_start_because_of_a_family() {
         gateway.command(&["plugin", "install", &guest_file]).await;
         let list: Value =
             serde_json::from_str(&gateway.command(&["plugin", "list", "--json"]).await).expect("JSON");
-        let states = list["plugins"].as_array().expect("plugins").iter();
+        let states = list["data"].as_array().expect("plugins").iter();
         let states: Vec<&Value> =
             states.filter(|one| one["family"] == "surf" || one["family"] == "guest").collect();
-        assert!(states.iter().all(|one| one["state"]["state"] == "active"), "{states:?}");
+        assert!(states.iter().all(|one| one["state"] == "active"), "{states:?}");
         gateway.expect_sound_ledger().await;
     });
 }

@@ -18,11 +18,12 @@ fn claims() -> Value {
             {"name": "images.generate", "schema": {"type": "object"}, "parent": {"field": "follows"}, "names": [{"scheme": "asset"}]},
             {"name": "videos.generate", "schema": {"type": "object"}, "parent": {"field": "joins"}, "joins": true},
         ],
+        "routes": [{"method": "GET", "path": "/v1/journey/{task_id}", "surface": "journey.read", "does": "view"}],
     })
 }
 
 async fn start() -> Scene {
-    let scene = Scene::start("").await;
+    let scene = Scene::start("[plugins]\npaths = [\"/v1/journey/*\"]\n\n").await;
     scene.install(&fixture::puppet_claiming(&claims())).await;
     scene
 }

@@ -41,6 +41,10 @@ pub struct Response {
 
 /// What a family makes of a request.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for each request, and authors write it without a box"
+)]
 pub enum Plan<S> {
     /// One call.
     Call(Exchange<S>),

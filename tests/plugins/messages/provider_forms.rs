@@ -168,13 +168,16 @@ fn a_messages_providers_forms_are_read_too() {
     let reason = json!({"type": "message_delta", "delta": {"stop_reason": "tool_calls"}, "usage": {"output_tokens": 5}});
     for (ends, output) in [
         (vec![reason.clone(), json!({"type": "message_stop"})], 5),
-        (vec![reason], 5),
+        (vec![reason, json!("[DONE]")], 5),
         (vec![json!({"type": "message_stop", "usage": {"output_tokens": 7}})], 7),
     ] {
         let all = [vec![begins.clone(), call.clone(), stop.clone()], ends].concat();
         let events: Vec<_> = all
             .iter()
-            .map(|event| Sse { event: event["type"].as_str().map(str::to_owned), data: event.to_string() })
+            .map(|event| Sse {
+                event: event["type"].as_str().map(str::to_owned),
+                data: event.as_str().map_or_else(|| event.to_string(), str::to_owned),
+            })
             .collect();
         let played = play(&state(Protocol::Messages, false), &events);
         let kinds = [

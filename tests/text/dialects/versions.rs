@@ -42,7 +42,7 @@ fn a_fault_before_the_first_token_is_answered_by_the_version_before() {
         assert_eq!((scene.spent().await, provider.count()), (served, SURFACES.len() * 2));
         let listed = scene.gateway.command(&["plugin", "list", "--json"]).await;
         let listed: Value = serde_json::from_str(&listed).expect("JSON");
-        assert!(listed.to_string().contains("withdrawn"), "it is rolled back: {listed}");
+        assert!(listed.to_string().contains("rolled_back"), "it is rolled back: {listed}");
         scene.gateway.expect_sound_ledger().await;
     });
 }

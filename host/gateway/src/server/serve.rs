@@ -212,9 +212,12 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     };
     let edge = listen(&config, &driver, &services, public).await?;
     let upkeep = run_metrics_upkeep(metrics.clone(), services.clock.clone());
-    let ready = driver.clone();
-    let probes =
-        Probes { metrics: Box::new(move || metrics.render()), is_ready: Box::new(move || ready.is_ready()) };
+    let (ready, requests) = (driver.clone(), edge.local());
+    let page = move || {
+        requests.follow_routes();
+        metrics.render()
+    };
+    let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
     let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));

@@ -61,7 +61,7 @@ fn the_contract_states_the_limits_that_are_enforced() {
         ("text", format!("At most {} counters", written(answers::MAX_COUNTERS))),
         ("text", format!("kebab-case of at most {} bytes", written(answers::MAX_UNIT_BYTES))),
         ("text", format!("at most {} KiB and twice the request", kib(limits.text_state(0)))),
-        ("text", format!("Of more than {message} bytes")),
+        ("upstream", format!("Of more than {message} bytes")),
         ("world", format!("The first {} lines", ms(limits.log_lines))),
         ("world", format!("the first {} KiB", ms(limits.log_line_kib))),
         ("manifest", format!("Bounds: {} bytes", written(document::MAX_DOCUMENT_BYTES))),

@@ -137,9 +137,8 @@ impl Translation for FromMessages {
         Ok(())
     }
 
-    /// Everything is sent already; without a reason the stream was cut.
-    fn end(&mut self, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        self.stop(chunk);
+    /// Everything is sent already; without `message_stop` the stream was cut.
+    fn end(&mut self, _: &mut Chunk) -> Result<(), TextFailure> {
         Ok(())
     }
 
@@ -163,7 +162,7 @@ impl FromMessages {
         }
     }
 
-    /// Ends a stream that has its reason and no last event.
+    /// Ends a stream that has its reason, and another protocol's end in place of the last event.
     fn stop(&mut self, chunk: &mut Chunk) {
         if self.has_reason {
             self.counts = self.counts.settled(self.written);

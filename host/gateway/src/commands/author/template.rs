@@ -26,7 +26,7 @@ const SHARED: &[File] = files!("sdk/templates/rust":
     "family.toml", "play/draws.play", "play/fails.play", "play/refuses.play", "play/retries.play",
 );
 const CONTRACT: &[File] = files!("wit/v1":
-    "jobs.wit", "manifest.schema.json", "manifest.wit", "parents.wit", "text.wit", "types.wit", "upstream.wit", "world.wit",
+    "dialect.wit", "direct.wit", "jobs.wit", "manifest.schema.json", "manifest.wit", "parents.wit", "text.wit", "types.wit", "upstream.wit", "world.wit",
 );
 
 /// All files of a language's template.

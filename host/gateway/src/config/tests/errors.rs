@@ -135,10 +135,10 @@ fn every_error_is_reported_in_the_order_of_the_file() {
 
 #[test]
 fn an_error_shows_its_line() {
-    let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nport = 3 # no").unwrap_err();
+    let error = load_text("[server]\nlisten = \"127.0.0.1:1\"\nhttps = 3 # no").unwrap_err();
     let expected = "gatehouse.toml:3:1: server";
     assert!(error.starts_with(expected), "{error}");
-    assert!(error.contains("\n  3 | port = 3 # no\n    | ^\n  remedy: known here: "), "{error}");
+    assert!(error.contains("\n  3 | https = 3 # no\n    | ^\n  remedy: known here: "), "{error}");
 }
 
 #[test]
