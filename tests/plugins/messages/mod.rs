@@ -212,7 +212,7 @@ fn the_self_tests_hold() {
     for test in about.self_tests {
         let body = &test.body;
         for protocol in [Protocol::Messages, Protocol::Chat] {
-            let verdict = match prepare(&body, protocol, json!({})) {
+            let verdict = match prepare(body, protocol, json!({})) {
                 Ok(_) => Verdict::Accepted,
                 Err(_) => Verdict::Refused,
             };

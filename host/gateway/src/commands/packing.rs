@@ -180,7 +180,7 @@ impl Inspection {
             format!("exports: {}\n", self.exports.join(", ")),
             section(
                 "manifest",
-                manifest.as_ref().and(self.manifest()).map(|it| indented(&format!("{it:#}"))),
+                manifest.as_ref().and_then(|_| self.manifest()).map(|it| indented(&format!("{it:#}"))),
             ),
             section("defaults", defaults.as_deref().map(indented)),
             section("licence", first),

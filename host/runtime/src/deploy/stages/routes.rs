@@ -141,28 +141,19 @@ fn example(family: &str) -> String {
 }
 
 fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(), FitError> {
-    for own in inventory.own_paths.iter().filter(|own| paths_overlap(&own.path, &route.path)) {
+    let overlaps = |path: &str| paths_overlap(path, &route.path);
+    let taken = |owner: &str, theirs: String| {
+        Err(FitError::RouteTaken { route: route.line(), owner: owner.to_owned(), theirs })
+    };
+    if let Some(own) = inventory.own_paths.iter().find(|own| overlaps(&own.path)) {
         let is_same = route.does == RouteUse::Text
             && own.path == route.path
             && own.text.as_deref() == Some(&route.surface);
-        if is_same {
-            return Ok(());
-        }
-        return Err(FitError::RouteTaken {
-            route: route.line(),
-            owner: "the gateway itself".to_owned(),
-            theirs: own.path.clone(),
-        });
+        return if is_same { Ok(()) } else { taken("the gateway itself", own.path.clone()) };
     }
-    for specified in specified_routes().iter().filter(|other| paths_overlap(&other.path, &route.path)) {
-        if !specified.means(route) {
-            return Err(FitError::RouteTaken {
-                route: route.line(),
-                owner: "the specification".to_owned(),
-                theirs: format!("{}, surface {:?}", specified.line(), specified.surface),
-            });
-        }
-        return Ok(());
+    if let Some(specified) = specified_routes().iter().find(|other| overlaps(&other.path)) {
+        let theirs = || format!("{}, surface {:?}", specified.line(), specified.surface);
+        return if specified.means(route) { Ok(()) } else { taken("the specification", theirs()) };
     }
     let of_family = inventory.paths_by_family.get(family).into_iter().flatten();
     let is_allowed = route.path.starts_with(&format!("/v1/{family}/"))
