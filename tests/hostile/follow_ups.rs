@@ -18,12 +18,12 @@ fn claims() -> Value {
             {"name": "images.generate", "schema": {"type": "object"}, "parent": {"field": "follows"}, "names": [{"scheme": "asset"}]},
             {"name": "videos.generate", "schema": {"type": "object"}, "parent": {"field": "joins"}, "joins": true},
         ],
-        "routes": [{"method": "GET", "path": "/v1/journey/{task_id}", "surface": "journey.read", "does": "view"}],
+        "routes": [{"method": "GET", "path": "/v1/puppet/{task_id}", "surface": "puppet.read", "does": "view"}],
     })
 }
 
 async fn start() -> Scene {
-    let scene = Scene::start("[plugins]\npaths = [\"/v1/journey/*\"]\n\n").await;
+    let scene = Scene::start("").await;
     scene.install(&fixture::puppet_claiming(&claims())).await;
     scene
 }
@@ -60,8 +60,8 @@ fn a_request_joins_a_living_task_and_pays_its_part() {
         })
         .await;
         assert_eq!((&interim["result"], &interim["status"]), (&json!({"so": "far"}), &json!("submitted")));
-        let view = scene.caller.send("GET", &format!("/v1/journey/{task}"), &[], "").await.json();
-        assert_eq!((&view["surface"], &view["public"]), (&json!("journey.read"), &json!({"so": "far"})));
+        let view = scene.caller.send("GET", &format!("/v1/puppet/{task}"), &[], "").await.json();
+        assert_eq!((&view["surface"], &view["public"]), (&json!("puppet.read"), &json!({"so": "far"})));
         assert_eq!((&view["private"], &view["same_task"]), (&json!({"kept": 1}), &json!(true)));
 
         let join = body(&json!({"submit": {"brief": "and more"}}), &json!({"joins": task}));
