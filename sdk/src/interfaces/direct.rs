@@ -9,8 +9,8 @@ use crate::contract::failure::{Failure, Refusal};
 use crate::contract::reply::Reply;
 use crate::interfaces::family::Family;
 
-/// A family with surfaces that are answered at once. Their routes say so: [`Route::answer`](crate::Route::answer) and
-/// [`Route::read`](crate::Route::read).
+/// A family with surfaces that are answered at once. Their routes say so: [`HttpRoute::answer`](crate::HttpRoute::answer) and
+/// [`HttpRoute::read`](crate::HttpRoute::read).
 ///
 /// ```
 /// use gatehouse_sdk::{
