@@ -15,7 +15,7 @@ use crate::errors;
 use crate::state::State;
 use output_bytes::output_bytes;
 
-/// Begins a text of some servers, and is none of it.
+/// Some servers put it before a text.
 const MARK: char = '\u{feff}';
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Answered, TextFailure> {

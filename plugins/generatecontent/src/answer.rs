@@ -34,7 +34,7 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     Ok(message(cx, state, &whole, &blocks, stop))
 }
 
-/// A reply that is none of Google's.
+/// A reply that does not come from Google.
 pub(crate) fn unreadable(what: &str, body: &str) -> TextFailure {
     log::error("the provider's answer makes no sense", &[("what", what), ("body", head(body))]);
     TextFailure::upstream(format!("the provider's answer makes no sense: {what}"))

@@ -161,7 +161,7 @@ async fn send(
     Ok((head.status, head.headers, body.to_bytes()))
 }
 
-/// Who sends the request, and to whom.
+/// The sender of the request, and its receiver.
 fn present(endpoint: &AdminEndpoint, head: &mut Parts) -> Result<(), http::header::InvalidHeaderValue> {
     let bearer = format!("Bearer {}", endpoint.token.reveal());
     head.headers.insert(HOST, HeaderValue::from_str(&endpoint.address.to_string())?);

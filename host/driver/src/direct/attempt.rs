@@ -104,7 +104,7 @@ impl DriverState {
         let passing = async {
             match run.tables.upstream.pass(slot, what, &run.blobs, deadline, idle).await? {
                 Passing::Reply(reply) => Ok((Passing::Reply(reply), None)),
-                // An answer that ends before it begins is none.
+                // An answer that ends before it begins says nothing.
                 Passing::Pieces(mut pieces) => {
                     // Silence alone does not bound it: the hold must not expire before it is settled.
                     let first = tokio::select! {

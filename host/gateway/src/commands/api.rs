@@ -26,7 +26,7 @@ use crate::reload::OfflineConfiguration;
 use crate::system::{SystemClock, SystemSeed};
 use crate::terminal::print_error;
 
-/// Who changes a store that no gateway has open, as the audit record names it.
+/// The name in the audit record of a change to a store that no gateway has open.
 const OFFLINE: &str = "command line, without a gateway";
 /// A running gateway, and no file that says where.
 const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, or the file was removed; kill -HUP to its process \

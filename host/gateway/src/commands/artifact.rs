@@ -20,7 +20,7 @@ use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 /// The reference that a command names in place of a file.
 ///
 /// # Errors
-/// What was expected, where it looks like one and is none.
+/// What was expected, where it looks like a reference and cannot be read.
 pub(super) fn reference(file: &Path) -> Result<Option<ArtifactReference>, String> {
     match file.to_str().filter(|text| ArtifactReference::is_meant(text)) {
         Some(text) => text.parse().map(Some),

@@ -195,7 +195,7 @@ impl FromMessages {
     }
 }
 
-/// Whether an event of that name is none of the protocol.
+/// Whether the protocol has no event of that name.
 fn is_foreign(name: &str) -> bool {
     const OWN: [&str; 4] = ["message", "content_block", "error", "exception"];
     !name.is_empty() && !OWN.iter().any(|own| name.starts_with(own))

@@ -52,7 +52,7 @@ fn text(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(bytes)))
 }
 
-/// The parts of a multipart body; `None` where it is none.
+/// The parts of a multipart body; `None` for any other body.
 async fn form(mime: &str, body: &Bytes) -> Option<Value> {
     let boundary = multer::parse_boundary(mime).ok()?;
     let whole = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
