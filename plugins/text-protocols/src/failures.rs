@@ -65,7 +65,7 @@ impl Failures<'_> {
         self.translate(status, error, body).unwrap_or_else(failed)
     }
 
-    /// The error that an answer of 200, or an event, is in place of what was asked for; `None` where it is none.
+    /// The error in an answer of 200 or an event that came in place of what was asked for; `None` for any other.
     #[must_use]
     pub fn instead(&self, body: &str) -> Option<TextFailure> {
         ProviderError::read(body).map(|_| self.of_error(body))

@@ -30,7 +30,7 @@ pub struct Route {
     pub provider: String,
     /// Its protocol.
     pub protocol: Protocol,
-    /// The model's `rules`; an empty object when there are none.
+    /// The model's `rules`; an empty object where the operator wrote nothing.
     pub rules: Value,
     /// What a later host says besides.
     pub extra: Extra,

@@ -116,7 +116,7 @@ pub struct Product {
     pub source: String,
     /// What to call it when the bytes do not say.
     pub mime: Option<String>,
-    /// The part of it that is kept; all of it when there is none.
+    /// The part of it that is kept; without one, all of it.
     pub edit: Option<Edit>,
     /// What a later host is told besides.
     pub extra: Extra,

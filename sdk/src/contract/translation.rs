@@ -24,7 +24,7 @@ pub struct DialectRequest {
     pub upstream: String,
     /// A provider's name, for [`Call`].
     pub provider: String,
-    /// The model's `rules`; an empty object when there are none.
+    /// The model's `rules`; an empty object where the operator wrote nothing.
     pub rules: Value,
     /// What a later host says besides.
     pub extra: Extra,

@@ -72,7 +72,7 @@ impl DriverState {
             request.report.of_model(&model);
         }
         let cut = self.cut(request.body.json().clone()).await?;
-        let cx = self.answer_context(&version, &request);
+        let cx = self.waiting_context(&version, &request.key.customer);
         let direct = DirectRequest {
             surface: request.surface.to_owned(),
             model: model.clone(),
@@ -173,19 +173,6 @@ impl DriverState {
         let version = self.plugins.registry().family(family).ok_or_else(gone)?;
         self.check_job_providers(family, version.about())?;
         Ok(Resolved { version, model: String::new() })
-    }
-
-    fn answer_context(&self, version: &Version, request: &AnswerRequest) -> Context {
-        let now = self.now();
-        Context {
-            now,
-            seed: self.seed.next_u64(),
-            task: None,
-            accepted_at: now,
-            deadline: now.plus(self.config.text.time_limit()),
-            customer: self.pseudonym(&request.key.customer),
-            settings: version.settings(),
-        }
     }
 
     async fn plan(

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Charge, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure,
-    TaskId, UnixMs, metric,
+    Accepted, BlobId, Boxed, Charge, Context, Credits, CustomerId, Digest, Event, Phase, Step, Task,
+    TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
@@ -288,6 +288,20 @@ impl DriverState {
     /// A customer as plugins name it: stable in one gateway, and of no use outside of it.
     pub(crate) fn pseudonym(&self, customer: &CustomerId) -> String {
         Digest(self.pepper.sign(&[b"customer", customer.0.as_bytes()])).prefix(PSEUDONYM_BYTES)
+    }
+
+    /// The context of a request that is answered while its client waits.
+    pub(crate) fn waiting_context(&self, version: &Version, customer: &CustomerId) -> Context {
+        let now = self.now();
+        Context {
+            now,
+            seed: self.seed.next_u64(),
+            task: None,
+            accepted_at: now,
+            deadline: now.plus(self.config.text.time_limit()),
+            customer: self.pseudonym(customer),
+            settings: version.settings(),
+        }
     }
 
     pub(crate) fn time_limit(&self, model: &str) -> Duration {

@@ -91,7 +91,7 @@ impl DriverState {
         } else {
             self.cut(json).await?
         };
-        let cx = self.text_context(&version, &request);
+        let cx = self.waiting_context(&version, &request.key.customer);
         let text_request = TextRequest {
             surface: request.surface.to_owned(),
             body: cut.json,
@@ -280,19 +280,6 @@ impl DriverState {
         let Some((_, endpoint)) = endpoint else { return self.unknown_model(requested.to_owned()) };
         let message = format!("`model`: expected a text model, got {requested:?}; {endpoint} serves it");
         SubmitError::Invalid { field: Some("model".to_owned()), message }
-    }
-
-    fn text_context(&self, version: &Version, request: &CompletionRequest) -> Context {
-        let now = self.now();
-        Context {
-            now,
-            seed: self.seed.next_u64(),
-            task: None,
-            accepted_at: now,
-            deadline: now.plus(self.config.text.time_limit()),
-            customer: self.pseudonym(&request.key.customer),
-            settings: version.settings(),
-        }
     }
 
     async fn prepare(

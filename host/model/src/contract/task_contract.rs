@@ -178,7 +178,7 @@ pub struct Product {
     pub source: String,
     /// What to call it when the bytes do not say.
     pub mime: Option<String>,
-    /// The part of it that is kept; all of it when there is none.
+    /// The part of it that is kept; without one, all of it.
     #[serde(default)]
     pub edit: Option<Edit>,
 }

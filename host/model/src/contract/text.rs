@@ -87,7 +87,7 @@ pub struct TextRequest {
     pub headers: Vec<Header>,
     /// Facts about the blobs cut out of `body`.
     pub blobs: Vec<Facts>,
-    /// Who serves it.
+    /// The provider that serves it.
     pub route: TextRoute,
 }
 
@@ -219,7 +219,7 @@ pub struct DialectRequest {
     pub streaming: bool,
     /// Facts about the blobs in `body`.
     pub blobs: Vec<Facts>,
-    /// Who serves it.
+    /// The provider that serves it.
     pub route: TextRoute,
 }
 

@@ -3,7 +3,7 @@
 //! Swaps, canaries and faults are those of `text`: a version serves a request to its end, and where a fresh one faults its
 //! standby answers, as long as nothing of the answer was handed on.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use gatehouse_model::{Context, DialectRequest, Json, Refusal, Reply, TextFailure};
 
@@ -12,7 +12,6 @@ use crate::calls::text::Relay;
 use crate::deploy::fallback::ServedBy;
 use crate::fault::Fault;
 use crate::service::PluginService;
-use crate::state::lock;
 use crate::version::Version;
 use crate::version_dialect::PreparedDialect;
 use crate::version_text::{Half, RequestInstance};
@@ -63,21 +62,7 @@ impl PluginService {
         reply: Reply,
         instance: Option<&mut RequestInstance>,
     ) -> Result<Result<Json, TextFailure>, Fault> {
-        let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
-        let instance = Mutex::new(instance.and_then(|instance| instance.take(version)));
-        let input = (cx, state, reply);
-        let answered = self.call_with_fallback(
-            version,
-            standby,
-            "answer",
-            input,
-            async |version, (cx, state, reply)| {
-                let (origin, instance) = (begun_work(&cx), lock(&instance).take());
-                let answer = move |version: &Version| version.read_answer(&cx, &state, reply, instance);
-                self.call(&version, "answer", &origin, answer).await
-            },
-        );
-        answered.await.map(|answered| answered.answer)
+        self.answer_by(Version::read_answer, version, (cx, state, reply), instance).await
     }
 
     /// The reader of a stream. Its chunks are events of a Messages provider, of which nothing is counted.

@@ -54,6 +54,9 @@ impl std::fmt::Debug for Opening {
 /// The input of a stream's first call.
 type Input = (Context, Vec<u8>, Option<Vec<Sse>>);
 type Translated = Result<Chunk, TextFailure>;
+/// How a version reads a whole answer: `text.answer` or `dialect.answer`.
+type ReadAnswer<T> =
+    fn(&Version, &Context, &[u8], Reply, Option<Instance>) -> Result<Result<T, TextFailure>, Fault>;
 
 impl PluginService {
     /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
@@ -105,9 +108,19 @@ impl PluginService {
         reply: Reply,
         instance: Option<&mut RequestInstance>,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
+        self.answer_by(Version::answer, version, (cx, state, reply), instance).await
+    }
+
+    /// Has `read` read a whole answer, in the instance that prepared its request or in another version that reads its state.
+    pub(crate) async fn answer_by<T: Send + 'static>(
+        &self,
+        read: ReadAnswer<T>,
+        version: &Arc<Version>,
+        input: (Context, Vec<u8>, Reply),
+        instance: Option<&mut RequestInstance>,
+    ) -> Result<Result<T, TextFailure>, Fault> {
         let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
         let instance = Mutex::new(instance.and_then(|instance| instance.take(version)));
-        let input = (cx, state, reply);
         let answered = self.call_with_fallback(
             version,
             standby,
@@ -115,7 +128,7 @@ impl PluginService {
             input,
             async |version, (cx, state, reply)| {
                 let (origin, instance) = (begun_work(&cx), lock(&instance).take());
-                let answer = move |version: &Version| version.answer(&cx, &state, reply, instance);
+                let answer = move |version: &Version| read(version, &cx, &state, reply, instance);
                 self.call(&version, "answer", &origin, answer).await
             },
         );

@@ -1,5 +1,5 @@
 //! Completions and chunks whose members have other shapes than the protocol's, in its shapes: numbers for texts and texts for
-//! numbers, calls that are flat or of the older kind, texts in the place of completions, errors that are none. What a member
+//! numbers, calls that are flat or of the older kind, texts in the place of completions, empty errors beside good answers. What a member
 //! says is not read here; `chat` does.
 
 use crate::json::{JsonString, Object, Raw, Writer, is_null, items, quoted};
@@ -58,7 +58,7 @@ pub fn is_error(raw: Raw<'_>) -> bool {
     !matches!(raw.get(), "null" | "false" | "\"\"" | "0" | "{}" | "[]")
 }
 
-/// The completion in the standard shapes; `None` where it has them, or is none.
+/// The completion in the standard shapes; `None` where it has them already, or is something else.
 pub(super) fn standard(json: &str, forms: Forms) -> Option<String> {
     let whole = Object::parse(json)?;
     // A gateway like this one wraps its answers.

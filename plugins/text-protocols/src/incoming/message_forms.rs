@@ -23,7 +23,7 @@ pub(super) struct Shapes {
     input: Option<(u64, String)>,
 }
 
-/// A whole message in the standard shapes; `None` where it has them, or is none.
+/// A whole message in the standard shapes; `None` where it has them already, or is something else.
 pub(super) fn whole(json: &str) -> Option<String> {
     let outer = Object::parse(json)?;
     // A gateway like this one wraps its answers.
@@ -121,7 +121,7 @@ fn block(block: &Object<'_>, kind: &str) -> Shape {
     Shape::Other(out.done())
 }
 
-/// The input of a call, where it is none or a text of one.
+/// The input of a call that came as `null` or as the text of an object.
 fn input(block: &Object<'_>) -> Option<String> {
     let Some(raw) = block.get("input") else { return Some("{}".to_owned()) };
     if matches!(raw.get(), "[]" | "\"\"") {

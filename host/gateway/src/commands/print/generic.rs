@@ -154,7 +154,7 @@ pub(crate) fn details(object: &Value, fields: &[&str]) -> String {
     })
 }
 
-/// The text at a field; nothing where there is none.
+/// The text at a field; empty where the field is missing or no text.
 pub(crate) fn text_at<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
 }
