@@ -41,7 +41,7 @@ pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_model::{FormFields, FormValue};
 pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
-pub use gatehouse_tasks::UsageSums;
+pub use gatehouse_tasks::{QuotaExceeded, QuotaOwner, UsageSums};
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };

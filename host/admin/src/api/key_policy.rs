@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, CustomerId, KeyPolicy, Limits, QuotaPeriod, UnixMs};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -19,6 +19,9 @@ pub struct NewKey {
     pub name: String,
     /// Spending limit; `None` is unlimited.
     pub quota: Option<Credits>,
+    /// How often the quota resets; `None` is never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_period: Option<QuotaPeriod>,
     /// Models it may use; empty means all.
     pub models: Vec<String>,
     /// Networks it may be used from; empty means all.
@@ -49,9 +52,30 @@ impl NewKey {
     /// A key of that customer with that policy.
     #[must_use]
     pub fn with_policy(customer: CustomerId, policy: KeyPolicy) -> Self {
-        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
-        let force = false;
-        Self { customer, name, quota, models, networks, expires, chat_format, limits, model_limits, force }
+        let KeyPolicy {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+        } = policy;
+        Self {
+            customer,
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+            force: false,
+        }
     }
 
     /// Who pays, and the policy.
@@ -61,6 +85,7 @@ impl NewKey {
             customer,
             name,
             quota,
+            quota_period,
             models,
             networks,
             expires,
@@ -69,7 +94,17 @@ impl NewKey {
             model_limits,
             force: _,
         } = self;
-        let policy = KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits };
+        let policy = KeyPolicy {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+        };
         (customer, policy)
     }
 }
@@ -84,6 +119,9 @@ pub struct KeyPatch {
     /// Spending limit; less than is used lets nothing more be spent.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub quota: Option<Option<Credits>>,
+    /// How often the quota resets.
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub quota_period: Option<Option<QuotaPeriod>>,
     /// Models it may use; empty means all, as `null` does.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub models: Option<Option<Vec<String>>>,
@@ -143,6 +181,7 @@ impl KeyPatch {
         KeyPolicy {
             name: self.name.clone().unwrap_or(policy.name),
             quota: self.quota.unwrap_or(policy.quota),
+            quota_period: self.quota_period.unwrap_or(policy.quota_period),
             models: self.models.clone().map_or(policy.models, Option::unwrap_or_default),
             networks: self.networks.clone().map_or(policy.networks, Option::unwrap_or_default),
             expires: self.expires.unwrap_or(policy.expires),
@@ -185,6 +224,7 @@ mod tests {
         KeyPolicy {
             name: "laptop".to_owned(),
             quota: Some(Credits(5)),
+            quota_period: Some("week".parse().unwrap()),
             models: vec!["a".to_owned()],
             networks: vec!["10.0.0.0/8".parse().unwrap()],
             expires: Some(UnixMs(7)),
@@ -212,8 +252,8 @@ mod tests {
         for patch in [
             json!({}),
             json!({"name": "desk", "chat_format": "wrapped"}),
-            json!({"quota": null, "expires": null, "models": null, "networks": null}),
-            json!({"quota": 9, "expires": 8, "models": ["c", "d"], "networks": []}),
+            json!({"quota": null, "quota_period": null, "expires": null, "models": null, "networks": null}),
+            json!({"quota": 9, "quota_period": "month+02:00", "expires": 8, "models": ["c", "d"], "networks": []}),
             json!({"limits": null, "model_limits": null}),
             json!({"limits": {"requests_per_minute": null, "concurrency": 3}}),
             json!({"limits": {"tokens_per_minute": 1000}}),

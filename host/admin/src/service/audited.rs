@@ -28,6 +28,7 @@ pub(super) fn line_of_change(command: &Command) -> (&'static str, String, Vec<Fi
             let changes = vec![after("amount_micro", amount.0.into()), after("memo", memo.as_str().into())];
             (name, format!("customers/{customer}"), changes)
         }
+        Command::EditCustomer { id, .. } => ("editCustomer", format!("customers/{id}"), Vec::new()),
         Command::EditKey { id, .. } => ("editKey", format!("keys/{id}"), Vec::new()),
         Command::RevokeKey { id, at } => {
             ("revokeKey", format!("keys/{id}"), vec![after("revoked", at.to_string().into())])

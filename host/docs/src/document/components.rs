@@ -267,6 +267,10 @@ fn errors(cases: &[ErrorCase]) -> Value {
     let statuses: std::collections::BTreeSet<u16> = cases.iter().map(|case| case.status).collect();
     let statuses: Vec<u16> = statuses.into_iter().collect();
     let param = json!({"type": "string", "description": "The wrong field, as JSON path."});
+    let resets = json!({
+        "type": "string", "format": "date-time",
+        "description": "With 402: when the quota resets that does not allow the request. Only where it does.",
+    });
     let generic = |kind: Value| {
         json!({
             "type": "object", "required": ["error"], "properties": {"error": {
@@ -275,6 +279,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "code": {"enum": statuses, "description": "The status."},
                     "message": {"type": "string"}, "type": {"enum": kind},
                     "reason": {"enum": words(|case| case.reason)}, "param": param,
+                    "resets_at": resets,
                 },
             }},
         })
@@ -291,6 +296,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "properties": {
                         "type": {"const": "gateway_error"}, "code": code, "message": {"type": "string"},
                         "details": {"type": "object", "properties": {"error_code": code}},
+                        "resets_at": resets,
                     },
                 },
                 "request_id": {"type": "string"},
@@ -302,6 +308,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                 "properties": {
                     "message": {"type": "string"}, "type": {"enum": words(|case| case.type_word)},
                     "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
+                    "resets_at": resets,
                 },
             }},
         },

@@ -173,7 +173,9 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
-        SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
+        SubmitError::QuotaExceeded(short) => {
+            Refusal::new(Kind::QuotaExceeded, message).with_reset(short.resets)
+        }
         SubmitError::RateLimited(limited) => {
             Refusal::new(Kind::RateLimited, message).with_wait(limited.seconds())
         }

@@ -15,8 +15,8 @@ use gatehouse_driver::{
     ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
-    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
-    TaskId, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, QuotaUse, Sse,
+    Status, Task, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -26,6 +26,9 @@ use super::samples::{dry_run, fail, refusal, routes, task};
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
+
+/// When a balance is read: noon of a Thursday, 2026-11-26.
+const BALANCE_AT: UnixMs = UnixMs(1_795_694_400_000);
 
 /// The sending end of a stream.
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
@@ -46,6 +49,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) streams: Mutex<Vec<Events>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
+    /// The quota of its customer.
+    pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
 
 impl ScriptedBackend {
@@ -65,6 +70,7 @@ impl ScriptedBackend {
             version: AtomicU64::new(1),
             streams: Mutex::default(),
             routes: Mutex::new(routes()),
+            customer_quota: Mutex::default(),
         }
     }
 
@@ -327,7 +333,8 @@ impl ScriptedBackend {
     }
     pub(crate) fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (available, reserved, spent) = (Credits(4_500_000), Credits(1), Credits::ZERO);
-        self.working(Some(Funds { available, reserved, spent, key: key.clone() }))
+        let (quota, key_quota) = (*self.customer_quota.lock().unwrap(), key.quota_use(BALANCE_AT));
+        self.working(Some(Funds { available, reserved, spent, quota, key: key.clone(), key_quota }))
     }
     /// A row a day and key, as many as may be read.
     pub(crate) async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
