@@ -28,8 +28,8 @@ mod text;
 mod webhooks;
 
 pub use api::{
-    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ModelListing, Receipt, SubmitRequest, SurfaceListing,
-    TaskFilter, ViewRequest, parent_kind,
+    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ListedPrice, Modality, ModelFacts, ModelListing,
+    Receipt, SubmitRequest, SurfaceListing, TaskFilter, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};

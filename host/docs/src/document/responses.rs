@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Answer, Api, Content, ErrorCase, ErrorForm, Operation};
 
-const FORMS: [ErrorForm; 5] = [
+const FORMS: [ErrorForm; 6] = [
     ErrorForm::Generic,
     ErrorForm::Journey,
     ErrorForm::Messages,
     ErrorForm::Responses,
-    ErrorForm::Embeddings,
+    ErrorForm::OpenAi,
+    ErrorForm::Models,
 ];
 
 /// What the names of a form's responses begin with, and the component of its bodies.
@@ -22,7 +23,8 @@ fn names_of(form: ErrorForm) -> (&'static str, &'static str) {
         ErrorForm::Journey => ("JourneyError", "JourneyError"),
         ErrorForm::Messages => ("MessagesError", "MessagesError"),
         ErrorForm::Responses => ("ResponsesError", "ResponsesError"),
-        ErrorForm::Embeddings => ("EmbeddingsError", "ResponsesError"),
+        ErrorForm::OpenAi => ("OpenAiError", "ResponsesError"),
+        ErrorForm::Models => ("ModelError", "ModelError"),
     }
 }
 

@@ -7,11 +7,12 @@ use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
 
-pub(in crate::tests) const EVERY: [Kind; 31] = [
+pub(in crate::tests) const EVERY: [Kind; 33] = [
     Kind::Invalid,
     Kind::UnknownModel,
     Kind::UnknownResponse,
     Kind::ContextTooLong,
+    Kind::Moderated,
     Kind::Unauthenticated,
     Kind::InsufficientBalance,
     Kind::QuotaExceeded,
@@ -35,6 +36,7 @@ pub(in crate::tests) const EVERY: [Kind; 31] = [
     Kind::BadGateway,
     Kind::UpstreamAccount,
     Kind::UpstreamTimeout,
+    Kind::StillRunning,
     Kind::NotServed,
     Kind::Busy,
     Kind::Draining,
@@ -118,6 +120,16 @@ fn a_path_chooses_the_envelope_form() {
         ("/v1/journey/task_1", Form::Journey),
         ("/v1/journey/generations/blend", Form::Journey),
         ("/journey", Form::Journey),
+        ("/v1/images/generations", Form::Generic),
+        ("/v1/images/edits", Form::OpenAi),
+        ("/v1/videos", Form::OpenAi),
+        ("/v1/videos/task_1", Form::OpenAi),
+        ("/v1/videos/task_1/content", Form::OpenAi),
+        ("/v1/videos/task_1/remix", Form::Generic),
+        ("/v1/videos/generations", Form::Generic),
+        ("/v1/completions", Form::OpenAi),
+        ("/v1/models", Form::Generic),
+        ("/v1/models/m", Form::OpenAi),
         ("/v1/tasks/messages", Form::Generic),
         ("/", Form::Generic),
         ("*", Form::Generic),

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
-    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
-    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
-    SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
-    ViewRequest, Waiting, WholeAnswer,
+    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile,
+    MediaRefusal, Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError,
+    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
+    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
-    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, QuotaUse, Sse,
-    Status, Task, TaskId, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
+    Sse, Status, Task, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -29,6 +29,16 @@ const BIG: u64 = 256 << 20;
 
 /// When a balance is read: noon of a Thursday, 2026-11-26.
 const BALANCE_AT: UnixMs = UnixMs(1_795_694_400_000);
+
+/// What pictures are made of, and films of two models.
+const PICTURE_SCHEMA: &str = r#"{"type": "object", "properties": {
+    "prompt": {"type": "string"}, "size": {"enum": ["1:1", "16:9", null]}, "strength": {"type": ["number", "null"]},
+    "image_urls": {"type": ["array", "null"], "items": {"type": "string"}}}}"#;
+const FILM_SCHEMA: &str = r#"{"oneOf": [
+    {"type": "object", "properties": {"model": {"const": "other"}, "image_urls": {"type": "array"}}},
+    {"type": "object", "properties": {"model": {"const": "film"}, "prompt": {"type": "string"},
+        "aspect_ratio": {"enum": ["16:9", "9:16"]}, "resolution": {"enum": ["720p", "1080p"]},
+        "duration": {"type": "integer"}, "first_frame_image": {"type": "string"}}}]}"#;
 
 /// The sending end of a stream.
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
@@ -159,10 +169,17 @@ impl ScriptedBackend {
         };
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
-            schema: r#"{"type": "object", "properties": {"prompt": {"type": "string"}}}"#.to_owned(),
+            schema: PICTURE_SCHEMA.to_owned(),
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
+        };
+        let films = SurfaceListing {
+            name: "videos.generate".to_owned(),
+            schema: FILM_SCHEMA.to_owned(),
+            models: vec!["film".to_owned(), "film-alias".to_owned()],
+            default_model: None,
+            example: None,
         };
         vec![FamilyListing {
             family: "context-image".to_owned(),
@@ -170,7 +187,7 @@ impl ScriptedBackend {
             digest: Digest::of(&version.to_le_bytes()),
             views: vec!["journey.read".to_owned()],
             price_keys: vec!["ctx-pro".to_owned()],
-            surfaces: vec![surface],
+            surfaces: vec![surface, films],
         }]
     }
     pub(crate) async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
@@ -361,6 +378,12 @@ impl ScriptedBackend {
             family: "context-image".to_owned(),
             surfaces: vec!["images.generate".to_owned()],
             modality: (id == "odd:name").then(|| "hologram".to_owned()),
+            facts: ModelFacts {
+                context_tokens: Some(200_000),
+                max_output_tokens: Some(64_000),
+                inputs: vec![Modality::Text, Modality::Image],
+                prices: vec![ListedPrice { key: id.to_owned(), unit: "unit", price: Credits(1_500_000) }],
+            },
             since: UnixMs(1_700_000_000_999),
         };
         vec![listing("ctx-pro"), listing("odd:name")]
@@ -405,6 +428,20 @@ impl ScriptedBackend {
                 Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, expires: end, body })
             }
         }
+    }
+    /// The files of results are those of links.
+    pub(crate) async fn result_file(
+        &self,
+        media: &Media,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        let expires = media.expires.seconds().to_string();
+        self.media(&media.id.to_string(), &expires, "good", range).await
+    }
+    /// An alias is told by its ending.
+    #[expect(clippy::unused_self, reason = "the driver's signature")]
+    pub(crate) fn model_id(&self, name: &str) -> Option<String> {
+        Some(name.trim_end_matches("-alias").to_owned())
     }
     pub(crate) fn routes(&self) -> Arc<[ServedRoute]> {
         Arc::clone(&self.routes.lock().unwrap())
