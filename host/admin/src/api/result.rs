@@ -148,25 +148,6 @@ impl fmt::Debug for Revealed {
     }
 }
 
-/// The doctor's report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Examination {
-    /// Violated invariants, a sentence each; empty for a sound ledger.
-    pub findings: Vec<String>,
-    /// Number of rows checked, by kind.
-    pub counts: BTreeMap<String, u64>,
-    /// Difference between the ledger and the balances; zero for a sound ledger.
-    pub imbalance: Credits,
-}
-
-impl Examination {
-    /// Whether there is no finding.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.imbalance == Credits::ZERO
-    }
-}
-
 /// One stage of a plugin version's deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageView {

@@ -14,7 +14,7 @@ use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, filter};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment, Period};
-use crate::service::{check_amount, check_customer_id};
+use crate::service::{check_amount, check_customer_id, told};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -213,7 +213,7 @@ impl From<JournalEntry> for MoneyEntry {
 }
 
 async fn list(call: Call) -> Outcome {
-    let after = call.position()?.map(CustomerId);
+    let after = call.position::<String>()?.map(CustomerId);
     let limit = call.query.limit();
     let page = match call.query.flag("without_credit") {
         true => call.service.customers_without_credit(after, limit).await?,
@@ -289,12 +289,7 @@ async fn adjust(call: Call) -> Outcome {
 
 async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> Outcome {
     let customer = CustomerId::from(call.path("customer"));
-    let change = |field: &str, value: serde_json::Value| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(value.to_string()),
-    };
-    let changes = vec![change("amount_micro", amount.0.into()), change(words, memo.as_str().into())];
+    let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
     let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
     let entry = committed.entry.map(|number| call.service.journal_entry(number)).transpose()?.flatten();

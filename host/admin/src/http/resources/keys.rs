@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
 use gatehouse_store::{KeyQuery, KeyState};
-use gatehouse_tasks::{Command, FieldChange, MAX_OVERLAP};
+use gatehouse_tasks::{Command, MAX_OVERLAP};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,6 +21,7 @@ use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
+use crate::service::told;
 
 const FILTERS: [Parameter; 3] = [
     filter("customer", Form::Text, "Only keys of this customer."),
@@ -186,7 +187,8 @@ async fn list(call: Call) -> Outcome {
         states: call.query.all("state").into_iter().map(state).collect(),
         at: call.at,
     };
-    let page = call.service.keys_page(query, call.position()?.map(KeyId), call.query.limit()).await?;
+    let page =
+        call.service.keys_page(query, call.position::<String>()?.map(KeyId), call.query.limit()).await?;
     let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
     Ok(call.list(keys, page.next.as_ref().map(|id| id.0.as_str())))
 }
@@ -272,12 +274,7 @@ async fn rotate(call: Call) -> Outcome {
     let new = secret.id();
     let digest = secret.digest(&call.service.pepper);
     let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
-    let change = |field: &str, after: String| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(Value::from(after).to_string()),
-    };
-    let changes = vec![change("rotated_to", new.0.clone()), change("expires", until.to_string())];
+    let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
     let committed = call.commit(command, (object(&old), &new.0), 201, changes).await?;
     let (made, secret) = match committed.before {
         Some(first) => (first, None),

@@ -1,11 +1,17 @@
-//! `/webhooks`: made, edited, rotated, removed, tried out. A secret is in the answer that makes it and nowhere else.
+//! `/webhooks` and `/deliveries`: who is told of the ends of a customer's tasks, and what became of it. A secret is in the
+//! answer that makes it and nowhere else.
 
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
-use gatehouse_tasks::{Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookEndpoint};
+use gatehouse_store::DeliveryQuery;
+use gatehouse_tasks::{
+    Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookDelivery, WebhookEndpoint,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::webhook::{DeliveryView, NewWebhook, WebhookPolicyView, WebhookView};
+use crate::api::webhook::{
+    DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookPolicyView, WebhookView,
+};
 use crate::http::call::{Call, Committed, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -14,7 +20,8 @@ use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::http::values::List;
+use crate::service::told;
 
 const FILTERS: [Parameter; 1] = [filter("customer", Form::Text, "Only webhooks of this customer.")];
 
@@ -74,6 +81,37 @@ pub(super) fn routes() -> Vec<Route> {
             test,
         )
         .creates::<DeliveryView>(),
+        Route::get(
+            "/webhooks/{webhook}/deliveries",
+            "listDeliveries",
+            "Lists the deliveries of the last seven days, newest first.",
+            list_deliveries,
+        )
+        .query(&DELIVERY_FILTERS)
+        .paged()
+        .returns::<List<DeliveryView>>(),
+        Route::post(
+            "/webhooks/{webhook}/resend",
+            "resendDeliveries",
+            "Sends the events of a range again, newest first; at most 500 in one request.",
+            resend_range,
+        )
+        .body::<ResendRange>()
+        .returns::<ResentRange>(),
+        Route::get(
+            "/deliveries/{delivery}",
+            "getDelivery",
+            "Shows one delivery with its attempts.",
+            show_delivery,
+        )
+        .returns::<DeliveryView>(),
+        Route::post(
+            "/deliveries/{delivery}/resend",
+            "resendDelivery",
+            "Sends an event again under its id, or now instead of later.",
+            resend,
+        )
+        .returns::<DeliveryView>(),
     ]
 }
 
@@ -97,9 +135,7 @@ impl WebhookView {
 
 async fn list(call: Call) -> Outcome {
     let customer = call.query.one("customer").map(CustomerId::from);
-    let after = call.position()?.map(|id| id.parse::<WebhookId>()).transpose();
-    let after = after.map_err(|_| ApiError::field("cursor", "cursor: it is not of this list"))?;
-    let page = call.service.webhooks_page(customer, after, call.query.limit()).await?;
+    let page = call.service.webhooks_page(customer, call.position()?, call.query.limit()).await?;
     let webhooks = page.rows.iter().map(WebhookView::from).collect();
     Ok(call.list(webhooks, page.next.map(|id| id.to_string()).as_deref()))
 }
@@ -151,15 +187,15 @@ async fn remove(call: Call) -> Outcome {
 async fn rotate(call: Call) -> Outcome {
     let id = find(&call)?.id;
     let (secret, revealed) = call.service.mint_webhook_secret(id);
-    let until = Moment(call.at.plus(SECRET_OVERLAP));
-    let audited = field("old_secret_until", serde_json::json!(until));
+    let until = call.at.plus(SECRET_OVERLAP);
+    let audited = vec![told("old_secret_until", until.to_string())];
     let committed = commit(&call, WebhookChange::Rotate { id, secret }, id, 201, audited).await?;
     shown_once(&call, id, committed, revealed.0)
 }
 
 async fn retire(call: Call) -> Outcome {
     let id = find(&call)?.id;
-    let audited = field("old_secret_until", serde_json::json!(Moment(call.at)));
+    let audited = vec![told("old_secret_until", call.at.to_string())];
     commit(&call, WebhookChange::Retire { id }, id, 200, audited).await?;
     Ok(Reply::json(&WebhookView::from(&find(&call)?)))
 }
@@ -167,7 +203,7 @@ async fn retire(call: Call) -> Outcome {
 async fn test(call: Call) -> Outcome {
     let id = find(&call)?.id;
     let delivery = DeliveryId::new(call.at, call.service.seed.as_ref());
-    let audited = field("delivery", serde_json::json!(delivery));
+    let audited = vec![told("delivery", delivery.to_string())];
     commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
     Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery)?)))
 }
@@ -196,11 +232,44 @@ async fn commit(
 }
 
 fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
-    let text = call.path("webhook");
-    let id = text.parse().map_err(|_| ApiError::not_found(format!("no webhook {text}")))?;
-    Ok(call.service.webhook_row(id)?)
+    Ok(call.service.webhook_row(call.id("webhook", "webhook")?)?)
 }
 
-fn field(name: &str, after: serde_json::Value) -> Vec<FieldChange> {
-    vec![FieldChange { field: name.to_owned(), before: None, after: Some(after.to_string()) }]
+const DELIVERY_FILTERS: [Parameter; 1] = [filter("pending", Form::Flag, "Only deliveries that wait.")];
+
+async fn list_deliveries(call: Call) -> Outcome {
+    let webhook: WebhookId = call.id("webhook", "webhook")?;
+    call.service.webhook_row(webhook)?;
+    let query = DeliveryQuery { webhook, pending: call.query.flag("pending") };
+    let page = call.service.deliveries_page(query, call.position()?, call.query.limit()).await?;
+    let deliveries = page.rows.iter().map(DeliveryView::from).collect();
+    Ok(call.list(deliveries, page.next.map(|id| id.to_string()).as_deref()))
+}
+
+async fn resend_range(call: Call) -> Outcome {
+    let webhook: WebhookId = call.id("webhook", "webhook")?;
+    let (chosen, answer) = call.service.choose_resent(webhook, &call.json()?).await?;
+    let count = told("deliveries", chosen.len());
+    let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    let made = webhook.to_string();
+    call.commit(command, (format!("webhooks/{made}"), &made), 200, vec![count]).await?;
+    Ok(Reply::json(&answer))
+}
+
+async fn show_delivery(call: Call) -> Outcome {
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+}
+
+async fn resend(call: Call) -> Outcome {
+    let id = find_delivery(&call)?.id;
+    let change = WebhookChange::Resend { delivery: id };
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    let made = id.to_string();
+    call.commit(command, (format!("deliveries/{made}"), &made), 200, Vec::new()).await?;
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+}
+
+fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {
+    Ok(call.service.delivery(call.id("delivery", "delivery")?)?)
 }

@@ -1,17 +1,24 @@
-//! Inputs of requests that operators send: files that they give, results that go on as inputs, and pictures that are embedded
-//! where nobody outside could read their link.
+//! Requests that an operator sends as a key, without its secret: what the key may do and what it costs are real, its
+//! networks alone do not count; each leaves a line in the audit record. And their inputs: files that they give, results that
+//! go on as inputs, and pictures that are embedded where nobody outside could read their link.
 //!
 //! A file is a medium of the gateway with a signed link; nothing else knows of it, and it goes when its link ends.
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use gatehouse_driver::{Driver, SubmitError};
-use gatehouse_model::{KeyId, TaskId};
+use gatehouse_driver::{Driver, FamilyListing, SubmitError};
+use gatehouse_model::{Key, KeyId, TaskId};
+use gatehouse_net::ServedBody;
 use gatehouse_tasks::FieldChange;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
-use super::super::admin_service::{AdminService, Backend, store_failed};
+use super::admin_service::{AdminService, Backend, store_failed};
+use super::public_api::PublicEndpoint;
 use crate::api::error::OperationError;
 
 /// Bytes of pictures that one request gets embedded, at most; what is beyond stays a link.
@@ -112,6 +119,58 @@ fn plain_links<'b>(value: &'b mut Value, found: &mut Vec<&'b mut String>) {
         Value::Array(items) => items.iter_mut().for_each(|item| plain_links(item, found)),
         Value::Object(members) => members.values_mut().for_each(|member| plain_links(member, found)),
         _ => {}
+    }
+}
+
+impl AdminService {
+    /// What the loaded families offer to a key: surfaces with their schemas, and the models it may use. Without a key, all.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] without a running gateway.
+    pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
+        match &self.backend {
+            Backend::Running { driver, .. } => Ok(driver.families(key)),
+            Backend::Offline(_) => {
+                Err(OperationError::Refused("only a running gateway has families".to_owned()))
+            }
+        }
+    }
+
+    /// The POST endpoints of families.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] without a running gateway.
+    pub fn endpoints(&self) -> Result<Vec<PublicEndpoint>, OperationError> {
+        Ok(self.public_api()?.endpoints())
+    }
+
+    /// Sends a request of a client as that key, for the present [`Actor`](crate::Actor), in whose name it leaves a line; one
+    /// that only asks for its price leaves none. Pictures behind links of this gateway over plain HTTP are sent embedded.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] for an unknown key; [`OperationError::Refused`] without a running gateway. What the
+    /// public API refuses is its answer.
+    pub async fn send_as(
+        &self,
+        key: &KeyId,
+        path: &str,
+        mut body: Value,
+    ) -> Result<Response<ServedBody>, OperationError> {
+        let public = Arc::clone(self.public_api()?);
+        let found = self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
+        let wrong = |error: http::Error| OperationError::Invalid(format!("path: {error}"));
+        let mut request = Request::builder().method(Method::POST).uri(path);
+        if let Some(headers) = request.headers_mut() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        self.embed_pictures(&mut body).await;
+        let request = request.body(Bytes::from(body.to_string())).map_err(wrong)?;
+        if body.get("dry_run") != Some(&Value::Bool(true)) {
+            // Before the request: what was sent must be on record, whatever becomes of it.
+            let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
+            self.try_leave_line(("sendAsKey", format!("keys/{key}")), (200, ""), vec![sent]).await?;
+        }
+        Ok(public.respond(Arc::new(found), request).await)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/plugins` and `/families`: versions of plugins, their deployment, and which one serves each family.
+//! `/plugins`, `/families` and `/deployments`: versions of plugins, which one serves each family, and how it came to that.
 //!
 //! A family that needs prices and providers of its own brings its `family.toml` in the JSON of its deployment.
 
@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::configuration::DefaultView;
+use crate::api::deployment::DeploymentView;
 use crate::api::plugin_offer::{Component, PluginOffer};
 use crate::api::result::{PluginOutcome, PluginState, PluginView, StageVerdict, StageView, UninstalledView};
 use crate::http::call::{Call, Outcome};
@@ -33,6 +34,8 @@ const REMOVAL: Parameter = option(
 );
 const SIGNATURE: Parameter = option("signature", Form::Text, "The text of its signature file.");
 const SHA256: Parameter = option("sha256", Form::Text, "Refuse any other bytes.");
+
+const FAMILY: Parameter = filter("family", Form::Text, "Only of this family.");
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -104,6 +107,22 @@ pub(super) fn routes() -> Vec<Route> {
             uninstall,
         )
         .returns::<UninstalledView>(),
+        Route::get(
+            "/deployments",
+            "listDeployments",
+            "Lists the reports of deployments, newest first; the last 1,000 are kept.",
+            list_deployments,
+        )
+        .query(&[FAMILY])
+        .paged()
+        .returns::<List<DeploymentView>>(),
+        Route::get(
+            "/deployments/{number}",
+            "getDeployment",
+            "Shows one report with its stages.",
+            show_deployment,
+        )
+        .returns::<DeploymentView>(),
     ]
 }
 
@@ -262,7 +281,7 @@ async fn families(call: Call) -> Outcome {
 
 /// A page of rows that are in the order of their positions.
 fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
-    let after = call.position()?;
+    let after = call.position::<String>()?;
     let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|after| position(row) > *after));
     let mut rows: Vec<T> = rest.take(call.query.limit() + 1).collect();
     let more = rows.len() > call.query.limit();
@@ -349,4 +368,14 @@ impl From<PluginOutcome> for Deployment {
             (replaced.map(|digest| digest.to_string()), stages.into_iter().map(Stage::from).collect());
         Self { plugin: plugin.into(), replaced, stages, defaults }
     }
+}
+
+async fn list_deployments(call: Call) -> Outcome {
+    let family = call.query.one("family").map(str::to_owned);
+    let page = call.service.deployments_page(family, call.position()?, call.query.limit()).await?;
+    Ok(call.list(page.rows, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+async fn show_deployment(call: Call) -> Outcome {
+    Ok(Reply::json(&call.service.deployment(call.id("number", "deployment")?)?))
 }
