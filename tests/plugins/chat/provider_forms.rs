@@ -102,7 +102,7 @@ fn calls_are_read_in_every_form() {
     assert!(answered.body.contains("\"function_call\":{"), "it was asked for: {}", answered.body);
 }
 
-/// Without it a client parses what is no JSON, or calls a tool with arguments that were cut.
+/// Without it a client fails to parse a call, or calls a tool with arguments that were cut.
 #[test]
 fn arguments_are_read_however_they_are_written() {
     let call = |arguments: &str| json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
