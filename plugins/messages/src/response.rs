@@ -8,7 +8,8 @@ pub(crate) mod message;
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure};
-use gatehouse_text_protocols::incoming::{Incoming, is_error, without_halves};
+use gatehouse_text_protocols::halves::without_halves;
+use gatehouse_text_protocols::incoming::{Incoming, is_error};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
 };
