@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
-use gatehouse_model::{FormFields, Key, ReceiptShape, Status, TaskId};
+use gatehouse_model::{FormTypes, Key, ReceiptShape, Status, TaskId};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
@@ -16,8 +16,8 @@ use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
 use crate::http::routes::{ParentIn, Submission};
 
-/// On the receipt of a submission that an earlier one with the same `Idempotency-Key` has made.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// On the receipt or answer of a request that an earlier one with the same `Idempotency-Key` has made.
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -104,11 +104,17 @@ pub(super) async fn checked_body_of(
     body: &mut RequestBody,
     key: &Key,
     implied: Option<&'static str>,
-    (media_type, fields): (&MediaType, Option<&FormFields>),
+    (media_type, types): (&MediaType, Option<&FormTypes>),
 ) -> Result<CheckedBody, Refusal> {
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
-    let bytes = body::as_json(bytes, media_type, fields).await?;
+    let bytes = match (media_type, types) {
+        (MediaType::Form(boundary), Some(types)) => {
+            let json = body::form_to_json(bytes, boundary, types, implied).await?;
+            body.became(json, &context.bodies)?
+        }
+        _ => bytes,
+    };
     CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
 }
 
@@ -135,7 +141,7 @@ fn asset_receipt(
 }
 
 /// The `Idempotency-Key` header: 1 to 255 visible ASCII characters.
-fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+pub(super) fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let mut values = headers.get_all(NAME).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -179,6 +185,9 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         }
         SubmitError::IdempotencyConflict => {
             Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
+        }
+        SubmitError::AnswerUnderWay | SubmitError::AnswerNotKept { .. } => {
+            Refusal::new(Kind::Conflict, message).with_param("Idempotency-Key")
         }
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
         SubmitError::TooLate { wait, limit } => {

@@ -154,6 +154,7 @@ impl ScriptedBackend {
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
             schema: r#"{"type": "object", "properties": {"prompt": {"type": "string"}}}"#.to_owned(),
+            result_schema: None,
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
@@ -238,6 +239,7 @@ impl ScriptedBackend {
             mime,
             body: body.into(),
             fresh_s: request.reader.map(|_| 60),
+            is_repeated: request.idempotency.as_deref() == Some("again"),
         }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
