@@ -122,6 +122,8 @@ pub struct SurfaceListing {
     pub name: String,
     /// JSON Schema of its parameters.
     pub schema: String,
+    /// JSON Schema of what its requests come to.
+    pub result_schema: Option<String>,
     /// Ids and aliases that the caller may name, sorted; empty only where a surface reads.
     pub models: Vec<String>,
     /// The model meant when a request names none, if the caller may use it.

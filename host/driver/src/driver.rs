@@ -16,6 +16,7 @@ use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, PreparedTables};
+use crate::direct::KeptAnswers;
 use crate::disks::Disk;
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
@@ -88,6 +89,7 @@ impl Driver {
                 rates: Arc::default(),
                 in_progress: Arc::new(InProgress::default()),
                 call_groups: CallGroups::default(),
+                kept_answers: KeptAnswers::default(),
                 background: Mutex::default(),
             });
             begin_counting();

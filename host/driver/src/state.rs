@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::config::tables::Tables;
+use crate::direct::KeptAnswers;
 use crate::disks::Disk;
 use crate::in_progress::InProgress;
 use crate::rates::RateLimiter;
@@ -60,6 +61,8 @@ pub(crate) struct DriverState {
     pub(crate) in_progress: Arc<InProgress>,
     /// Shared calls that wait for others.
     pub(crate) call_groups: CallGroups,
+    /// What requests with an idempotency key were answered with.
+    pub(crate) kept_answers: KeptAnswers,
     /// The scheduler loop and housekeeping.
     pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
 }

@@ -33,11 +33,12 @@ pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};
+pub use contract::form::{FormFields, FormTypes, FormValue};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::route::{
-    FormFields, FormValue, MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below,
-    path_parameter, paths_overlap, specified_routes,
+    MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below, path_parameter,
+    paths_overlap, specified_routes,
 };
 pub use contract::task_contract::{
     Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,

@@ -115,6 +115,13 @@ impl TextConfig {
     }
 }
 
+impl Config {
+    /// How long a request with an `Idempotency-Key` is remembered.
+    pub(crate) fn idempotency_lifetime(&self) -> Duration {
+        Duration::from_secs(u64::from(self.idempotency_hours) * 3600)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

@@ -4,17 +4,19 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use gatehouse_model::{Boxed, Charge, Context, Credits, DirectPlan, DirectRequest, DirectResponse};
+use gatehouse_model::{Boxed, Charge, Context, Credits, Digest, DirectPlan, DirectRequest, DirectResponse};
 use gatehouse_runtime::{Fault, Resolved, ServedBy, Version};
 use gatehouse_tasks::Quote;
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
 use crate::api::{ChargeUnit, DryRun, DryRunCharge};
+use crate::body::off_worker;
 use crate::detached::detached;
 use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, WholeAnswer};
 use crate::direct::attempt::{DirectRun, ProviderAnswer, Unanswered};
 use crate::direct::hold::DirectHold;
+use crate::direct::kept::{Keeping, Known, Repetition};
 use crate::direct::pump::MAX_QUEUED;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -67,6 +69,12 @@ impl DriverState {
         client: Client,
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Answered, TextError> {
+        // A client that lost its answer gets it, whatever has become of model and money since.
+        let keeping = match self.known_answer(&request).await? {
+            Some(Known::Before(answer)) => return Ok(Answered::Whole(answer)),
+            Some(Known::New(keeping)) => Some(keeping),
+            None => None,
+        };
         let Resolved { version, model } = self.answering(&request)?;
         if request.reader.is_none() {
             request.report.of_model(&model);
@@ -86,7 +94,7 @@ impl DriverState {
             }
             DirectPlan::Respond(response) => {
                 self.hold_answer(&request, &model, None, false, work).await?.settle(Credits::ZERO)?;
-                return Ok(Answered::Whole(whole(response)));
+                return Ok(Answered::Whole(whole(response, keeping)));
             }
             DirectPlan::Call(exchange) => *exchange,
         };
@@ -99,8 +107,26 @@ impl DriverState {
         let held = self.hold_answer(&request, &model, quote, streaming, work).await?;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
-        let run = DirectRun { claimant, version, cx, exchange, blobs, tables, client };
-        self.serve_direct(run, (held, model), in_progress).await
+        let is_kept = keeping.is_some();
+        let run = DirectRun { claimant, version, cx, exchange, blobs, tables, client, is_kept };
+        self.serve_direct(run, (held, model), keeping, in_progress).await
+    }
+
+    /// What is known of a request with an idempotency key. A dry run keeps nothing.
+    async fn known_answer(&self, request: &AnswerRequest) -> Result<Option<Known>, SubmitError> {
+        let Some(token) = request.idempotency.as_ref().filter(|_| !request.body.is_dry_run()) else {
+            return Ok(None);
+        };
+        let (now, surface, body) = (self.now(), request.surface, request.body.bytes().clone());
+        let fingerprint = move || Digest::of_fields(&[surface.as_bytes(), &body]);
+        let of = Repetition {
+            key: request.key.id.clone(),
+            customer: request.key.customer.clone(),
+            token: Digest::of(token.as_bytes()),
+            fingerprint: off_worker(request.body.bytes().len(), fingerprint).await?,
+            expires: now.plus(self.config.idempotency_lifetime()),
+        };
+        self.kept_answers.begin(of, now).map(Some)
     }
 
     /// The call, and what becomes of its answer. A hold that is dropped is given back.
@@ -108,18 +134,19 @@ impl DriverState {
         self: Arc<Self>,
         run: DirectRun,
         (held, model): (DirectHold, String),
+        keeping: Option<Keeping>,
         in_progress: InProgressGuard,
     ) -> Result<Answered, TextError> {
         match self.serve_answer(&run).await {
             Ok(ProviderAnswer::Whole(response)) => {
                 let amount = self.amount(&run.version, &response, &held, &model);
                 held.settle(amount)?;
-                Ok(Answered::Whole(whole(response)))
+                Ok(Answered::Whole(whole(response, keeping)))
             }
             Ok(ProviderAnswer::Passing(answer)) => {
                 let (mime, client) = (answer.pieces.mime().to_owned(), run.client);
                 tokio::spawn(async move {
-                    let passing = AssertUnwindSafe(self.pass_on(answer, held, &client));
+                    let passing = AssertUnwindSafe(self.pass_on(answer, held, &client, keeping));
                     if passing.catch_unwind().await.is_err() {
                         // Without it the client would take what it has for the whole answer.
                         let error = SubmitError::Internal("an answer that passes panicked".to_owned());
@@ -209,8 +236,14 @@ impl DriverState {
     }
 }
 
-fn whole(response: DirectResponse) -> WholeAnswer {
-    WholeAnswer { mime: response.mime, body: response.body, fresh_s: response.fresh_s }
+/// The client's answer, which is paid and kept for a repetition.
+fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
+    let DirectResponse { mime, body, fresh_s, .. } = response;
+    if let Some(mut keeping) = keeping {
+        keeping.write(&body);
+        keeping.keep(mime.clone(), fresh_s);
+    }
+    WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }
 
 /// What a request would come to.

@@ -89,7 +89,7 @@ impl DriverState {
             key: request.key.id.clone(),
             token: Digest::of(token.as_bytes()),
             fingerprint: fingerprint(request).await?,
-            expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+            expires: now.plus(self.config.idempotency_lifetime()),
         }))
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod direct;
 pub(crate) mod edit;
 pub(crate) mod facts;
 pub(crate) mod failure;
+pub(crate) mod form;
 pub(crate) mod json;
 pub(crate) mod names;
 pub(crate) mod route;

@@ -170,6 +170,7 @@ impl ScriptedBackend {
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
             schema: PICTURE_SCHEMA.to_owned(),
+            result_schema: None,
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
@@ -261,6 +262,7 @@ impl ScriptedBackend {
             mime,
             body: body.into(),
             fresh_s: request.reader.map(|_| 60),
+            is_repeated: request.idempotency.as_deref() == Some("again"),
         }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
