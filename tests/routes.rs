@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -53,18 +54,33 @@ fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> Response<Body> {
     Response::builder().status(status).header("content-type", mime).body(body).expect("a head")
 }
 
+/// What the provider knows.
+struct Provider {
+    rest: Arc<Semaphore>,
+    /// Whether the song that needs two accounts was asked for.
+    was_asked: AtomicBool,
+}
+
 /// The provider: speaks in two pieces, the second once the test says so.
-async fn provide(request: Request<Incoming>, rest: Arc<Semaphore>) -> Response<Body> {
+async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a body").to_bytes();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = said["text"].as_str().unwrap_or_default().to_owned();
     match (head.method.as_str(), head.uri.path()) {
+        ("POST", "/v1/speak") if text.starts_with("sing ") => {
+            let sung: u64 = text.strip_prefix("sing ").and_then(|sung| sung.parse().ok()).unwrap_or_default();
+            // The first account that is asked for this song is out of breath.
+            if sung == 39 && !provider.was_asked.swap(true, Ordering::Relaxed) {
+                return whole(503, "application/json", "{}");
+            }
+            whole(200, "application/json", json!({"sung": sung}).to_string())
+        }
         ("POST", "/v1/speak") if text == "bad" => whole(400, "application/json", "{}"),
         ("POST", "/v1/speak") if text == "broken" => whole(500, "application/json", "{}"),
         ("POST", "/v1/speak") => {
             let second = async move {
-                rest.acquire().await.expect("open").forget();
+                provider.rest.acquire().await.expect("open").forget();
                 Ok(Frame::data(Bytes::from_static(b"and the end")))
             };
             let first = stream::iter([Ok(Frame::data(beginning()))]);
@@ -92,14 +108,14 @@ impl Scene {
     /// A gateway without the family, and the file to install it from.
     async fn start(more: &str) -> Self {
         let rest = Arc::new(Semaphore::new(0));
-        let of_provider = Arc::clone(&rest);
+        let of_provider = Arc::new(Provider { rest: Arc::clone(&rest), was_asked: AtomicBool::new(false) });
         let address =
             serve_http(move |request: Request<Incoming>| provide(request, Arc::clone(&of_provider))).await;
         let settings = Settings { job_time: Duration::from_millis(20), ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)
-            .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main"])
+            .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main", "spare"])
             .with("[prices]\n\"voice-1\" = \"0.25\"\n\n")
             .with(more);
         let gateway = Gateway::start(setup).await;
@@ -192,6 +208,26 @@ fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
         client.until("beginning ").await;
         drop(client);
         until("it is paid", async || scene.spent().await == 4_000_000).await;
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a song that is longer than its request says is sung at the operator's cost, or any song costs the longest.
+#[test]
+fn a_song_settles_up_to_the_limit_that_was_held() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let priced = scene.caller.post(SPEECH, &json!({"input": "sing 1", "dry_run": true})).await.json();
+        assert_eq!((&priced["sum"], &priced["at_most"]), (&json!(10), &json!(true)), "{priced}");
+        assert_eq!(priced["charges"][0]["unit"], "character", "{priced}");
+        let mut spent = 0;
+        for (song, cost) in [(12, 3_000_000), (39, 9_750_000), (40, 10_000_000), (41, 10_000_000)] {
+            let sung = scene.caller.post(SPEECH, &json!({"input": format!("sing {song}")})).await;
+            assert_eq!((sung.status, sung.json()), (200, json!({"sung": song})));
+            spent += cost;
+            assert_eq!(scene.spent().await, spent, "{song} characters");
+        }
+        assert!(scene.gateway.log_text().contains("a plugin settles above what was held"));
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -22,6 +22,7 @@ use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
+use crate::text::counters::UnpricedCounters;
 
 /// What a driver joins.
 pub struct Parts {
@@ -81,6 +82,7 @@ impl Driver {
                 clock,
                 seed,
                 pepper,
+                unpriced_counters: UnpricedCounters::default(),
                 disks,
                 live: LiveTasks::default(),
                 shutdown: watch::Sender::new(ShutdownState::Serving),

@@ -14,6 +14,7 @@ mod digest;
 mod ids;
 mod key;
 pub mod metric;
+mod price;
 mod recent;
 mod secret;
 mod status;
@@ -28,6 +29,7 @@ pub use contract::about::{
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
+pub use contract::charge::{Charge, Line, Terms};
 pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange, passes};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
@@ -39,8 +41,8 @@ pub use contract::route::{
     path_parameter, paths_overlap, specified_routes,
 };
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,
-    Probe, Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome, Probe,
+    Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
@@ -51,6 +53,7 @@ pub use customer::Customer;
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use price::{PER, Price};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;
 pub use status::Status;

@@ -56,11 +56,11 @@ impl DriverState {
         drop((pieces, permit));
         let error = match end {
             End::Complete | End::Left => {
-                let amount = held.amount();
+                let amount = held.cost();
                 held.settle(amount).err().map(TextError::from)
             }
             End::Overtime => {
-                let amount = held.amount();
+                let amount = held.cost();
                 let paid = held.settle(amount);
                 Some(paid.err().map_or(TextError::Timeout, TextError::from))
             }

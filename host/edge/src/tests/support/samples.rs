@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ServedRoute, StoreError, SubmitError};
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, RouteInfo, RouteMethod, RouteUse, Status,
-    Task, TaskFailure, TaskId, UnixMs, specified_routes,
+    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Price, RouteInfo, RouteMethod, RouteUse,
+    Status, Task, TaskFailure, TaskId, UnixMs, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -38,8 +38,9 @@ pub(super) fn task(id: TaskId) -> Task {
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],
-        charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
-        unit_price: Credits(4_500_000),
+        charge: Charge::of(["ctx-pro"], 1),
+        at_most: Charge::default(),
+        prices: vec![Price::each(Credits(4_500_000))],
         held: Credits(4_500_000),
         cost: None,
         public: vec![],
@@ -74,6 +75,7 @@ pub(super) fn dry_run(unit: ChargeUnit, quantity: u64, at_most: bool) -> DryRun 
         unit,
         quantity,
         unit_price: Credits(1_500_000),
+        per: 1,
         sum: Credits(4_500_000),
     };
     let failure = TaskFailure { kind: FailureKind::Request, message: "no picture".to_owned() };
