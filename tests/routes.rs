@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -57,18 +57,31 @@ fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> hyper::Response<Bod
     hyper::Response::builder().status(status).header("content-type", mime).body(body).expect("a head")
 }
 
-/// The provider: speaks in two pieces, the second once the test says so.
-async fn provide(
-    request: Request<Incoming>,
+/// What the provider knows.
+struct Provider {
     rest: Arc<Semaphore>,
+    /// How often it was asked.
     asked: Arc<AtomicU64>,
-) -> hyper::Response<Body> {
-    let number = asked.fetch_add(1, Ordering::Relaxed);
+    /// Whether the song that needs two accounts was asked for.
+    was_asked: AtomicBool,
+}
+
+/// The provider: speaks in two pieces, the second once the test says so.
+async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> hyper::Response<Body> {
+    let number = provider.asked.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a body").to_bytes();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = said["text"].as_str().unwrap_or_default().to_owned();
     match (head.method.as_str(), head.uri.path()) {
+        ("POST", "/v1/speak") if text.starts_with("sing ") => {
+            let sung: u64 = text.strip_prefix("sing ").and_then(|sung| sung.parse().ok()).unwrap_or_default();
+            // The first account that is asked for this song is out of breath.
+            if sung == 39 && !provider.was_asked.swap(true, Ordering::Relaxed) {
+                return whole(503, "application/json", "{}");
+            }
+            whole(200, "application/json", json!({"characters": sung}).to_string())
+        }
         ("POST", "/v1/speak") if text == "bad" => whole(400, "application/json", "{}"),
         ("POST", "/v1/speak") if text.starts_with("silent") => pending().await,
         ("POST", "/v1/speak") if text == "less" => whole(200, "application/json", r#"{"characters": 1}"#),
@@ -77,7 +90,7 @@ async fn provide(
         ("POST", "/v1/speak") if text == "broken" => whole(500, "application/json", "{}"),
         ("POST", "/v1/speak") => {
             let second = async move {
-                rest.acquire().await.expect("open").forget();
+                provider.rest.acquire().await.expect("open").forget();
                 Ok(Frame::data(Bytes::from_static(b"and the end")))
             };
             let first = stream::iter([Ok(Frame::data(beginning()))]);
@@ -106,11 +119,13 @@ impl Scene {
     async fn start(more: &str) -> Self {
         let rest = Arc::new(Semaphore::new(0));
         let asked = Arc::new(AtomicU64::new(0));
-        let of_provider = (Arc::clone(&rest), Arc::clone(&asked));
-        let address = serve_http(move |request: Request<Incoming>| {
-            provide(request, Arc::clone(&of_provider.0), Arc::clone(&of_provider.1))
-        })
-        .await;
+        let of_provider = Arc::new(Provider {
+            rest: Arc::clone(&rest),
+            asked: Arc::clone(&asked),
+            was_asked: AtomicBool::new(false),
+        });
+        let address =
+            serve_http(move |request: Request<Incoming>| provide(request, Arc::clone(&of_provider))).await;
         let settings = Settings { job_time: Duration::from_millis(20), ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
@@ -236,6 +251,26 @@ fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
         client.until("beginning ").await;
         drop(client);
         until("it is paid", async || scene.spent().await == 4_000_000).await;
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a song that is longer than its request says is sung at the operator's cost, or any song costs the longest.
+#[test]
+fn a_song_settles_up_to_the_limit_that_was_held() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let priced = scene.caller.post(SPEECH, &json!({"input": "sing 1", "dry_run": true})).await.json();
+        assert_eq!((&priced["sum"], &priced["at_most"]), (&json!(10), &json!(true)), "{priced}");
+        assert_eq!(priced["charges"][0]["unit"], "character", "{priced}");
+        let mut spent = 0;
+        for (song, cost) in [(12, 3_000_000), (39, 9_750_000), (40, 10_000_000), (41, 10_000_000)] {
+            let sung = scene.caller.post(SPEECH, &json!({"input": format!("sing {song}")})).await;
+            assert_eq!((sung.status, sung.json()), (200, json!({"sung": song})));
+            spent += cost;
+            assert_eq!(scene.spent().await, spent, "{song} characters");
+        }
+        assert!(scene.gateway.log_text().contains("a plugin settles above what was held"));
         scene.gateway.expect_sound_ledger().await;
     });
 }

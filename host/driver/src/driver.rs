@@ -23,6 +23,7 @@ use crate::in_progress::InProgress;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
+use crate::text::counters::UnpricedCounters;
 
 /// What a driver joins.
 pub struct Parts {
@@ -82,6 +83,7 @@ impl Driver {
                 clock,
                 seed,
                 pepper,
+                unpriced_counters: UnpricedCounters::default(),
                 disks,
                 live: LiveTasks::default(),
                 shutdown: watch::Sender::new(ShutdownState::Serving),

@@ -22,6 +22,7 @@ use crate::in_progress::InProgress;
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;
+use crate::text::counters::UnpricedCounters;
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +49,8 @@ pub(crate) struct DriverState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) pepper: Pepper,
+    /// What the log has told of counters without a price.
+    pub(crate) unpriced_counters: UnpricedCounters,
     /// Those that may become full.
     pub(crate) disks: Vec<Disk>,
     pub(crate) live: LiveTasks,

@@ -127,7 +127,13 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if reported.is_some() && whole.get("usage").is_none() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written), extra: Extra::new() })
+    Ok(Answered {
+        body: out.done(),
+        usage: reported,
+        counters: Vec::new(),
+        output_bytes: clamp(written),
+        extra: Extra::new(),
+    })
 }
 
 /// A call that does not say what is called.

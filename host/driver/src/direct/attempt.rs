@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Reply};
+use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
 
@@ -27,6 +27,8 @@ pub(super) struct DirectRun {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) exchange: Exchange,
+    /// Of the lines of its charge, then of those of its limit.
+    pub(super) prices: Vec<Price>,
     pub(super) blobs: RequestBlobs,
     /// The configuration of the request.
     pub(super) tables: Arc<Tables>,

@@ -40,7 +40,7 @@ impl DriverState {
     ) {
         let mime = answer.pieces.mime().to_owned();
         let end = self.pass_pieces(answer, client, keeping.as_mut()).await;
-        let amount = held.amount();
+        let amount = held.cost();
         let error = match end {
             End::Complete => match (held.settle(amount), keeping) {
                 (Ok(()), Some(keeping)) => {
@@ -106,7 +106,7 @@ fn is_worth_ending(keeping: Option<&Keeping>) -> bool {
 
 /// Pays for an answer of which no more is had.
 fn paid_without(held: DirectHold, keeping: Option<Keeping>) -> Result<(), SubmitError> {
-    let amount = held.amount();
+    let amount = held.cost();
     held.settle(amount)?;
     if let Some(keeping) = keeping {
         keeping.keep_nothing();

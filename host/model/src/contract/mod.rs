@@ -2,6 +2,7 @@
 
 pub(crate) mod about;
 pub(crate) mod call;
+pub(crate) mod charge;
 pub(crate) mod direct;
 pub(crate) mod edit;
 pub(crate) mod facts;
