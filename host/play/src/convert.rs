@@ -278,10 +278,11 @@ pub(crate) fn direct_request(request: &DirectRequest) -> host::DirectRequest {
 pub(crate) fn plan(plan: host::DirectPlan) -> Plan<Vec<u8>> {
     match plan {
         host::DirectPlan::Call(exchange) => {
-            let host::Exchange { call: next, charge: bill, passes, state } = *exchange;
+            let host::Exchange { call: next, charge: bill, at_most, passes, state } = *exchange;
             Plan::Call(Exchange {
                 call: call(next),
                 charge: bill.map(charge),
+                at_most: Some(charge(at_most)).filter(|most| !most.lines.is_empty()),
                 passes,
                 state,
                 extra: Extra::new(),
