@@ -63,8 +63,10 @@ enum Answer {
 #[derive(Default)]
 struct Share {
     bytes: usize,
-    /// Its answers, the oldest first, without those under way.
-    done: VecDeque<Id>,
+    /// Its answers, the oldest first.
+    kept: VecDeque<Id>,
+    /// Those of which only the record is left, the oldest first.
+    gone: VecDeque<Id>,
 }
 
 /// What is known of a request.
@@ -165,10 +167,12 @@ impl Keeping {
     fn end(&mut self, answer: Answer) {
         self.is_paid = true;
         let mut answers = self.answers.lock();
+        let share = answers.customers.entry(self.of.customer.clone()).or_default();
+        let queue = if matches!(answer, Answer::Kept(_)) { &mut share.kept } else { &mut share.gone };
+        queue.push_back(self.of.id());
         if let Some(record) = answers.records.get_mut(&self.of.id()) {
             record.answer = answer;
         }
-        answers.customers.entry(self.of.customer.clone()).or_default().done.push_back(self.of.id());
         answers.make_room();
     }
 }
@@ -212,7 +216,7 @@ impl Answers {
 
     fn make_room(&mut self) {
         while self.bytes > BUDGET {
-            let full = self.customers.iter().filter(|(_, share)| !share.done.is_empty());
+            let full = self.customers.iter().filter(|(_, share)| share.oldest().is_some());
             let Some(most) = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone()) else {
                 return;
             };
@@ -220,20 +224,18 @@ impl Answers {
         }
     }
 
-    /// Its bytes, and where it has none, its record.
+    /// The bytes of the oldest answer, and where there are none left, the oldest record.
     fn drop_oldest(&mut self, customer: &CustomerId) {
         let Some(share) = self.customers.get_mut(customer) else { return };
-        let Some(id) = share.done.pop_front() else { return };
-        let Some(record) = self.records.get_mut(&id) else { return };
-        let freed = match std::mem::replace(&mut record.answer, Answer::Gone).bytes() {
-            0 => {
-                self.records.remove(&id);
-                RECORD
-            }
-            bytes => {
-                share.done.push_back(id);
-                bytes
-            }
+        let freed = if let Some(id) = share.kept.pop_front() {
+            share.gone.push_back(id.clone());
+            let record = self.records.get_mut(&id);
+            record.map_or(0, |record| std::mem::replace(&mut record.answer, Answer::Gone).bytes())
+        } else if let Some(id) = share.gone.pop_front() {
+            self.records.remove(&id);
+            RECORD
+        } else {
+            return;
         };
         self.give_back(customer, freed);
     }
@@ -241,20 +243,28 @@ impl Answers {
     /// The oldest of the customer that have expired, and the request's own wherever it stands.
     fn forget_expired(&mut self, of: &Repetition, now: UnixMs) {
         let is_over = |record: Option<&Record>| record.is_some_and(|record| record.expires <= now);
-        loop {
-            let first = self.customers.get(&of.customer).and_then(|share| share.done.front());
-            if !is_over(first.and_then(|id| self.records.get(id))) {
+        while let Some(id) = self.customers.get(&of.customer).and_then(Share::oldest) {
+            if !is_over(self.records.get(id)) {
                 break;
             }
             self.drop_oldest(&of.customer);
         }
         let id = of.id();
         let Some(share) = self.customers.get_mut(&of.customer) else { return };
-        if is_over(self.records.get(&id)) && share.done.contains(&id) {
-            share.done.retain(|other| *other != id);
-            let freed = self.records.remove(&id).map_or(0, |record| RECORD + record.answer.bytes());
-            self.give_back(&of.customer, freed);
+        if !is_over(self.records.get(&id)) || !(share.kept.contains(&id) || share.gone.contains(&id)) {
+            return;
         }
+        share.kept.retain(|other| *other != id);
+        share.gone.retain(|other| *other != id);
+        let freed = self.records.remove(&id).map_or(0, |record| RECORD + record.answer.bytes());
+        self.give_back(&of.customer, freed);
+    }
+}
+
+impl Share {
+    /// What makes room first.
+    fn oldest(&self) -> Option<&Id> {
+        self.kept.front().or_else(|| self.gone.front())
     }
 }
 
