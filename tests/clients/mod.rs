@@ -12,7 +12,6 @@ pub(crate) mod fresh;
 pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
-mod made;
 mod openapi;
 mod providers;
 mod recipes;
@@ -27,11 +26,11 @@ use kit::{Set, Tool};
 use rows::{ROWS, Side};
 use script::Script;
 
-const CURRENT_PYTHON: Set = Set { tool: Tool::Python, name: "python-current" };
-const OLDER_PYTHON: Set = Set { tool: Tool::Python, name: "python-older" };
-const CURRENT_NODE: Set = Set { tool: Tool::Node, name: "node-current" };
-const MIDDLE_NODE: Set = Set { tool: Tool::Node, name: "node-middle" };
-const OLDER_NODE: Set = Set { tool: Tool::Node, name: "node-older" };
+pub(crate) const CURRENT_PYTHON: Set = Set { tool: Tool::Python, name: "python-current" };
+pub(crate) const OLDER_PYTHON: Set = Set { tool: Tool::Python, name: "python-older" };
+pub(crate) const CURRENT_NODE: Set = Set { tool: Tool::Node, name: "node-current" };
+pub(crate) const MIDDLE_NODE: Set = Set { tool: Tool::Node, name: "node-middle" };
+pub(crate) const OLDER_NODE: Set = Set { tool: Tool::Node, name: "node-older" };
 const VERCEL: Set = Set { tool: Tool::Node, name: "vercel" };
 
 /// A framework of Python, its packages below `pins/<set>.txt`. `limits` are the rows that it cannot have, and why.

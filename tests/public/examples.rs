@@ -89,8 +89,7 @@ impl<'a> Own<'a> {
         let imagine = async |prompt: &str| scene.done(&route("imagine"), &json!({"prompt": prompt})).await;
         let grid = imagine("a kite --v 7").await;
         let single = scene.done(&route("upscale"), &json!({"task_id": grid, "index": 1})).await;
-        let film = json!({"model": "scene-3.1-fast-official", "prompt": "a kite"});
-        let video = scene.done("/v1/videos/generations", &film).await;
+        let video = film(scene).await;
         let image = json!({"model": "ctx-pro", "prompt": "a kite"});
         let picture = scene.done("/v1/images/generations", &image).await;
         let hung = json!({"model": "imagine-1.5-gw", "prompt": "[[hang]] a kite"});
@@ -121,6 +120,14 @@ impl<'a> Own<'a> {
         let answer = self.scene.caller.post("/v1/responses", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// The video that an operation is about: one of its own where it is deleted.
+    async fn video_of(&self, id: &str) -> String {
+        match id {
+            "videos-delete" => film(self.scene).await,
+            _ => self.video.clone(),
+        }
     }
 
     /// The end of a link to a file: its name and signature.
@@ -165,11 +172,19 @@ impl<'a> Own<'a> {
         }
         if text.contains("/v1/models/ID") {
             text = text.replace("/ID", "/over-chat");
+        } else if text.contains("/v1/videos/ID") {
+            text = text.replace("/ID", &format!("/{}", self.video_of(id).await));
         } else if text.contains("/ID") {
             text = text.replace("/ID", &format!("/{}", self.response().await));
         }
         text
     }
+}
+
+/// A video that has completed.
+async fn film(scene: &Scene) -> String {
+    let body = json!({"model": "scene-3.1-fast-official", "prompt": "a kite"});
+    scene.done("/v1/videos/generations", &body).await
 }
 
 /// The words of a text that begin so, each once.

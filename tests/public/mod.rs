@@ -8,7 +8,8 @@ mod dry_run_limits;
 mod events;
 mod examples;
 mod generators;
-pub(crate) mod scene;
+mod official_sdks;
+mod scene;
 mod schemas;
 mod walk;
 

@@ -192,6 +192,30 @@ impl Driver {
         Box::pin(self.state.media.open_result(media, range))
     }
 
+    /// Whether a customer has deleted the result of that task; it ends by itself otherwise.
+    ///
+    /// # Errors
+    /// A failed media store.
+    pub async fn is_result_deleted(&self, task: &Task) -> Result<bool, MediaRefusal> {
+        match task.media.first() {
+            Some(first) => self.state.media.is_deleted(first).await.map_err(broken),
+            None => Ok(false),
+        }
+    }
+
+    /// Deletes the files of a task that has ended, for good. The task stays, as what was paid for.
+    ///
+    /// # Errors
+    /// A failed media store.
+    pub async fn delete_result(&self, task: &Task) -> Result<(), MediaRefusal> {
+        // The first one says whether they are deleted: it is the last to go.
+        for media in task.media.iter().rev() {
+            self.state.media.delete_result(media).await.map_err(broken)?;
+        }
+        tracing::info!(task = %task.id, files = task.media.len(), "a customer has deleted a result");
+        Ok(())
+    }
+
     /// The model's own id, of a model that this gateway has under that id or alias.
     #[must_use]
     pub fn model_id(&self, name: &str) -> Option<String> {
@@ -210,6 +234,11 @@ impl Driver {
         let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == model);
         listed.map_or_else(|| model.to_owned(), |entry| entry.model)
     }
+}
+
+fn broken(error: gatehouse_media::Error) -> MediaRefusal {
+    tracing::error!(%error, "the files of a result cannot be reached");
+    MediaRefusal::Broken
 }
 
 /// What a model of tasks costs: the prices under its id, and the more specific ones below it.

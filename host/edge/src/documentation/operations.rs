@@ -170,6 +170,13 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::ReadVideo => {
             plain("Videos", "Read a video (OpenAI's shape)", "", &[], ok("The video.", VIDEO))
         }
+        Endpoint::DeleteVideo => plain(
+            "Videos",
+            "Delete a video (OpenAI's shape)",
+            "Its files, for good. The task stays, as what was paid for.",
+            &[],
+            ok("It is deleted.", DELETED_VIDEO),
+        ),
         Endpoint::ReadVideoContent => {
             let answers = vec![
                 Answer { status: 200, help: "The file.", contents: FILM },
@@ -276,8 +283,7 @@ fn job(route: &Route, submission: Submission) -> Words {
     let help = "Accepted: the receipt. With `dry_run`: what it would cost.";
     match submission.receipt {
         ReceiptShape::Task if route.surface == "images.generate" => {
-            let help = "The receipt, or the images where the bare format is asked for. With `dry_run`: what it would cost.";
-            of_family(route, AWAITED, IMAGE_HEADERS, ok(help, RECEIPT_OR_IMAGES))
+            of_family(route, BARE_IMAGES, IDEMPOTENCY, ok(help, RECEIPT))
         }
         ReceiptShape::Task => of_family(route, "", IDEMPOTENCY, ok(help, RECEIPT)),
         ReceiptShape::Asset => of_family(route, "", IDEMPOTENCY, ok(help, ASSET_RECEIPT)),
@@ -323,14 +329,16 @@ fn text(route: &Route) -> Words {
 const ANSWERED: &str =
     "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
 
-const AWAITED: &str = "In OpenAI's shape (by the key, or with `x-response-format: bare`) the request waits for its task and has \
-    the images in the answer. A task that takes longer than the gateway lets a request wait is told by a 504 that names it; \
-    it goes on.";
+const AWAITED: &str = "The request waits for its task and has the images in its answer. A task that takes longer than the gateway \
+    lets a request wait is told by a 504 that names it; it goes on.";
+// A union of both answers would be all that programs make of the receipt.
+const BARE_IMAGES: &str = "With `x-response-format: bare`, or a key whose format that is, the answer is that of `images.edit`, and \
+    fields are OpenAI's.";
 
 const IMAGES: &[Content] = &[Content::Json(&["ImageList", "DryRun"])];
-const RECEIPT_OR_IMAGES: &[Content] = &[Content::Json(&["TaskReceipt", "ImageList", "DryRun"])];
 const CREATED_VIDEO: &[Content] = &[Content::Json(&["Video", "DryRun"])];
 const VIDEO: &[Content] = &[Content::Json(&["Video"])];
+const DELETED_VIDEO: &[Content] = &[Content::Json(&["DeletedVideo"])];
 const VIDEOS: &[Content] = &[Content::Json(&["VideoList"])];
 const FILM: &[Content] = &[Content::Bytes(&["video/*"])];
 const TEXT_COMPLETION: &[Content] = &[
@@ -459,20 +467,11 @@ const FORMAT: &[Parameter] = &[header(
     r#"{"enum": ["wrapped", "bare"]}"#,
     "Whether the completion comes inside of `{code, data}`; by default as the key says.",
 )];
-const IDEMPOTENCY_KEY: Parameter = header(
+const IDEMPOTENCY: &[Parameter] = &[header(
     "Idempotency-Key",
     r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
     "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
-);
-const IDEMPOTENCY: &[Parameter] = &[IDEMPOTENCY_KEY];
-const IMAGE_HEADERS: &[Parameter] = &[
-    IDEMPOTENCY_KEY,
-    header(
-        "x-response-format",
-        r#"{"enum": ["wrapped", "bare"]}"#,
-        "`bare`: OpenAI's shape; by default as the key says.",
-    ),
-];
+)];
 const VIDEO_PAGE: &[Parameter] = &[
     query(
         "limit",

@@ -21,7 +21,7 @@ const FORWARDED: [&str; 2] = ["anthropic-version", "anthropic-beta"];
 /// The surface whose answers may come inside of `{code, data}`.
 const CHAT: &str = "chat.completions";
 /// Asks for the bare chat completion object (spec/decisions.md, "Chat completions").
-const FORMAT: &str = "x-response-format";
+pub(crate) const FORMAT: &str = "x-response-format";
 /// Characters kept of a forwarded header.
 const MAX_HEADER_CHARS: usize = 1024;
 

@@ -14,11 +14,12 @@ use gatehouse_model::{
     Boxed, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine,
 };
 use gatehouse_net::Activity;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::endpoints;
+use crate::endpoints::text::FORMAT;
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::AccessRecord;
 use crate::http::auth::check_life;
@@ -122,7 +123,7 @@ impl LocalRequests {
         request: Request<Bytes>,
         base_url: String,
     ) -> Response<UnsyncBoxBody<Bytes, io::Error>> {
-        let (parts, bytes) = request.into_parts();
+        let (mut parts, bytes) = request.into_parts();
         let context = &self.0.context;
         let id = RequestId::new(context.clock.now(), &*context.seed);
         let mut record = AccessRecord::new(id, parts.method.clone(), &Activity::default(), &context.log);
@@ -130,6 +131,11 @@ impl LocalRequests {
         let mut body = RequestBody::whole(bytes);
         let form = Form::of(parts.uri.path());
         let table = context.table();
+        let found = table.look_up(&parts.method, parts.uri.path());
+        if matches!(found, Lookup::Route(row, _) if matches!(row.endpoint, Endpoint::Submit(_))) {
+            // A page follows a task by its receipt, whatever the key's own clients read.
+            parts.headers.entry(FORMAT).or_insert(HeaderValue::from_static("wrapped"));
+        }
         let result = async {
             let (route, param) = route(&table, &parts.method, parts.uri.path())?;
             (record.pattern, record.surface) = (route.pattern, route.surface);

@@ -39,6 +39,7 @@ pub(crate) enum Endpoint {
     CreateVideo,
     ListVideos,
     ReadVideo,
+    DeleteVideo,
     /// Its file.
     ReadVideoContent,
     /// A task's state as events, until its end.
@@ -146,9 +147,10 @@ const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint
 }
 
 use Endpoint::{
-    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, DeleteResponse, Docs, DocsStyle,
-    EditImages, ListModels, ListResponseItems, ListTasks, ListVideos, Live, OpenApi, ReadBalance, ReadMedia,
-    ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, Ready, TaskEvents, Text,
+    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, DeleteResponse, DeleteVideo, Docs,
+    DocsStyle, EditImages, ListModels, ListResponseItems, ListTasks, ListVideos, Live, OpenApi, ReadBalance,
+    ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, Ready, TaskEvents,
+    Text,
 };
 
 /// Every other path belongs to a family.
@@ -168,6 +170,7 @@ pub(crate) static OWN: &[Route] = &[
     post("/v1/videos", "videos.create", CreateVideo),
     get("/v1/videos", "videos.list", ListVideos),
     get("/v1/videos/{id}", "videos.read", ReadVideo),
+    delete("/v1/videos/{id}", "videos.delete", DeleteVideo),
     get("/v1/videos/{id}/content", "videos.content", ReadVideoContent),
     get("/v1/tasks", "tasks.list", ListTasks),
     get("/v1/tasks/{task_id}", "tasks.read", ReadTask),

@@ -261,6 +261,7 @@ mod tests {
         check("POST", "/v1/videos", "videos.create -");
         check("GET", "/v1/videos", "videos.list -");
         check("GET", "/v1/videos/task_1", "videos.read task_1");
+        check("DELETE", "/v1/videos/task_1", "videos.delete task_1");
         check("GET", "/v1/videos/task_1/content", "videos.content task_1");
         check("GET", "/v1/videos/generations", "allow POST, OPTIONS");
         check("POST", "/v1/completions", "completions.create -");

@@ -15,6 +15,7 @@ use url::Url;
 use crate::links::range;
 use crate::probe::facts;
 use crate::storage::media_store::MediaStore;
+use crate::storage::objects::Error;
 
 const PURPOSE: &[u8] = b"media-link";
 const PATH: &str = "/v1/media/";
@@ -94,6 +95,26 @@ impl MediaStore {
         let mime = facts::type_of_extension(extension).ok_or(MediaRefusal::NotFound)?;
         let link = Checked { path: path(&name, media.expires), mime, expires: media.expires };
         self.read(link, &name, range).await
+    }
+
+    /// Whether a result was deleted before its end.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_deleted(&self, media: &Media) -> Result<bool, Error> {
+        if self.0.clock.now() >= media.expires {
+            return Ok(false);
+        }
+        let path = path(&name(media.id, &media.mime), media.expires);
+        Ok(self.0.objects.length(&path).await?.is_none())
+    }
+
+    /// Deletes a result before its end. One that is gone already is no error.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn delete_result(&self, media: &Media) -> Result<(), Error> {
+        self.0.objects.delete(&path(&name(media.id, &media.mime), media.expires)).await
     }
 
     async fn read(&self, link: Checked, name: &str, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {

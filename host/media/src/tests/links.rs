@@ -41,6 +41,22 @@ async fn a_link_opens_its_result_until_it_ends() {
     assert_eq!(open(&test, link, None).await.err(), Some(MediaRefusal::Expired));
 }
 
+/// Without it a customer's deleted file would still open, or one that has ended would count as deleted.
+#[tokio::test]
+async fn a_deleted_result_is_gone_before_its_end() {
+    let test = TestMedia::new(&[]);
+    let (kept, deleted) = (saved(&test, &picture(10)).await, saved(&test, &picture(20)).await);
+    for _ in 0..2 {
+        test.media.delete_result(&deleted).await.unwrap();
+        assert!(test.media.is_deleted(&deleted).await.unwrap());
+        assert_eq!(test.media.open_result(&deleted, None).await.err(), Some(MediaRefusal::NotFound));
+    }
+    assert!(!test.media.is_deleted(&kept).await.unwrap());
+    assert!(test.media.open_result(&kept, None).await.is_ok());
+    test.clock.advance_ms(24 * HOUR);
+    assert!(!test.media.is_deleted(&deleted).await.unwrap());
+}
+
 #[tokio::test]
 async fn ranges_give_exactly_what_they_name() {
     let test = TestMedia::new(&[]);

@@ -210,7 +210,10 @@ impl Fields {
         let Some((_, asked)) = self.renamed.iter().find(|(family, _)| *family == name) else {
             return SubmitError::Invalid { field: Some(field), message };
         };
-        let message = message.strip_prefix(&format!("{field}: ")).unwrap_or(&message);
+        // Families write a field as it is, or in quotes.
+        let rest = message.trim_start_matches('`').strip_prefix(field.as_str());
+        let rest = rest.and_then(|rest| rest.trim_start_matches('`').strip_prefix(": "));
+        let message = rest.unwrap_or(&message);
         SubmitError::Invalid { field: Some((*asked).to_owned()), message: format!("{asked}: {message}") }
     }
 }

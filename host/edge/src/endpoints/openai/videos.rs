@@ -1,4 +1,4 @@
-//! `videos.create`, `list`, `retrieve` and `download_content`: video tasks as OpenAI's clients read them. A video's id is
+//! `videos.create`, `list`, `retrieve`, `delete` and `download_content`: video tasks as OpenAI's clients read them. A video's id is
 //! that of its task.
 
 use std::sync::Arc;
@@ -58,6 +58,13 @@ struct Page {
     has_more: bool,
     first_id: Option<TaskId>,
     last_id: Option<TaskId>,
+}
+
+#[derive(Serialize)]
+struct Deleted {
+    id: TaskId,
+    object: &'static str,
+    deleted: bool,
 }
 
 impl From<Task> for Video {
@@ -166,7 +173,13 @@ pub(in crate::endpoints) async fn list(
         let page = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
         after = page.tasks.last().map(|task| task.id);
         has_more = page.more;
-        found.extend(page.tasks.into_iter().filter(is_video));
+        for task in page.tasks.into_iter().filter(is_video) {
+            if found.len() <= limit
+                && !context.backend.is_result_deleted(&task).await.map_err(media::refusal)?
+            {
+                found.push(task);
+            }
+        }
         if found.len() > limit || !has_more || after.is_none() {
             break;
         }
@@ -179,12 +192,12 @@ pub(in crate::endpoints) async fn list(
 }
 
 /// One video.
-pub(in crate::endpoints) fn read(
+pub(in crate::endpoints) async fn read(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    Ok(response::json(&Video::from(find(context, request.param, key)?)))
+    Ok(response::json(&Video::from(find(context, request.param, key).await?)))
 }
 
 /// The file of a video that has completed, or a part of it.
@@ -195,7 +208,7 @@ pub(in crate::endpoints) async fn content(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let query = Query::parse(request.parts.uri.query());
     query.read("variant", "video, which is all there is", |text| (text == "video").then_some(()))?;
-    let task = find(context, request.param, key)?;
+    let task = find(context, request.param, key).await?;
     if task.status != Status::Completed {
         let message =
             format!("video {} is {}: only a completed one has a file", task.id, status(task.status));
@@ -214,11 +227,32 @@ pub(in crate::endpoints) async fn content(
     Ok(media::respond(file, &task.id.to_string(), &tag, headers, context.clock.now()))
 }
 
-/// The caller's video of that id; a task that makes something else is none.
-fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
+/// Deletes the files of a video that has completed. The task stays, as what was paid for.
+pub(in crate::endpoints) async fn delete(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let task = find(context, request.param, key).await?;
+    if task.status != Status::Completed {
+        let id = task.id;
+        let message = match task.status {
+            Status::Failed => format!("video {id} has failed: it has no file to delete"),
+            _ => format!("video {id} is in progress: POST /v1/tasks/{id}/cancel ends it"),
+        };
+        return Err(Refusal::new(Kind::Conflict, message));
+    }
+    context.backend.delete_result(&task).await.map_err(media::refusal)?;
+    Ok(response::json(&Deleted { id: task.id, object: "video.deleted", deleted: true }))
+}
+
+/// The caller's video of that id; a task that makes something else is none, and neither is a deleted one.
+async fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
     let unknown = || Refusal::new(Kind::NotFound, format!("unknown video {}", quoted(id)));
     let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).map_err(store_refusal)?;
-    task.filter(is_video).ok_or_else(unknown)
+    let task = task.filter(is_video).ok_or_else(unknown)?;
+    let is_deleted = context.backend.is_result_deleted(&task).await.map_err(media::refusal)?;
+    if is_deleted { Err(unknown()) } else { Ok(task) }
 }
 
 fn is_video(task: &Task) -> bool {

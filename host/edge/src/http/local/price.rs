@@ -64,6 +64,15 @@ pub(super) async fn price(
                 }
             }
         }
+        Endpoint::EditImages | Endpoint::CreateVideo | Endpoint::Complete => {
+            let twin = match route.endpoint {
+                Endpoint::EditImages => "/v1/images/generations",
+                Endpoint::CreateVideo => "/v1/videos/generations",
+                _ => "/v1/chat/completions",
+            };
+            let message = format!("path: {} has the prices of {twin}, expected that path", route.pattern);
+            Err(Refusal::field("path", message))
+        }
         _ => Err(Refusal::field("path", format!("path: {} {} costs nothing", route.method, route.pattern))),
     }
 }

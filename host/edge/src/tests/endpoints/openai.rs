@@ -183,6 +183,17 @@ async fn a_video_is_its_task() {
     assert_eq!((file.status, &file.text()[..]), (200, "0123456789"));
     let part = ask(&edge, edge.get(&format!("/v1/videos/{ID}/content"), "Range: bytes=2-4\r\n")).await;
     assert_eq!((part.status, &part.text()[..]), (206, "234"));
+    let delete = edge.get(&format!("/v1/videos/{ID}"), "").replacen("GET", "DELETE", 1);
+    let deleted = ask(&edge, delete.clone()).await;
+    assert_eq!(deleted.json(), json!({"id": ID, "object": "video.deleted", "deleted": true}));
+    assert_eq!(ask(&edge, delete).await.status, 404);
+    assert_eq!(ask(&edge, edge.get(&format!("/v1/videos/{ID}"), "")).await.status, 404);
+    let page = ask(&edge, edge.get("/v1/videos", "")).await.json();
+    assert_eq!(
+        page,
+        json!({"object": "list", "data": [], "has_more": false, "first_id": null, "last_id": null})
+    );
+    assert_eq!(ask(&edge, edge.get(&format!("/v1/tasks/{ID}"), "")).await.status, 200, "the task stays");
 }
 
 #[tokio::test]
@@ -210,6 +221,11 @@ async fn a_video_that_is_none_or_not_there_yet_is_told_so() {
         assert_eq!(reply.status, status, "{path}: {reply:?}");
         assert!(reply.message().contains(words), "{path}: {reply:?}");
         assert!(reply.json()["error"]["code"].as_u64().is_none(), "OpenAI's envelope: {reply:?}");
+    }
+    for (video, words) in [(film, "POST /v1/tasks/"), (failed, "it has no file to delete")] {
+        let delete = edge.get(&format!("/v1/videos/{video}"), "").replacen("GET", "DELETE", 1);
+        let reply = ask(&edge, delete).await;
+        assert!(reply.status == 409 && reply.message().contains(words), "{reply:?}");
     }
     let read = ask(&edge, edge.get(&format!("/v1/videos/{failed}"), "")).await.json();
     assert_eq!(read["error"], json!({"code": "moderation_blocked", "message": "not that"}));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_model::{Key, UnixMs};
+use gatehouse_model::{ChatFormat, Key, UnixMs};
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -27,7 +27,11 @@ async fn ask(edge: &TestEdge, method: Method, path: &str, body: &Value) -> (u16,
 #[tokio::test]
 async fn a_key_without_its_secret_has_its_rules_but_for_its_networks() {
     let edge = TestEdge::plain().await;
-    edge.backend.change_key(|key| key.networks = vec!["10.9.9.9/32".parse().unwrap()]);
+    edge.backend.change_key(|key| {
+        key.networks = vec!["10.9.9.9/32".parse().unwrap()];
+        // Its own clients read pictures; an operator's page reads a receipt.
+        key.chat_format = ChatFormat::Bare;
+    });
     let (post, body) = (Method::POST, json!({"model": "ctx-pro", "prompt": "a kite"}));
     let images = "/v1/images/generations";
     let (status, receipt) = ask(&edge, post.clone(), images, &body).await;

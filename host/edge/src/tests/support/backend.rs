@@ -57,6 +57,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) version: AtomicU64,
     /// Streams left open.
     pub(crate) streams: Mutex<Vec<Events>>,
+    /// Tasks whose results are deleted.
+    pub(crate) deleted: Mutex<Vec<TaskId>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
     /// The quota of its customer.
@@ -79,6 +81,7 @@ impl ScriptedBackend {
             broken: AtomicBool::new(false),
             version: AtomicU64::new(1),
             streams: Mutex::default(),
+            deleted: Mutex::default(),
             routes: Mutex::new(routes()),
             customer_quota: Mutex::default(),
         }
@@ -439,6 +442,13 @@ impl ScriptedBackend {
     ) -> Result<MediaFile, MediaRefusal> {
         let expires = media.expires.seconds().to_string();
         self.media(&media.id.to_string(), &expires, "good", range).await
+    }
+    pub(crate) async fn is_result_deleted(&self, task: &Task) -> Result<bool, MediaRefusal> {
+        Ok(self.deleted.lock().unwrap().contains(&task.id))
+    }
+    pub(crate) async fn delete_result(&self, task: &Task) -> Result<(), MediaRefusal> {
+        self.deleted.lock().unwrap().push(task.id);
+        Ok(())
     }
     /// An alias is told by its ending.
     #[expect(clippy::unused_self, reason = "the driver's signature")]
