@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use bytes::Bytes;
 use gatehouse_admin::{
-    Access, AdminService, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, LocalApi, ResponseBody,
-    Role, Sessions,
+    Access, AdminService, Console, ConsoleRefusal, LocalApi, ResponseBody, Role, Sessions, Visit, admit,
 };
 use http::header::ALLOW;
+use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::BodyExt as _;
 
 use crate::api::Api;
 use crate::assets;
@@ -37,19 +42,28 @@ impl Pages {
     }
 }
 
-impl Console for Pages {
-    fn access(&self, method: &Method, path: &str) -> Access {
-        match routes::find(method, path) {
-            Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
-            _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
-            // What does not exist is told to those who may read the rest.
-            _ => Access { role: Some(Role::Viewer), max_body: 0 },
+impl Pages {
+    /// The pages as the listener serves them.
+    #[must_use]
+    pub fn console(self) -> Console {
+        let refuse = self.clone();
+        let respond = move |Extension(visit): Extension<Visit>, request: Request| {
+            let pages = Arc::clone(&self.0);
+            async move {
+                let (parts, body) = request.into_parts();
+                // It was read within its limits already.
+                let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+                pages.respond(parts, body, visit).await
+            }
+        };
+        let admitted = from_fn(|request: Request, next: Next| {
+            let access = access(request.method(), request.uri().path());
+            admit(access, request, next)
+        });
+        Console {
+            router: axum::Router::new().fallback(respond).layer(admitted),
+            refuse: Box::new(move |refusal| refuse.refuse(refusal)),
         }
-    }
-
-    fn respond(&self, request: ConsoleRequest) -> ConsoleResponse {
-        let pages = Arc::clone(&self.0);
-        Box::pin(async move { pages.respond(request).await })
     }
 
     fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
@@ -61,15 +75,24 @@ impl Console for Pages {
     }
 }
 
+fn access(method: &Method, path: &str) -> Access {
+    match routes::find(method, path) {
+        Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
+        _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
+        // What does not exist is told to those who may read the rest.
+        _ => Access { role: Some(Role::Viewer), max_body: 0 },
+    }
+}
+
 /// Browsers ask for it by themselves.
 const ICON: &str = "/favicon.ico";
 
 impl PageContext {
-    async fn respond(self: Arc<Self>, request: ConsoleRequest) -> Response<ResponseBody> {
-        let path = request.parts.uri.path().to_owned();
-        let (session, theme) = (request.session.clone(), Theme::of(&request.parts.headers));
+    async fn respond(self: Arc<Self>, parts: Parts, body: Bytes, visit: Visit) -> Response<ResponseBody> {
+        let path = parts.uri.path().to_owned();
+        let (session, theme) = (visit.session.clone(), Theme::of(&parts.headers));
         let failed = |error: &PageError| failure::show(&self, session.as_ref(), theme, error);
-        let row = match routes::find(&request.parts.method, &path) {
+        let row = match routes::find(&parts.method, &path) {
             Found::Row(row, id) => Some((row, id)),
             Found::OtherMethods(methods) => {
                 let message = format!("allowed here: {}", methods.join(", "));
@@ -85,7 +108,7 @@ impl PageContext {
             return asset
                 .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
         };
-        let mut request = PageRequest::new(request, id, self.service.clock.now());
+        let mut request = PageRequest::new((parts, body), visit, id, self.service.clock.now());
         request.number = self.once.number();
         let actor = request.actor();
         actor.during(self.page_once(row.page, request, &path)).await.unwrap_or_else(|error| {

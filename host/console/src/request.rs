@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gatehouse_admin::{Actor, Caller, ConsoleRequest, Role, SessionView, StreamEnd};
+use gatehouse_admin::{Actor, Caller, Role, SessionView, StreamEnd, Visit};
 use gatehouse_model::UnixMs;
 use http::header::{CONTENT_TYPE, COOKIE};
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 
 use crate::error::PageError;
@@ -71,8 +72,8 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    pub(crate) fn new(request: ConsoleRequest, id: String, now: UnixMs) -> Self {
-        let ConsoleRequest { parts, body, session, address, end } = request;
+    pub(crate) fn new((parts, body): (Parts, Bytes), visit: Visit, id: String, now: UnixMs) -> Self {
+        let Visit { session, address, end, .. } = visit;
         Self {
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
             theme: Theme::of(&parts.headers),

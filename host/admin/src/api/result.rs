@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, UnixMs};
+use gatehouse_model::{
+    ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, PeriodUse, QuotaPeriod, QuotaUse, UnixMs,
+};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +65,12 @@ pub struct KeyView {
     pub created: UnixMs,
     /// Spending limit.
     pub quota: Option<Credits>,
+    /// How often the quota resets; `None` is never.
+    #[serde(default)]
+    pub quota_period: Option<QuotaPeriod>,
+    /// What was used in the period of the last use.
+    #[serde(default)]
+    pub period_use: Option<PeriodUse>,
     /// Held plus settled through it.
     pub used: Credits,
     /// Models it may use; empty means all.
@@ -95,6 +103,14 @@ pub struct KeyView {
     pub rotated_to: Option<KeyId>,
 }
 
+impl KeyView {
+    /// The quota and what is used of it at that moment; `None` without a quota.
+    #[must_use]
+    pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
+        QuotaUse::new(self.quota, (self.quota_period, self.period_use), self.used, at)
+    }
+}
+
 impl From<Key> for KeyView {
     fn from(key: Key) -> Self {
         Self {
@@ -103,6 +119,8 @@ impl From<Key> for KeyView {
             name: key.name,
             created: key.created,
             quota: key.quota,
+            quota_period: key.quota_period,
+            period_use: key.period_use,
             used: key.used,
             models: key.models,
             networks: key.networks,
@@ -127,25 +145,6 @@ pub struct Revealed(pub String);
 impl fmt::Debug for Revealed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("(secret)")
-    }
-}
-
-/// The doctor's report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Examination {
-    /// Violated invariants, a sentence each; empty for a sound ledger.
-    pub findings: Vec<String>,
-    /// Number of rows checked, by kind.
-    pub counts: BTreeMap<String, u64>,
-    /// Difference between the ledger and the balances; zero for a sound ledger.
-    pub imbalance: Credits,
-}
-
-impl Examination {
-    /// Whether there is no finding.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.imbalance == Credits::ZERO
     }
 }
 

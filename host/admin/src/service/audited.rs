@@ -25,23 +25,23 @@ pub(super) fn line_of_change(command: &Command) -> (&'static str, String, Vec<Fi
         Command::AddKey { key } => ("createKey", format!("keys/{}", key.id), created(&key.policy())),
         Command::Deposit { customer, amount, memo, .. } => {
             let name = if amount.0 < 0 { "withdraw" } else { "deposit" };
-            let changes = vec![after("amount_micro", amount.0.into()), after("memo", memo.as_str().into())];
+            let changes = vec![told("amount_micro", amount.0), told("memo", memo.as_str())];
             (name, format!("customers/{customer}"), changes)
         }
+        Command::EditCustomer { id, .. } => ("editCustomer", format!("customers/{id}"), Vec::new()),
         Command::EditKey { id, .. } => ("editKey", format!("keys/{id}"), Vec::new()),
         Command::RevokeKey { id, at } => {
-            ("revokeKey", format!("keys/{id}"), vec![after("revoked", at.to_string().into())])
+            ("revokeKey", format!("keys/{id}"), vec![told("revoked", at.to_string())])
         }
         Command::RotateKey { id, new, until, .. } => {
-            let changes =
-                vec![after("rotated_to", new.0.as_str().into()), after("expires", until.to_string().into())];
+            let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
             ("rotateKey", format!("keys/{id}"), changes)
         }
         Command::Webhook { change, .. } => {
             let (name, object) = line_of_webhook_change(change);
             let changes = match &**change {
                 WebhookChange::ResendAll { deliveries, .. } => {
-                    vec![after("deliveries", deliveries.len().into())]
+                    vec![told("deliveries", deliveries.len())]
                 }
                 _ => Vec::new(),
             };
@@ -66,8 +66,9 @@ fn line_of_webhook_change(change: &WebhookChange) -> (&'static str, String) {
     }
 }
 
-fn after(field: &str, value: Value) -> FieldChange {
-    FieldChange { field: field.to_owned(), before: None, after: Some(value.to_string()) }
+/// What a change sets, where nothing is told of what was there before.
+pub(crate) fn told(field: &str, value: impl Into<Value>) -> FieldChange {
+    FieldChange { field: field.to_owned(), before: None, after: Some(value.into().to_string()) }
 }
 
 /// The status that the admin API answers with for an error.

@@ -23,7 +23,7 @@ async fn deposits_and_withdrawals_change_the_balance() {
     assert_eq!(available(paid), 5_000_000);
     let back = service.withdraw(customer("a"), Credits(2_000_000), String::new()).await.unwrap();
     assert_eq!(available(back), 3_000_000);
-    assert!(service.examination().await.unwrap().is_clean());
+    assert!(service.examination().await.unwrap().sound);
 }
 
 fn kind(error: &OperationError) -> &'static str {

@@ -36,7 +36,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     ),
     forms: Some(Forms {
         create: Some("/customers"),
-        edit: None,
+        edit: Some("/customers/{customer}"),
         hints: &[Hint {
             name: "id",
             label: "Id",
@@ -55,7 +55,11 @@ pub(crate) static CUSTOMERS: Resource = Resource {
         Column::new("Spent", "spent_micro", Show::Credits),
         Column::new("Paid in", "deposited_micro", Show::Credits),
     ],
-    facts: &[Column::new("Customer since", "created", Show::Moment)],
+    facts: &[
+        Column::new("Customer since", "created", Show::Moment),
+        Column::new("Used of its quota", "quota_used_micro", Show::Credits),
+        Column::new("Quota resets", "quota_resets", Show::Moment),
+    ],
     more: |customer, _| {
         let query = format!("customer={}", encoded(text(customer, "id")));
         html! { p {

@@ -1,13 +1,13 @@
 //! API keys: what they may do, what they used, a successor, their end.
 
-use gatehouse_model::Credits;
+use gatehouse_model::{Credits, QuotaUse};
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::parts::elements::{Tone, chip, quota};
 use crate::recipes::{self, Keys};
 use crate::resource::action::{Action, Asks, Then};
-use crate::resource::column::{Column, Look, Show, customer, when};
+use crate::resource::column::{Column, Look, Show, at, customer, when};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
 use crate::resource::list::{Filter, Search};
@@ -57,7 +57,12 @@ pub(crate) static KEYS: Resource = Resource {
                 required: true,
             },
             hint("customer", "", ""),
-            hint("quota", "", "What it may spend in all. Empty: unlimited, up to the customer's balance."),
+            hint(
+                "quota",
+                "",
+                "What it may spend in all, or in each period. Empty: unlimited, up to the customer's balance.",
+            ),
+            hint("quota_period", "Quota resets every", ""),
             hint("models", "", "Ids or aliases, one a line. Empty: all models."),
             hint("networks", "", "Addresses or ranges, one a line. Empty: from everywhere."),
             hint("expires", "", ""),
@@ -148,9 +153,16 @@ static SECRET: Secret = Secret {
     },
 };
 
+/// What is used of its quota.
 fn of_quota(key: &Value, _: &Look<'_>) -> Markup {
-    let used = Credits(key["used_micro"].as_i64().unwrap_or_default());
-    quota(used, key["quota_micro"].as_i64().map(Credits))
+    let micro = |member: &str| key[member].as_i64().map(Credits);
+    let used = micro("used_micro").unwrap_or_default();
+    let limited = |limit| QuotaUse {
+        limit,
+        used: micro("quota_used_micro").unwrap_or(used),
+        resets: at(&key["quota_resets"]),
+    };
+    quota(used, micro("quota_micro").map(limited))
 }
 
 fn models(key: &Value, _: &Look<'_>) -> Markup {
@@ -171,7 +183,7 @@ fn open(key: &Value, _: &Look<'_>) -> Markup {
 /// What it can do now.
 fn state(key: &Value, _: &Look<'_>) -> Markup {
     let is_used_up =
-        key["quota_micro"].as_i64().is_some_and(|quota| key["used_micro"].as_i64() >= Some(quota));
+        key["quota_micro"].as_i64().is_some_and(|quota| key["quota_used_micro"].as_i64() >= Some(quota));
     match text(key, "state") {
         "active" if is_used_up => chip(Tone::Warn, "quota used up"),
         "active" => chip(Tone::Ok, "active"),

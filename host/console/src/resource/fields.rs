@@ -180,7 +180,8 @@ impl Controls {
         let found = parts.iter().rev().find_map(|part| {
             self.0.iter().find(|control| control.path.last().is_some_and(|last| last == part))
         });
-        let message = message.strip_prefix(param).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
+        let short = message.strip_prefix(param).and_then(|rest| rest.strip_prefix(": "));
+        let message = short.filter(|_| found.is_some()).unwrap_or(message);
         let other = self.0.iter().find(|control| control.path.last().is_some_and(|last| last == other));
         let field = found.or(other);
         problems.add(field.map_or("", |control| &control.name), message);
@@ -369,7 +370,7 @@ impl Control {
 
     fn read(&self, form: &Form, now: UnixMs) -> Result<Value, String> {
         match &self.input {
-            Input::Flag => Ok(form.is_on(&self.name).into()),
+            Input::Flag => Ok((form.text(&self.name) == "true").into()),
             Input::Some(words) => {
                 let chosen: Vec<&str> =
                     form.all(&self.name).filter(|word| words.iter().any(|known| known == word)).collect();

@@ -1,18 +1,19 @@
 //! `/config`, `/doctor` and `/console`: the configuration in effect, its reload, the examination of the ledger, and logins.
 
-use std::collections::BTreeMap;
-
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::configuration::{EffectiveView, ReloadView};
+use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
 use crate::api::result::LoginLinkView;
 use crate::http::access::caller::Role;
 use crate::http::call::{Call, Outcome};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
+use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
 use crate::http::values::Moment;
 
@@ -30,10 +31,12 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get(
             "/doctor",
             "runDoctor",
-            "Sums up the ledger again and checks every hold and index.",
+            "Sums up the ledger again and checks every hold and index: begins, or tells how far the examination is.",
             doctor,
         )
-        .returns::<DoctorReport>(),
+        .query(&[option("run", Form::Text, "Looks at the examination of this number; without it one begins.")])
+        .looks_up()
+        .returns::<DoctorRun>(),
         Route::post(
             "/console/links",
             "createLoginLink",
@@ -43,19 +46,6 @@ pub(super) fn routes() -> Vec<Route> {
         .body::<NewLoginLink>()
         .creates::<LoginLink>(),
     ]
-}
-
-/// The doctor's report.
-#[derive(Debug, Serialize, JsonSchema)]
-struct DoctorReport {
-    /// Whether nothing is wrong.
-    sound: bool,
-    /// Violated invariants, a sentence each.
-    findings: Vec<String>,
-    /// Rows checked, by kind.
-    counts: BTreeMap<String, u64>,
-    /// Difference between the ledger and the balances.
-    imbalance_micro: i64,
 }
 
 /// What a person may do who logs in.
@@ -105,11 +95,10 @@ async fn reload(call: Call) -> Outcome {
 }
 
 async fn doctor(call: Call) -> Outcome {
-    let report = call.service.examination().await?;
-    Ok(Reply::json(&DoctorReport {
-        sound: report.is_clean(),
-        findings: report.findings,
-        counts: report.counts,
-        imbalance_micro: report.imbalance.0,
-    }))
+    let wanted = call.query.one("run").map(|text| {
+        let wrong =
+            || ApiError::field("run", format!("run: expected the number of an examination, got {text:?}"));
+        text.parse::<u64>().map_err(|_| wrong())
+    });
+    Ok(Reply::json(&call.doctor.look(&call.service, wanted.transpose()?).await?))
 }

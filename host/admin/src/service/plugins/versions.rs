@@ -18,7 +18,7 @@ use crate::api::plugin_offer::PluginOffer;
 use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
-use crate::service::deployed::Deployed;
+use crate::service::configuration::Deployed;
 use crate::service::money::PriceCause;
 
 /// Streams of a plugin runtime that a command opens for itself.

@@ -130,7 +130,7 @@ async fn reports_files_and_the_ledger_have_one_sum() {
     assert_eq!((&one["total"]["requests"], &one["total"]["failures"]), (&json!(14), &json!(2)));
     let memo = ledger.iter().flatten().find(|(name, cell)| name == "memo" && cell.contains("memo"));
     assert_eq!(memo.map(|(_, cell)| cell.as_str()), Some("a \"quoted\", memo"));
-    assert_eq!(api.get("/doctor").await["findings"], json!([]));
+    assert_eq!(api.examined().await["findings"], json!([]));
 }
 
 #[tokio::test]

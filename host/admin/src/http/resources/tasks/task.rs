@@ -3,17 +3,17 @@
 use gatehouse_driver::ambiguous_exchange;
 use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
 use gatehouse_store::AllTasksQuery;
-use gatehouse_tasks::{FieldChange, JournalEntry};
+use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
-use crate::service::TaskDetails;
+use crate::service::{TaskDetails, told};
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
 const FILTERS: [Parameter; 8] = [
@@ -339,10 +339,6 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         Ok(values)
     };
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
-    let after = call.position()?.map(|text| {
-        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-        text.parse::<TaskId>().map_err(|_| wrong().with_param("cursor"))
-    });
     Ok(AllTasksQuery {
         statuses: values("status")?.iter().filter_map(|word| Status::parse(word)).collect(),
         keys: values("key")?.into_iter().map(KeyId).collect(),
@@ -352,35 +348,21 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         model: call.query.one("model").map(str::to_owned),
         created: moment("created_after").unwrap_or(UnixMs(0))
             ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
-        after: after.transpose()?,
+        after: call.position()?,
         limit: call.query.limit(),
     })
 }
 
 async fn show(call: Call) -> Outcome {
-    let details = call.service.task(id(&call)?).await?;
+    let details = call.service.task(call.id("task", "task")?).await?;
     Ok(Reply::json(&TaskView::from(details)))
 }
 
 async fn cancel(call: Call) -> Outcome {
-    let id = id(&call)?;
+    let id: TaskId = call.id("task", "task")?;
     let Cancellation { reason, give_up } = call.json()?;
-    let told = |field: &str, value: serde_json::Value| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(value.to_string()),
-    };
-    call.describe(
-        format!("tasks/{id}"),
-        vec![told("reason", reason.as_str().into()), told("give_up", give_up.into())],
-    );
+    call.describe(format!("tasks/{id}"), vec![told("reason", reason.as_str()), told("give_up", give_up)]);
     let task = call.service.cancel_task(id, &reason, give_up).await?;
     let line = TaskLine::from(&task);
     Ok(if task.status.is_final() { Reply::json(&line) } else { Reply::accepted(&line) })
-}
-
-/// Text that is no id is an unknown task.
-pub(super) fn id(call: &Call) -> Result<TaskId, ApiError> {
-    let text = call.path("task");
-    text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))
 }
