@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::keys::KEYS;
+use super::keys::{KEYS, of_quota};
 use crate::parts::elements::{Tone, chip};
 use crate::resource::action::{Action, Asks, Then};
 use crate::resource::column::{Column, Look, Show};
@@ -57,8 +57,7 @@ pub(crate) static CUSTOMERS: Resource = Resource {
     ],
     facts: &[
         Column::new("Customer since", "created", Show::Moment),
-        Column::new("Used of its quota", "quota_used_micro", Show::Credits),
-        Column::new("Quota resets", "quota_resets", Show::Moment),
+        Column::new("Quota of all keys", "quota_micro", Show::Own(of_quota)),
     ],
     more: |customer, _| {
         let query = format!("customer={}", encoded(text(customer, "id")));

@@ -154,7 +154,8 @@ static SECRET: Secret = Secret {
 };
 
 /// What is used of its quota.
-fn of_quota(key: &Value, _: &Look<'_>) -> Markup {
+/// What is used of the quota of a key, or of a customer.
+pub(super) fn of_quota(key: &Value, _: &Look<'_>) -> Markup {
     let micro = |member: &str| key[member].as_i64().map(Credits);
     let used = micro("used_micro").unwrap_or_default();
     let limited = |limit| QuotaUse {
