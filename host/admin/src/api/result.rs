@@ -8,6 +8,7 @@ use std::fmt;
 use gatehouse_model::{
     ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, PeriodUse, QuotaPeriod, QuotaUse, UnixMs,
 };
+use gatehouse_runtime::ManifestFacts;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -187,6 +188,9 @@ pub struct PluginView {
     /// Other names of its models, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, Vec<String>>,
+    /// What its manifest says of it to people.
+    #[serde(default)]
+    pub facts: ManifestFacts,
     /// Its state on this gateway.
     pub state: PluginState,
 }

@@ -189,8 +189,8 @@ fn answer(found: &PricePreview) -> Markup {
                     thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Quantity" } th.right scope="col" { "Price" } th.right scope="col" { "Sum" } th scope="col" { "Keys tried" } } }
                     tbody { @for charge in &found.charges { tr {
                         td { code { (charge.price_key) } }
-                        td.right data-label="Quantity" { (count(charge.quantity)) " " (charge.unit.as_str()) }
-                        td.right data-label="Price" { (credits(Credits(charge.unit_price_micro))) }
+                        td.right data-label="Quantity" { (count(charge.quantity)) " " (charge.unit_name()) }
+                        td.right data-label="Price" { (credits(Credits(charge.unit_price_micro))) @if !charge.is_of_tokens() && charge.per > 1 { " per " (count(u64::from(charge.per))) } }
                         td.right data-label="Sum" { (credits(Credits(charge.sum_micro))) }
                         td.wide data-label="Keys tried" { (charge.price_keys.join(", ")) }
                     } } }
@@ -224,8 +224,8 @@ fn units(name: &str, family: &FamilyPrices) -> Markup {
                 caption { "Prices of " (name) }
                 thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Credits" } } }
                 tbody {
-                    @for UnitPrice { key, price_micro } in &family.units {
-                        tr { td.wide { code { (key) } } td.right { (credits(Credits(*price_micro))) } }
+                    @for UnitPrice { key, price_micro, per } in &family.units {
+                        tr { td.wide { code { (key) } } td.right { (credits(Credits(*price_micro))) @if *per > 1 { " per " (count(u64::from(*per))) } } }
                     }
                     @for key in &family.missing { tr { td.wide { code { (key) } } td.right { (chip(Tone::Error, "no price")) } } }
                 }

@@ -8,15 +8,15 @@ const LENGTH: usize = 6;
 
 /// The first halves that ended a piece, by the text they belong to.
 #[derive(Debug, Default)]
-pub(super) struct Halves(Vec<(String, String)>);
+pub(crate) struct Halves(Vec<(String, String)>);
 
 impl Halves {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// A piece of a text, JSON without quotes: with the half that waits for it, without one that ends it.
-    pub(super) fn join(&mut self, text: &str, piece: &str) -> String {
+    pub(crate) fn join(&mut self, text: &str, piece: &str) -> String {
         let waiting = self.0.iter().position(|(known, _)| known == text).map(|at| self.0.swap_remove(at).1);
         let mut joined = waiting.unwrap_or_default() + piece;
         if let Some(at) = first_half_at_end(&joined) {
@@ -28,7 +28,7 @@ impl Halves {
 }
 
 /// Whether a text may have such an escape.
-pub(super) fn may_have(json: &str) -> bool {
+pub(crate) fn may_have(json: &str) -> bool {
     json.contains("\\ud") || json.contains("\\uD")
 }
 
