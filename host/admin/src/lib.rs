@@ -22,12 +22,12 @@ pub use api::{
     AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
     DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
     DeploymentStageView, DeploymentView, DoctorReport, DoctorRun, EffectiveView, EventName,
-    FamilyDefaultsFile, FamilyPrices, KeyView, LoginLinkView, NewKey, NewWebhook, OperationError,
-    PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
-    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
-    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord, RunState,
-    StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
-    WebhookPolicyView, WebhookView,
+    FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
+    OperationError, PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit,
+    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
+    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
+    RulingWord, RunState, StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice,
+    WaitingView, WebhookPolicyView, WebhookView,
 };
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};

@@ -19,7 +19,7 @@ pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefault
 pub use deployment::{DeploymentKindView, DeploymentOutcomeView, DeploymentStageView, DeploymentView};
 pub use doctor::{DoctorReport, DoctorRun, RunState};
 pub use error::OperationError;
-pub use key_policy::NewKey;
+pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use plugin_offer::{Component, PluginOffer};
 pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use price_version::{

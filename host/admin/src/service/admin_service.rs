@@ -134,8 +134,17 @@ impl AdminService {
 
     /// Makes a change for the present actor, with its line in one commit. A refused one leaves a line, too.
     pub(super) async fn send(&self, command: Command) -> Result<Applied, OperationError> {
+        self.send_with(command, Vec::new()).await
+    }
+
+    /// The same where more is known of what changes than the command says.
+    pub(super) async fn send_with(
+        &self,
+        command: Command,
+        changes: Vec<FieldChange>,
+    ) -> Result<Applied, OperationError> {
         let (name, object, told) = line_of_change(&command);
-        self.send_about(command, (name, object), told).await
+        self.send_about(command, (name, object), told.into_iter().chain(changes).collect()).await
     }
 
     /// The same for a change whose command does not say what it is called and about.
