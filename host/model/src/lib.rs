@@ -31,7 +31,7 @@ pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
 pub use contract::charge::{Charge, Line, Terms};
-pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange, passes};
+pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};

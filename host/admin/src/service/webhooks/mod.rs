@@ -6,9 +6,7 @@ mod resend;
 use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::{DeliveryQuery, RowPage};
-use gatehouse_tasks::{
-    Command, SealedSecret, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
-};
+use gatehouse_tasks::{SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent};
 
 use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
@@ -75,70 +73,6 @@ impl AdminService {
     pub fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
         let found = self.store.delivery(id).map_err(store_failed)?;
         found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
-    }
-
-    /// Makes a webhook. Its secret is in the answer and nowhere else.
-    ///
-    /// # Errors
-    /// An address that cannot be used, an unknown customer, too many webhooks, or the store's.
-    pub async fn create_webhook(
-        &self,
-        new: NewWebhook,
-    ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
-        let (webhook, secret) = self.mint_webhook(new)?;
-        self.change_webhook(WebhookChange::Add(Box::new(webhook.clone()))).await?;
-        Ok((webhook, secret))
-    }
-
-    /// Replaces what an operator may set, at that revision.
-    ///
-    /// # Errors
-    /// [`OperationError::Stale`] at another revision; an address that cannot be used, or the store's.
-    pub async fn edit_webhook(
-        &self,
-        id: WebhookId,
-        revision: u64,
-        policy: WebhookPolicy,
-    ) -> Result<(), OperationError> {
-        self.check_webhook_url(&policy.url)?;
-        self.change_webhook(WebhookChange::Edit { id, revision, policy }).await
-    }
-
-    /// Makes another secret, which is in the answer and nowhere else. The one before signs too for a day.
-    ///
-    /// # Errors
-    /// An unknown webhook, or the store's.
-    pub async fn rotate_webhook(&self, id: WebhookId) -> Result<(WebhookEndpoint, Revealed), OperationError> {
-        let (secret, revealed) = self.mint_webhook_secret(id);
-        self.change_webhook(WebhookChange::Rotate { id, secret }).await?;
-        Ok((self.webhook_row(id)?, revealed))
-    }
-
-    /// Sends an event that only tries a webhook out.
-    ///
-    /// # Errors
-    /// An unknown or disabled webhook, or the store's.
-    pub async fn test_webhook(&self, id: WebhookId) -> Result<WebhookDelivery, OperationError> {
-        let delivery = DeliveryId::new(self.clock.now(), self.seed.as_ref());
-        self.change_webhook(WebhookChange::Test { id, delivery }).await?;
-        self.delivery(delivery)
-    }
-
-    /// Sends an event again, or now instead of later, under its id.
-    ///
-    /// # Errors
-    /// An unknown delivery, a disabled webhook, or the store's.
-    pub async fn resend_delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
-        self.change_webhook(WebhookChange::Resend { delivery: id }).await?;
-        self.delivery(id)
-    }
-
-    /// Any other change.
-    ///
-    /// # Errors
-    /// Why nothing was changed.
-    pub async fn change_webhook(&self, change: WebhookChange) -> Result<(), OperationError> {
-        self.send(Command::Webhook { change: Box::new(change), at: self.clock.now() }).await.map(drop)
     }
 
     /// A new webhook and its secret, which are not in the store yet.

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{DeliveryId, WebhookId};
 use gatehouse_store::DeliveryQuery;
-use gatehouse_tasks::{DeliveryState, MAX_RESENT, WebhookChange, WebhookDelivery};
+use gatehouse_tasks::{DeliveryState, MAX_RESENT, WebhookDelivery};
 
 use crate::api::error::OperationError;
 use crate::api::webhook::{ResendRange, ResentRange};
@@ -13,20 +13,6 @@ const PAGE: usize = 500;
 const PAGES: usize = 8;
 
 impl AdminService {
-    /// Sends events of a range again, newest first; at most [`MAX_RESENT`] of them.
-    ///
-    /// # Errors
-    /// An unknown or disabled webhook, a cursor that is none, or the store's.
-    pub async fn resend_range(
-        &self,
-        id: WebhookId,
-        range: &ResendRange,
-    ) -> Result<ResentRange, OperationError> {
-        let (deliveries, answer) = self.choose_resent(id, range).await?;
-        self.change_webhook(WebhookChange::ResendAll { id, deliveries }).await?;
-        Ok(answer)
-    }
-
     /// The events of a range that are sent again now, and what is said of it. Changes nothing.
     pub(crate) async fn choose_resent(
         &self,
