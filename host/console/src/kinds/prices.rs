@@ -52,6 +52,9 @@ pub(crate) static CHANGES: Resource = Resource {
 fn part(price: &Value, _: &Look<'_>) -> Markup {
     let words = match text(price, "part") {
         "unit" => "a unit",
+        "thousand_units" => "a thousand units",
+        "million_units" => "a million units",
+        "counter" => "a counter",
         "input_tokens" => "input tokens",
         "output_tokens" => "output tokens",
         "cached_tokens" => "cached tokens",
