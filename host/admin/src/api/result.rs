@@ -1,12 +1,11 @@
-//! What pages and folders show of plugins, keys, logins and the ledger.
+//! What pages and folders show of plugins and logins.
 //!
 //! Names that programs already read (`withdrawn`) stay in the JSON where the type has a newer word.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, UnixMs};
-use ipnet::IpNet;
+use gatehouse_model::{Digest, UnixMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,76 +46,6 @@ pub struct LoginLinkView {
     pub role: Role,
     /// When it stops working.
     pub expires: UnixMs,
-}
-
-/// A key without its digest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyView {
-    /// The public part of the key.
-    pub id: KeyId,
-    /// The customer that pays.
-    #[serde(rename = "account")]
-    pub customer: CustomerId,
-    /// A name for people.
-    pub name: String,
-    /// When it was made.
-    pub created: UnixMs,
-    /// Spending limit.
-    pub quota: Option<Credits>,
-    /// Held plus settled through it.
-    pub used: Credits,
-    /// Models it may use; empty means all.
-    pub models: Vec<String>,
-    /// Networks it may be used from; empty means all.
-    pub networks: Vec<IpNet>,
-    /// When it stops working.
-    pub expires: Option<UnixMs>,
-    /// When it was revoked.
-    pub revoked: Option<UnixMs>,
-    /// Form of chat completions, where the request does not choose.
-    pub chat_format: ChatFormat,
-    /// How fast and how much at a time.
-    #[serde(default)]
-    pub limits: Limits,
-    /// The same of single models.
-    #[serde(default)]
-    pub model_limits: BTreeMap<String, Limits>,
-    /// Live tasks and open text requests at present, by model.
-    #[serde(default)]
-    pub open: BTreeMap<String, u32>,
-    /// Counts the changes of the key; an edit may insist on it.
-    #[serde(default)]
-    pub revision: u64,
-    /// The key that it replaced.
-    #[serde(default)]
-    pub rotated_from: Option<KeyId>,
-    /// The key that replaced it.
-    #[serde(default)]
-    pub rotated_to: Option<KeyId>,
-}
-
-impl From<Key> for KeyView {
-    fn from(key: Key) -> Self {
-        Self {
-            id: key.id,
-            customer: key.customer,
-            name: key.name,
-            created: key.created,
-            quota: key.quota,
-            used: key.used,
-            models: key.models,
-            networks: key.networks,
-            expires: key.expires,
-            revoked: key.revoked,
-            chat_format: key.chat_format,
-            limits: key.limits,
-            model_limits: key.model_limits,
-            open: key.open,
-            revision: key.revision,
-            rotated_from: key.rotated_from,
-            rotated_to: key.rotated_to,
-        }
-    }
 }
 
 /// A secret in a result: it serialises, and its `Debug` form hides it.
