@@ -12,6 +12,7 @@ pub(crate) mod fresh;
 pub(crate) mod fuzzer;
 pub(crate) mod kit;
 pub(crate) mod linter;
+mod made;
 mod openapi;
 mod providers;
 mod recipes;

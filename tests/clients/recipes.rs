@@ -17,6 +17,7 @@ const SETS: &[(&str, Tool, &str)] = &[
     ("pydantic-ai", Tool::Python, "pydantic-ai"),
     ("OpenAI Agents SDK", Tool::Python, "agents"),
     ("instructor", Tool::Python, "instructor"),
+    ("Images, videos and completions", Tool::Python, "python-current"),
     ("Embeddings", Tool::Python, "python-current"),
     ("Log probabilities", Tool::Python, "python-current"),
 ];

@@ -8,7 +8,7 @@ mod dry_run_limits;
 mod events;
 mod examples;
 mod generators;
-mod scene;
+pub(crate) mod scene;
 mod schemas;
 mod walk;
 

@@ -36,7 +36,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gatehouse-net", &["gatehouse-fair", "gatehouse-model"]),
     (
         "gatehouse-edge",
-        &["gatehouse-docs", "gatehouse-driver", "gatehouse-fair", "gatehouse-model", "gatehouse-net"],
+        &[
+            "gatehouse-docs",
+            "gatehouse-driver",
+            "gatehouse-fair",
+            "gatehouse-model",
+            "gatehouse-net",
+            "gatehouse-schema",
+        ],
     ),
     (
         "gatehouse-admin",

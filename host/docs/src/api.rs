@@ -32,6 +32,9 @@ pub struct Operation {
     pub parameters: &'static [Parameter],
     /// The surface whose schemas the body has; `None` without a body.
     pub surface: Option<&'static str>,
+    /// The component that the body has where the host describes it, and the surface of the families that serve it; `None`
+    /// where their schemas do.
+    pub own_body: Option<OwnBody>,
     /// Whether a request must name its model in the body. Otherwise the path says which.
     pub model_in_body: bool,
     /// Whether the body may be a form as well.
@@ -46,6 +49,17 @@ pub struct Operation {
     pub form: ErrorForm,
     /// Whether it needs a key, and where it may stand.
     pub security: Security,
+}
+
+/// A body that the host describes.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnBody {
+    /// One of the document's components.
+    pub component: &'static str,
+    /// The operation is left out where no family serves this surface.
+    pub surface: &'static str,
+    /// One that is accepted, JSON.
+    pub example: &'static str,
 }
 
 /// A query parameter or a header.
@@ -97,7 +111,9 @@ pub enum ErrorForm {
     /// That of the responses protocol.
     Responses,
     /// The same, with the statuses of the others.
-    Embeddings,
+    OpenAi,
+    /// That, or that of the messages protocol, as the client's headers say.
+    Models,
 }
 
 /// Whether an operation needs a key.

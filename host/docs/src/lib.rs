@@ -9,6 +9,8 @@ mod api;
 mod document;
 mod page;
 
-pub use api::{Answer, Api, Content, ErrorCase, ErrorForm, Family, Operation, Parameter, Security, Surface};
+pub use api::{
+    Answer, Api, Content, ErrorCase, ErrorForm, Family, Operation, OwnBody, Parameter, Security, Surface,
+};
 pub use document::document;
 pub use page::{Page, STYLE, Sample, page};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Credits, Digest, Key, Status, TaskFailure, TaskId, UnixMs};
+use serde::{Deserialize, Serialize};
 
 use crate::body::CheckedBody;
 use crate::request_report::RequestReport;
@@ -140,8 +141,50 @@ pub struct ModelListing {
     pub surfaces: Vec<String>,
     /// What it makes, where its family says so.
     pub modality: Option<String>,
+    /// Its limits and prices.
+    pub facts: ModelFacts,
     /// When the version serving it was activated.
     pub since: UnixMs,
+}
+
+/// What an operator or a family says of a model beside its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// Tokens that a request and its answer may have together.
+    pub context_tokens: Option<u32>,
+    /// Tokens of the longest answer.
+    pub max_output_tokens: Option<u64>,
+    /// What it reads; empty where nobody says so.
+    pub inputs: Vec<Modality>,
+    /// Its prices, the least specific first.
+    pub prices: Vec<ListedPrice>,
+}
+
+/// A kind of content that a model reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modality {
+    /// Words.
+    Text,
+    /// Pictures.
+    Image,
+    /// Sound.
+    Audio,
+    /// Films.
+    Video,
+    /// Documents.
+    File,
+}
+
+/// One price of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedPrice {
+    /// The price key; of a text model its id.
+    pub key: String,
+    /// What it is the price of.
+    pub unit: &'static str,
+    /// Of one unit.
+    pub price: Credits,
 }
 
 /// A caller reads a task on a path of its family.

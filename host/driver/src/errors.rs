@@ -7,6 +7,7 @@ use std::time::Duration;
 use gatehouse_media::ShareExceeded;
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
+use gatehouse_tasks::QuotaExceeded;
 
 use crate::rates::RateLimited;
 
@@ -90,14 +91,9 @@ pub enum SubmitError {
         /// What the account has.
         available: Credits,
     },
-    /// The key's quota does not allow it.
-    #[error("key quota exceeded: this request needs {needed} credits, {remaining} remain")]
-    QuotaExceeded {
-        /// The hold.
-        needed: Credits,
-        /// What the key has left.
-        remaining: Credits,
-    },
+    /// The quota of the key or of its customer does not allow it.
+    #[error(transparent)]
+    QuotaExceeded(QuotaExceeded),
     /// The key has come as often, or has as much under way, as it may.
     #[error("{0}")]
     RateLimited(RateLimited),

@@ -28,8 +28,8 @@ mod text;
 mod webhooks;
 
 pub use api::{
-    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ModelListing, Receipt, SubmitRequest, SurfaceListing,
-    TaskFilter, ViewRequest, parent_kind,
+    ChargeUnit, DryRun, DryRunCharge, FamilyListing, ListedPrice, Modality, ModelFacts, ModelListing,
+    Receipt, SubmitRequest, SurfaceListing, TaskFilter, ViewRequest, parent_kind,
 };
 pub use body::CheckedBody;
 pub use config::{Config, PreparedTables, TextConfig};
@@ -41,7 +41,7 @@ pub use gatehouse_media::{MediaFile, MediaRefusal};
 pub use gatehouse_model::{FormFields, FormValue};
 pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
-pub use gatehouse_tasks::UsageSums;
+pub use gatehouse_tasks::{QuotaExceeded, QuotaOwner, UsageSums};
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };

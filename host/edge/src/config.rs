@@ -99,6 +99,8 @@ pub struct Limits {
     pub requests_per_customer: NonZeroU32,
     /// Streams of task events of one customer at once.
     pub task_streams_per_customer: NonZeroU32,
+    /// Seconds that a request waits for its task where its answer is the result (OpenAI's `images`); the task goes on after.
+    pub task_wait_seconds: NonZeroU32,
     /// Seconds for the TLS handshake.
     pub tls_seconds: NonZeroU32,
     /// TLS handshakes under way at once; more wait, within `tls_seconds`.
@@ -163,6 +165,7 @@ impl Default for Limits {
             requests_per_key: at_least_one(512),
             requests_per_customer: at_least_one(1024),
             task_streams_per_customer: at_least_one(64),
+            task_wait_seconds: at_least_one(180),
             tls_seconds: at_least_one(5),
             handshakes: at_least_one(512),
             streams: at_least_one(128),

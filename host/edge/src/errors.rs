@@ -1,14 +1,14 @@
 //! The only file with status codes of errors and with error envelopes (spec "Errors"; decisions "Envelope").
 //!
 //! All other code names a [`Kind`]; the table maps it to what a client reads. Four forms: the generic
-//! envelope, the journey family's (two other `type` words), the messages endpoint's, and OpenAI's for responses and
-//! embeddings. Never decides which error a request gets.
+//! envelope, the journey family's (two other `type` words), the messages endpoint's, and OpenAI's for what has OpenAI's
+//! shape. Never decides which error a request gets.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     UnknownResponse,
     /// The conversation is longer than the model reads: clients that know the reason shorten theirs.
     ContextTooLong,
+    /// What was asked for, or what was made of it, may not be shown.
+    Moderated,
     Unauthenticated,
     InsufficientBalance,
     QuotaExceeded,
@@ -47,6 +49,8 @@ pub(crate) enum Kind {
     /// The gateway's own account at a provider is refused: no repetition helps, the operator has to act.
     UpstreamAccount,
     UpstreamTimeout,
+    /// A task goes on longer than its client waits: a repetition would make another one.
+    StillRunning,
     /// The model's family is switched off, or its provider has no account: no repetition helps, the operator has to act.
     NotServed,
     Busy,
@@ -77,8 +81,8 @@ const fn row(
     reason: &'static str,
     messages_code: &'static str,
 ) -> ErrorRow {
-    let retry =
-        matches!(status, 408 | 429 | 500..) && !matches!(kind, Kind::UpstreamAccount | Kind::NotServed);
+    let lasts = matches!(kind, Kind::UpstreamAccount | Kind::NotServed | Kind::StillRunning);
+    let retry = matches!(status, 408 | 429 | 500..) && !lasts;
     ErrorRow { kind, status, type_word, reason, messages_code, retry }
 }
 
@@ -118,11 +122,12 @@ impl ErrorRow {
 /// One row for each [`Kind`]. Statuses that the specification does not list use its type word for an invalid
 /// request.
 #[rustfmt::skip]
-static TABLE: [ErrorRow; 31] = [
+static TABLE: [ErrorRow; 33] = [
     row(Kind::Invalid,             400, INVALID,                "invalid_request", "invalid_request"),
     row(Kind::UnknownModel,        400, INVALID,                "model_not_found", "model_not_found"),
     row(Kind::UnknownResponse,     400, INVALID,                "previous_response_not_found", "invalid_request"),
     row(Kind::ContextTooLong,      400, INVALID,                "context_length_exceeded", "invalid_request"),
+    row(Kind::Moderated,           400, INVALID,                "content_policy_violation", "invalid_request"),
     row(Kind::Unauthenticated,     401, "authentication_error", "invalid_api_key", "authentication_error"),
     row(Kind::InsufficientBalance, 402, "payment_required",     "insufficient_balance", "payment_required"),
     row(Kind::QuotaExceeded,       402, "payment_required",     "quota_exceeded", "payment_required"),
@@ -146,6 +151,7 @@ static TABLE: [ErrorRow; 31] = [
     row(Kind::BadGateway,          502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamAccount,     502, "bad_gateway",          "upstream_error", "upstream_error"),
     row(Kind::UpstreamTimeout,     502, "bad_gateway",          "upstream_timeout", "upstream_timeout"),
+    row(Kind::StillRunning,        504, "timeout_error",        "task_running", "upstream_timeout"),
     row(Kind::NotServed,           503, "service_unavailable",  "model_not_served", "upstream_unavailable"),
     row(Kind::Busy,                503, "service_unavailable",  "busy", "upstream_unavailable"),
     row(Kind::Draining,            503, "service_unavailable",  "restarting", "upstream_unavailable"),
@@ -167,7 +173,7 @@ pub(crate) enum Form {
     /// OpenAI's own, of responses.
     Responses,
     /// The same, of what no agent asks again and again.
-    Embeddings,
+    OpenAi,
 }
 
 impl Form {
@@ -177,7 +183,14 @@ impl Form {
         match segments.next() {
             Some("messages") => Self::Messages,
             Some("responses") => Self::Responses,
-            Some("embeddings") => Self::Embeddings,
+            Some("embeddings" | "completions") => Self::OpenAi,
+            Some("models") if segments.next().is_some() => Self::OpenAi,
+            Some("images") if segments.next() == Some("edits") => Self::OpenAi,
+            Some("videos") => match (segments.next(), segments.next()) {
+                // The specification's.
+                (Some("generations"), _) | (_, Some("remix")) => Self::Generic,
+                _ => Self::OpenAi,
+            },
             Some("journey") => Self::Journey,
             _ => Self::Generic,
         }
@@ -193,8 +206,12 @@ struct Detail {
     kind: Kind,
     message: Cow<'static, str>,
     param: Option<String>,
+    /// The form, where it is not that of the request's path.
+    form: Option<Form>,
     extra: Option<(header::HeaderName, HeaderValue)>,
     retry_after: Option<Duration>,
+    /// When the quota resets that does not allow the request.
+    resets: Option<UnixMs>,
     /// Whether the same request may succeed later, where that differs from its kind's.
     is_retryable: Option<bool>,
     cause: Option<String>,
@@ -203,8 +220,17 @@ struct Detail {
 impl Refusal {
     pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
         let (message, retry_after) = (message.into(), default_retry_after(kind));
-        let (param, extra, cause, is_retryable) = (None, None, None, None);
-        Self(Box::new(Detail { kind, message, param, extra, retry_after, is_retryable, cause }))
+        Self(Box::new(Detail {
+            kind,
+            message,
+            param: None,
+            form: None,
+            extra: None,
+            retry_after,
+            resets: None,
+            is_retryable: None,
+            cause: None,
+        }))
     }
 
     /// An invalid request, with its wrong field or parameter.
@@ -222,6 +248,12 @@ impl Refusal {
     /// With the wrong field or parameter.
     pub(crate) fn with_param(mut self, param: impl Into<String>) -> Self {
         self.0.param = Some(param.into());
+        self
+    }
+
+    /// In that form, whatever the path.
+    pub(crate) fn in_form(mut self, form: Form) -> Self {
+        self.0.form = Some(form);
         self
     }
 
@@ -247,6 +279,12 @@ impl Refusal {
         self
     }
 
+    /// With the moment from which on a quota allows the same request.
+    pub(crate) fn with_reset(mut self, resets: Option<UnixMs>) -> Self {
+        self.0.resets = resets;
+        self
+    }
+
     /// The cause for the operator's log.
     pub(crate) fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()
@@ -263,7 +301,8 @@ impl Refusal {
     }
 
     /// The response in the form of its endpoint family.
-    pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
+    pub(crate) fn into_response(self, form: Form, id: RequestId, now: UnixMs) -> Response<ResponseBody> {
+        let form = self.0.form.unwrap_or(form);
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
         *response.status_mut() =
@@ -283,6 +322,12 @@ impl Refusal {
                 HeaderValue::from(whole_seconds(pause).clamp(1, MAX_RETRY_AFTER)),
             );
         }
+        if let Some(resets) = self.0.resets {
+            let value = HeaderValue::try_from(resets.to_string()).expect("a moment is ASCII");
+            headers.insert("x-quota-reset", value);
+            // No client repeats such a request by itself, so the time may be the true one, however long.
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(resets - now).max(1)));
+        }
         if let Some((name, value)) = self.0.extra {
             headers.insert(name, value);
         }
@@ -296,12 +341,16 @@ impl Refusal {
     /// The error of the responses form.
     fn openai(&self) -> Value {
         let row = self.row();
-        json!({
+        let mut error = json!({
             "message": self.0.message,
             "type": row.type_word,
             "param": self.0.param,
             "code": row.openai_code(),
-        })
+        });
+        if let Some(resets) = self.resets_at() {
+            error["resets_at"] = resets.into();
+        }
+        error
     }
 
     /// The error inside a response that has begun. Its codes are a closed list.
@@ -340,12 +389,13 @@ impl Refusal {
                     kind: "gateway_error",
                     code: row.messages_code,
                     message,
+                    resets_at: self.resets_at(),
                     details: self.details(),
                 },
                 request_id: id,
             });
         }
-        if matches!(form, Form::Responses | Form::Embeddings) {
+        if matches!(form, Form::Responses | Form::OpenAi) {
             return json_bytes(&json!({"error": self.openai()}));
         }
         json_bytes(&GenericError {
@@ -355,8 +405,13 @@ impl Refusal {
                 kind: if form == Form::Journey { row.journey_word() } else { row.type_word },
                 reason: row.reason,
                 param: self.0.param.as_deref(),
+                resets_at: self.resets_at(),
             },
         })
+    }
+
+    fn resets_at(&self) -> Option<String> {
+        self.0.resets.map(|resets| resets.to_string())
     }
 }
 
@@ -390,6 +445,8 @@ struct GenericDetail<'a> {
     reason: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -406,6 +463,8 @@ struct MessagesDetail<'a> {
     kind: &'static str,
     code: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at: Option<String>,
     details: Details<'a>,
 }
 

@@ -42,6 +42,13 @@ impl Credits {
         self.0.checked_neg().map(Self)
     }
 
+    /// Whether it is nothing; rows leave such an amount out.
+    #[must_use]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     /// As a JSON number of whole credits, for people: 4.5 for 4,500,000 micro-credits.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for display only; the ledger keeps the integer")]

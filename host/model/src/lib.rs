@@ -14,6 +14,7 @@ mod digest;
 mod ids;
 mod key;
 pub mod metric;
+mod quota;
 mod recent;
 mod secret;
 mod status;
@@ -28,7 +29,7 @@ pub use contract::about::{
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
-pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange, passes};
+pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};
@@ -47,10 +48,11 @@ pub use contract::text::{
     TextFailure, TextRequest, TextRoute, Usage,
 };
 pub use credits::Credits;
-pub use customer::Customer;
+pub use customer::{Customer, CustomerPolicy};
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;
 pub use status::Status;

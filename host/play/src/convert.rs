@@ -7,8 +7,9 @@ use std::time::Duration;
 use gatehouse_model as host;
 use gatehouse_sdk::{
     Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
-    Edit, Ending, Event, Extra, Framing, Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw,
-    Refusal, Reply, Status, Step, Submission, TaskView, TextRequest, UnixMs, Usage, View,
+    DirectRequest, Edit, Ending, Event, Exchange, Extra, Framing, Outcome, Owned, Parent, Payload, Plan,
+    Prepared, Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView,
+    TextRequest, UnixMs, Usage, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -262,6 +263,36 @@ pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec
         host::Framing::Whole => Framing::Whole,
     };
     DialectPrepared::new(call(prepared.call), framing, prepared.state)
+}
+
+pub(crate) fn direct_request(request: &DirectRequest) -> host::DirectRequest {
+    host::DirectRequest {
+        surface: request.surface.clone(),
+        model: request.model.clone(),
+        body: write(&request.body),
+        blobs: same_shape(&request.blobs),
+    }
+}
+
+pub(crate) fn plan(plan: host::DirectPlan) -> Plan<Vec<u8>> {
+    match plan {
+        host::DirectPlan::Call(exchange) => {
+            let host::Exchange { call: next, charge: bill, passes, state } = *exchange;
+            Plan::Call(Exchange {
+                call: call(next),
+                charge: bill.map(charge),
+                passes,
+                state,
+                extra: Extra::new(),
+            })
+        }
+        host::DirectPlan::Respond(answer) => Plan::Respond(response(answer)),
+    }
+}
+
+pub(crate) fn response(response: host::DirectResponse) -> Response {
+    let host::DirectResponse { mime, body, settle, fresh_s } = response;
+    Response { mime, body: body.into(), settle: settle.map(charge), fresh_s, extra: Extra::new() }
 }
 
 pub(crate) fn answered(answered: host::Answered) -> Answered {

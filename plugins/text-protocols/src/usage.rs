@@ -11,6 +11,21 @@ use crate::json::{Object, Raw, Writer};
 /// The counts that every chat client reads.
 const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
+/// What was read, with what came from a cache: most servers, some SDKs, Gemini.
+const PROMPTS: [&str; 4] = ["prompt_tokens", "promptTokens", "promptTokenCount", "prompt_token_count"];
+/// What was read, where the names of a cache say whether it is in it.
+const INPUTS: [&str; 3] = ["input_tokens", "inputTokens", "inputTokenCount"];
+const COMPLETIONS: [&str; 7] = [
+    "completion_tokens",
+    "output_tokens",
+    "completionTokens",
+    "outputTokens",
+    "outputTokenCount",
+    "candidatesTokenCount",
+    "candidates_token_count",
+];
+const TOTALS: [&str; 4] = ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"];
+
 /// Those of a Messages provider: read, written, read from a cache, written to one.
 const MESSAGES_NAMES: [&str; 4] =
     ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
@@ -182,11 +197,21 @@ fn says_output(event: &Object<'_>) -> bool {
         || event.get(BEDROCK_METRICS).is_some()
 }
 
+/// The names of a report.
+const REPORTS: [&str; 3] = ["usage", "usageMetadata", "usage_metadata"];
+
+/// Whether a completion or a chunk may have a report: most chunks have none.
+#[must_use]
+pub fn may_report(json: &str) -> bool {
+    json.contains("\"usage")
+}
+
 /// Every `usage` in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's
 /// streams have it, or in its message.
 #[must_use]
 pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
-    let mut found: Vec<Raw<'a>> = completion.get("usage").into_iter().collect();
+    let mut found: Vec<Raw<'a>> = REPORTS.iter().filter_map(|name| completion.get(name)).collect();
+    found.extend(completion.object("metadata").and_then(|metadata| metadata.get(REPORTS[0])));
     found.extend(completion.object("x_groq").and_then(|groq| groq.get("usage")));
     let choices = completion.get("choices").filter(|raw| raw.get().contains("\"usage\""));
     for choice in choices.and_then(crate::json::items).unwrap_or_default() {
@@ -225,11 +250,11 @@ impl ChatCounts {
         let (hit, miss) = (usage.count("prompt_cache_hit_tokens"), usage.count("prompt_cache_miss_tokens"));
         let halves =
             (hit.is_some() || miss.is_some()).then(|| hit.unwrap_or(0).saturating_add(miss.unwrap_or(0)));
-        let named = usage.count("prompt_tokens").or_else(|| usage.count("promptTokens"));
-        let prompt = named.or_else(|| usage.count("input_tokens")).max(halves);
-        let completion = ["completion_tokens", "output_tokens", "completionTokens"];
-        let completion = completion.iter().find_map(|name| usage.count(name));
-        let total = usage.count("total_tokens").or_else(|| usage.count("totalTokens"));
+        let first = |names: &[&str]| names.iter().find_map(|name| usage.count(name));
+        let named = first(&PROMPTS);
+        let prompt = named.or_else(|| first(&INPUTS)).max(halves);
+        let completion = first(&COMPLETIONS);
+        let total = first(&TOTALS);
         if prompt.is_none() && completion.is_none() {
             return total.filter(|total| *total > 0).map(|total| Self { total, ..Self::default() });
         }
@@ -237,17 +262,22 @@ impl ChatCounts {
         let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
         let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
-        let of_messages = most(usage, &["cache_read_input_tokens"]);
+        let of_messages = most(usage, &["cache_read_input_tokens", "cacheReadInputTokens"]);
         let cached = most(&read, &["cached_tokens"])
             .max(hit.unwrap_or(0))
-            .max(most(usage, &["cached_tokens"]))
+            .max(most(usage, &["cached_tokens", "cachedContentTokenCount", "cached_content_token_count"]))
             .max(of_messages);
-        const WRITES: [&str; 3] =
-            ["cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+        const WRITES: [&str; 4] = [
+            "cache_write_tokens",
+            "cache_creation_input_tokens",
+            "cache_creation_tokens",
+            "cacheWriteInputTokens",
+        ];
         let (minutes, hour) = cache_writes(usage);
         let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
         let cache_write = most(&read, &WRITES).max(most(usage, &WRITES)).max(minutes.saturating_add(hour));
-        const REASONING: [&str; 2] = ["reasoning_tokens", "thinking_tokens"];
+        const REASONING: [&str; 4] =
+            ["reasoning_tokens", "thinking_tokens", "thoughtsTokenCount", "thoughts_token_count"];
         let reasoning = most(&written, &REASONING).max(most(usage, &REASONING));
         let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
         // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it.
@@ -456,6 +486,31 @@ mod tests {
             ),
             (json!({"usage": {"promptTokens": 1000, "completionTokens": 100}}), (1000, 100, 0, 0)),
             (json!({"choices": [{"message": {"usage": plain}}]}), (1000, 100, 0, 0)),
+            (json!({"metadata": {"usage": plain}}), (1000, 100, 0, 0)),
+            (
+                json!({"usageMetadata": {"promptTokenCount": 1000, "candidatesTokenCount": 100, "thoughtsTokenCount": 50,
+                    "cachedContentTokenCount": 600, "totalTokenCount": 1150}}),
+                (400, 150, 600, 0),
+            ),
+            // Bedrock counts its cache apart.
+            (
+                json!({"usage": {"inputTokens": 7, "outputTokens": 1, "totalTokens": 16, "cacheReadInputTokens": 5,
+                    "cacheWriteInputTokens": 3}}),
+                (7, 1, 5, 3),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": null}}),
+                (1000, 100, 0, 0),
+            ),
+            // No request has as many.
+            (
+                json!({"usage": {"prompt_tokens": 18_446_744_073_709_551_615_u64, "completion_tokens": 100, "total_tokens": 1100}}),
+                (1000, 100, 0, 0),
+            ),
+            (
+                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 100, "cached_tokens": 1e300}}),
+                (1000, 100, 0, 0),
+            ),
             (json!({"choices": [{"delta": {"usage": plain}}]}), (1000, 100, 0, 0)),
         ] {
             assert_eq!(chat(std::slice::from_ref(&completion)), expected, "{completion}");

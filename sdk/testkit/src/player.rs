@@ -1,19 +1,22 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use gatehouse_sdk::{
-    Accepted, Action, Charge, Context, Dialect, Event, Finding, Jobs, Product, Refusal, Step, Submission,
-    Text,
+    Accepted, Action, Charge, Context, Dialect, Direct, Event, Finding, Jobs, Product, Refusal, Step,
+    Submission, Text,
 };
 use serde_json::Value;
 
+use crate::direct::NativeDirect;
 use crate::lines::{Ask, Expect, Feed, Line};
 use crate::machine::{Declared, Machine, Native, NativeDialect, NativeText};
 use crate::script::Script;
 use crate::written::{difference, shown};
 use checks::{equal, run, settles, surface, twice};
+use direct::DirectState;
 use text::TextState;
 
 mod checks;
+mod direct;
 mod text;
 
 /// Any id the host could have given.
@@ -39,10 +42,17 @@ struct Player<'a> {
     answer: Answer,
     /// The last answer beside the task's own steps.
     aside: Option<Value>,
-    /// The text request under way.
-    text: Option<TextState>,
+    /// What its provider answers: the request that is under way.
+    asked: Asked,
     /// The last answer has been expected by some line.
     expected: bool,
+}
+
+/// A request without a task whose provider may answer.
+enum Asked {
+    Nothing,
+    Text(TextState),
+    Direct(DirectState),
 }
 
 impl Script {
@@ -70,6 +80,14 @@ impl Script {
         self.run(&NativeDialect::<F>::NEW);
     }
 
+    /// Runs it with the half of a family that answers at once, as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_direct<F: Direct>(&self) {
+        self.run(&NativeDirect::<F>::new());
+    }
+
     /// Runs it with any machine.
     ///
     /// # Panics
@@ -94,7 +112,7 @@ impl Script {
             brief: Vec::new(),
             answer: Answer::Nothing,
             aside: None,
-            text: None,
+            asked: Asked::Nothing,
             expected: true,
         };
         for (index, (line, place)) in self.lines.iter().enumerate() {
@@ -159,7 +177,7 @@ impl Player<'_> {
             self.charge = None;
         }
         if let (Action::Done(outcome), Some(held)) = (&step.next, &self.charge) {
-            settles(held, outcome)?;
+            settles(held, outcome.settle.as_ref())?;
         }
         self.state.clone_from(&step.state);
         self.came_now(Answer::Stepped(Box::new(step)));
@@ -174,12 +192,15 @@ impl Player<'_> {
                 surface(&self.declared, &request.surface)?;
                 self.begin();
             }
+            Ask::Direct(request) => {
+                surface(&self.declared, &request.surface)?;
+                self.begin();
+            }
             Ask::Translate(_) => self.begin(),
             Ask::Render(name, _) => surface(&self.declared, name)?,
             _ => {}
         }
-        let (machine, cx) = (self.machine, &self.cx);
-        let not_prepared = || "unexpected here: no text request has been prepared".to_owned();
+        let (machine, cx) = (self.machine, &self.cx.clone());
         let came = match ask {
             Ask::Render(surface, view) => shown::rendered(&twice(|| machine.view(cx, surface, view))?),
             Ask::Merge(key, items) => shown::merged(&twice(|| machine.merge(cx, key, items))?),
@@ -187,22 +208,36 @@ impl Player<'_> {
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
             Ask::Text(request) => {
                 let (state, came) = text::prepare(machine, cx, request)?;
-                self.text = state;
+                self.asked = state.map_or(Asked::Nothing, Asked::Text);
                 came
             }
             Ask::Translate(request) => {
                 let (state, came) = text::translate(machine, cx, request)?;
-                self.text = state;
+                self.asked = state.map_or(Asked::Nothing, Asked::Text);
                 came
             }
-            Ask::Answer(reply) => self.text.as_ref().ok_or_else(not_prepared)?.answer(machine, cx, reply)?,
-            Ask::Events(events) => {
-                self.text.as_mut().ok_or_else(not_prepared)?.events(machine, cx, events)?
+            Ask::Direct(request) => {
+                let (state, came) = direct::plan(machine, cx, request)?;
+                self.asked = state.map_or(Asked::Nothing, Asked::Direct);
+                came
             }
-            Ask::End => self.text.as_mut().ok_or_else(not_prepared)?.end(machine, cx)?,
+            Ask::Answer(reply) => match &self.asked {
+                Asked::Text(text) => text.answer(machine, cx, reply)?,
+                Asked::Direct(direct) => direct.answer(machine, cx, reply)?,
+                Asked::Nothing => return Err("unexpected here: no request has been prepared".to_owned()),
+            },
+            Ask::Events(events) => self.stream()?.events(machine, cx, events)?,
+            Ask::End => self.stream()?.end(machine, cx)?,
         };
         (self.aside, self.expected) = (Some(came), false);
         Ok(())
+    }
+
+    fn stream(&mut self) -> Result<&mut TextState, String> {
+        match &mut self.asked {
+            Asked::Text(text) => Ok(text),
+            _ => Err("unexpected here: no request has been prepared".to_owned()),
+        }
     }
 
     fn migrate(&mut self, from: u32, state: &[u8]) -> Result<Value, String> {

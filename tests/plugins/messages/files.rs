@@ -152,3 +152,33 @@ fn a_file_is_sent_under_the_type_of_its_bytes() {
     let text = json!({"type": "image", "source": {"type": "base64", "media_type": "text/plain", "data": "aGVsbG8="}});
     assert!(refused(&user(&text), Protocol::Messages, json!({})).contains("image/png"));
 }
+
+/// Without it a picture that no model reads reaches the provider under another name, and fails there in words about the wrong
+/// type, or its refusal names a type that its client takes for a good one.
+#[test]
+fn a_picture_is_refused_by_what_its_bytes_are() {
+    const EXPECTED: &str = "`messages.0.content.0.source.media_type`: expected `image/jpeg`, `image/png`, `image/gif` or `image/webp`, got ";
+    for (data, called, known) in [
+        ("AAAAGGZ0eXBoZWlj", "image/jpeg", "the bytes of image/heic"),
+        ("AAAAGGZ0eXBhdmlm", "image/png", "the bytes of image/avif"),
+        ("SUkqAAgAAAA=", "image/png", "the bytes of image/tiff"),
+        ("Qk0QAAAAAAAAADYA", "image/bmp", "the string \"image/bmp\""),
+        ("PHN2Zy8+", "image/svg+xml", "the string \"image/svg+xml\""),
+    ] {
+        let picture = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": called, "data": data}});
+        let mime = if called == "image/svg+xml" { called } else { known.trim_start_matches("the bytes of ") };
+        let mime = if mime.starts_with("the") { called } else { mime };
+        for protocol in [Protocol::Messages, Protocol::Chat] {
+            for data in [data, BLOB] {
+                let mut request = text_request(&user(&picture(data)).to_string(), protocol, json!({}));
+                let facts = Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Image, mime, 9_000) };
+                request.blobs.push(facts);
+                let refusal = both().prepare::<Messages>(&request).expect_err("no model reads it");
+                assert!(
+                    format!("{refusal:?}").contains(&format!("{EXPECTED}{known}").replace('"', "\\\"")),
+                    "{data}: {refusal:?}"
+                );
+            }
+        }
+    }
+}

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
-    KeyId, KeyPolicy, Payload, Phase, Reading, Replay, Reply, RequestId, Status, Target, Task, TaskFailure,
-    TaskId, UnixMs,
+    KeyId, KeyPolicy, Payload, Phase, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Target, Task,
+    TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
 
@@ -46,6 +46,13 @@ pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
     let name = format!("key number {number}");
     let policy = KeyPolicy { name, quota: quota.map(Credits), ..KeyPolicy::default() };
     Key::new(key_id(number), customer_id(customer), digest(number), START, policy)
+}
+
+/// A period of a quota: over an hour after [`START`], three hours after it, or at the next Monday in between.
+#[must_use]
+pub fn quota_period(number: u8) -> QuotaPeriod {
+    let text = ["day", "day-02:00", "week+01:00"][usize::from(number % 3)];
+    text.parse().expect("it is one")
 }
 
 /// What is kept of the secret of the key of that number.

@@ -3,7 +3,8 @@
 use gatehouse_schema::{make_plain, splice};
 use serde_json::{Map, Value, json};
 
-use crate::api::{Api, Operation, Surface};
+use crate::api::{Api, Operation, OwnBody, Surface};
+
 /// The body of an operation; `None` where no family serves its surface. Adds the components it needs.
 pub(super) fn request(
     api: &Api,
@@ -56,6 +57,20 @@ pub(super) fn request(
     let mut contents = json!({"application/json": content});
     if operation.takes_forms {
         contents["multipart/form-data"] = json!({"schema": contents["application/json"]["schema"]});
+    }
+    Some(json!({"required": true, "content": contents}))
+}
+
+/// The body of an operation that the host describes itself; `None` where no family serves it.
+pub(super) fn of_host(api: &Api, operation: &Operation, own: &OwnBody) -> Option<Value> {
+    let mut surfaces = api.families.iter().flat_map(|family| &family.surfaces);
+    let serving = surfaces.find(|surface| surface.name == own.surface)?;
+    let mut example: Value = serde_json::from_str(own.example).unwrap_or_default();
+    example["model"] = serving.models.first()?.clone().into();
+    let schema = json!({"$ref": format!("#/components/schemas/{}", own.component)});
+    let mut contents = json!({"application/json": {"schema": schema.clone(), "examples": {"gatehouse": {"value": example}}}});
+    if operation.takes_forms {
+        contents["multipart/form-data"] = json!({"schema": schema});
     }
     Some(json!({"required": true, "content": contents}))
 }

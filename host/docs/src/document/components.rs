@@ -6,11 +6,12 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ErrorCase};
 use crate::document::money::money;
+use crate::document::openai;
 
 /// Every schema that is not a plugin's.
 pub(super) fn schemas(api: &Api) -> Map<String, Value> {
     let mut all = Map::new();
-    for part in [requests(), tasks(), money(), models(), texts(), errors(&api.errors)] {
+    for part in [requests(), tasks(), money(), models(), texts(), openai::schemas(), errors(&api.errors)] {
         if let Value::Object(part) = part {
             all.extend(part.into_iter().map(|(name, mut schema)| {
                 make_plain(&mut schema, false);
@@ -156,14 +157,20 @@ fn models() -> Value {
     let kind = json!({"enum": ["text", "image", "video", "audio", "avatar", "embedding"]});
     let modality = json!({"type": "string", "description": "What it makes, in its family's word."});
     let id = json!({"type": ["string", "null"]});
+    let with_facts = |mut model: Value| {
+        for (name, schema) in facts() {
+            model["properties"][name] = schema;
+        }
+        model
+    };
     json!({
-        "Model": {
+        "Model": with_facts(json!({
             "type": "object", "required": ["id", "object", "created", "owned_by", "kind", "modality"],
             "properties": {
                 "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
                 "owned_by": {"type": "string"}, "kind": kind, "modality": modality,
             },
-        },
+        })),
         "ModelList": {
             "type": "object", "required": ["object", "data"],
             "properties": {
@@ -171,14 +178,15 @@ fn models() -> Value {
                 "data": {"type": "array", "items": {"$ref": "#/components/schemas/Model"}},
             },
         },
-        "MessagesModel": {
+        "MessagesModel": with_facts(json!({
             "type": "object", "required": ["type", "id", "display_name", "created_at", "kind", "modality"],
             "description": "What clients that send `anthropic-version` get.",
             "properties": {
                 "type": {"const": "model"}, "id": {"type": "string"}, "display_name": {"type": "string"},
                 "created_at": {"type": "string", "format": "date-time"}, "kind": kind, "modality": modality,
+                "max_input_tokens": {"type": "integer"}, "max_tokens": {"type": "integer"},
             },
-        },
+        })),
         "MessagesModelPage": {
             "type": "object", "required": ["data", "has_more", "first_id", "last_id"],
             "properties": {
@@ -196,6 +204,27 @@ fn models() -> Value {
             },
         },
     })
+}
+
+/// What a model is described by, in either shape.
+fn facts() -> [(&'static str, Value); 6] {
+    let texts = || json!({"type": "array", "items": {"type": "string"}});
+    let tokens = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
+    let price = json!({
+        "type": "object", "required": ["price_key", "unit", "unit_price"],
+        "properties": {
+            "price_key": {"type": "string"}, "unit": {"type": "string"},
+            "unit_price": {"type": "number", "minimum": 0, "description": "Credits."},
+        },
+    });
+    [
+        ("surfaces", texts()),
+        ("context_length", tokens("Tokens of a request and its answer together.")),
+        ("max_output_tokens", tokens("Tokens of the longest answer.")),
+        ("input_modalities", texts()),
+        ("output_modalities", texts()),
+        ("prices", json!({"type": "array", "items": price})),
+    ]
 }
 
 /// Outlines: the protocols say the rest.
@@ -267,6 +296,10 @@ fn errors(cases: &[ErrorCase]) -> Value {
     let statuses: std::collections::BTreeSet<u16> = cases.iter().map(|case| case.status).collect();
     let statuses: Vec<u16> = statuses.into_iter().collect();
     let param = json!({"type": "string", "description": "The wrong field, as JSON path."});
+    let resets = json!({
+        "type": "string", "format": "date-time",
+        "description": "With 402: when the quota resets that does not allow the request. Only where it does.",
+    });
     let generic = |kind: Value| {
         json!({
             "type": "object", "required": ["error"], "properties": {"error": {
@@ -275,6 +308,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "code": {"enum": statuses, "description": "The status."},
                     "message": {"type": "string"}, "type": {"enum": kind},
                     "reason": {"enum": words(|case| case.reason)}, "param": param,
+                    "resets_at": resets,
                 },
             }},
         })
@@ -291,17 +325,20 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "properties": {
                         "type": {"const": "gateway_error"}, "code": code, "message": {"type": "string"},
                         "details": {"type": "object", "properties": {"error_code": code}},
+                        "resets_at": resets,
                     },
                 },
                 "request_id": {"type": "string"},
             },
         },
+        "ModelError": {"oneOf": [reference("ResponsesError"), reference("MessagesError")]},
         "ResponsesError": {
             "type": "object", "required": ["error"], "properties": {"error": {
                 "type": "object", "required": ["message", "type", "param", "code"],
                 "properties": {
                     "message": {"type": "string"}, "type": {"enum": words(|case| case.type_word)},
                     "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
+                    "resets_at": resets,
                 },
             }},
         },

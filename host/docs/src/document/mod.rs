@@ -3,6 +3,7 @@
 mod body;
 mod components;
 mod money;
+mod openai;
 mod responses;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +91,9 @@ fn plugins(api: &Api) -> Value {
 /// One operation; `None` where no family serves it.
 fn describe(api: &Api, operation: &Operation, schemas: &mut Map<String, Value>) -> Option<Value> {
     let mut described = Map::new();
-    if let Some(surface) = operation.surface {
+    if let Some(own) = &operation.own_body {
+        described.insert("requestBody".to_owned(), body::of_host(api, operation, own)?);
+    } else if let Some(surface) = operation.surface {
         described.insert("requestBody".to_owned(), body::request(api, operation, surface, schemas)?);
     } else if let Some(view) = operation.view {
         api.families.iter().find(|family| family.views.iter().any(|surface| surface == view))?;

@@ -18,6 +18,7 @@ fn submit(path: &'static str, surface: &'static str) -> Operation {
         path_parameter: "",
         parameters: &[],
         surface: Some(surface),
+        own_body: None,
         model_in_body: true,
         takes_forms: false,
         reads: None,

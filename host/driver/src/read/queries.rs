@@ -7,13 +7,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
-use gatehouse_model::{Boxed, Key, KeyDigest, Media, Task, TaskId, UnixMs};
+use gatehouse_model::{Boxed, Credits, Key, KeyDigest, Media, Task, TaskId, UnixMs};
 use gatehouse_runtime::ModelRow;
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
+use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::QueueEstimate;
 use tokio::runtime::Handle;
 
-use crate::api::{ModelListing, TaskFilter};
+use crate::api::{ListedPrice, ModelFacts, ModelListing, TaskFilter};
 use crate::driver::Driver;
 use crate::read::result::{self, Waiting};
 use crate::state::{DriverState, ShutdownState};
@@ -130,14 +131,15 @@ impl Driver {
     pub fn models(&self, key: &Key) -> Vec<ModelListing> {
         let registry = self.state.plugins.registry();
         let served = |row: &ModelRow| self.state.serves_family_of(&registry, &row.family);
+        let tables = self.state.tables.load();
         let jobs = registry.models().into_iter().filter(served).map(|row| {
             let ModelRow { id, model, family, surfaces, modality, since } = row;
-            (ModelListing { id, family, surfaces, modality, since }, model)
+            let facts = facts_of_job(&model, &tables.prices);
+            (ModelListing { id, family, surfaces, modality, facts, since }, model)
         });
         let surfaces = registry.text_surfaces();
         let since = surfaces.iter().map(|(_, since)| *since).max().unwrap_or(UnixMs(0));
         let served: Vec<String> = surfaces.into_iter().map(|(surface, _)| surface).collect();
-        let tables = self.state.tables.load();
         let texts = tables
             .models
             .names()
@@ -149,8 +151,10 @@ impl Driver {
                 if surfaces.is_empty() {
                     return None;
                 }
-                let family = tables.models.provider(id);
-                let listing = ModelListing { id: name.to_owned(), family, surfaces, modality: None, since };
+                let (family, facts) = (tables.models.provider(id), tables.models.find(id)?.facts.clone());
+                let id_or_alias = name.to_owned();
+                let listing =
+                    ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
                 Some((listing, id.to_owned()))
             });
         let mut models: Vec<ModelListing> = jobs
@@ -205,5 +209,33 @@ impl Driver {
     fn canonical(&self, model: &str) -> String {
         let listed = self.state.plugins.registry().models().into_iter().find(|entry| entry.id == model);
         listed.map_or_else(|| model.to_owned(), |entry| entry.model)
+    }
+}
+
+/// What a model of tasks costs: the prices under its id, and the more specific ones below it.
+fn facts_of_job(id: &str, prices: &PriceTable) -> ModelFacts {
+    let is_own =
+        |key: &str| key.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
+    let own = prices.iter().filter(|(key, _)| is_own(key));
+    let listed = |(key, price): (&str, Credits)| ListedPrice { key: key.to_owned(), unit: "unit", price };
+    ModelFacts { prices: own.map(listed).collect(), ..ModelFacts::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Without it a customer would be told the price of another model whose name begins alike.
+    #[test]
+    fn a_model_has_the_prices_below_its_id() {
+        let keys = ["clip", "clip-fast", "clip@4k", "clip-fast@480p", "other"];
+        let table: BTreeMap<String, Credits> =
+            keys.into_iter().zip(1..).map(|(key, price)| (key.to_owned(), Credits(price))).collect();
+        let facts = facts_of_job("clip", &PriceTable::new(table).unwrap());
+        let found: Vec<(&str, i64)> =
+            facts.prices.iter().map(|one| (one.key.as_str(), one.price.0)).collect();
+        assert_eq!(found, [("clip", 1), ("clip@4k", 3)]);
     }
 }

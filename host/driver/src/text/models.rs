@@ -2,11 +2,13 @@
 //! price.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use gatehouse_model::{Credits, Prepared, Protocol, TextRoute};
 use serde::Deserialize;
 
+use crate::api::{ListedPrice, Modality, ModelFacts};
 use crate::text::bill::{Bill, TokenPrices};
 use crate::text::passed::{self, PassPrice, PassPrices};
 
@@ -60,6 +62,11 @@ pub struct ModelConfig {
     /// What fields cost that `rules.pass` names, by `field` or `field=value`.
     #[serde(default)]
     pub pass_prices: BTreeMap<String, PassPrice>,
+    /// Tokens that a request and its answer may have together. Clients read it; the provider sees to it.
+    pub context_tokens: Option<NonZeroU32>,
+    /// What it reads. Clients read it; absent: nobody says so.
+    #[serde(default)]
+    pub inputs: Vec<Modality>,
     /// What the plugins must know of the model; see `plugins/text-protocols/src/rules.rs`.
     #[serde(default)]
     pub rules: serde_json::Map<String, serde_json::Value>,
@@ -80,6 +87,7 @@ pub(crate) struct TextModel {
     pub(crate) prices: TokenPrices,
     pub(crate) pass_prices: PassPrices,
     pub(crate) kind: ModelKind,
+    pub(crate) facts: ModelFacts,
 }
 
 impl TextModel {
@@ -88,6 +96,19 @@ impl TextModel {
         let (prices, request) = passed::priced(&self.pass_prices, self.prices, &prepared.call.body)?;
         Some(Bill::new(prices, request, prepared))
     }
+}
+
+/// The prices of a model as clients read them.
+fn listed_prices(id: &str, prices: &TokenPrices) -> Vec<ListedPrice> {
+    let all = [
+        ("million input tokens", Some(prices.input)),
+        ("million cached input tokens", prices.cached),
+        ("million output tokens", prices.output),
+    ];
+    let listed = |(unit, price): (&'static str, Option<Credits>)| {
+        Some(ListedPrice { key: id.to_owned(), unit, price: price? })
+    };
+    all.into_iter().filter_map(listed).collect()
 }
 
 /// All of them, by every name.
@@ -141,6 +162,12 @@ impl TextModels {
                 prices: config.prices,
                 pass_prices: config.pass_prices.clone(),
                 kind: config.kind,
+                facts: ModelFacts {
+                    context_tokens: config.context_tokens.map(NonZeroU32::get),
+                    max_output_tokens: config.rules.get("max_output").and_then(serde_json::Value::as_u64),
+                    inputs: config.inputs.clone(),
+                    prices: listed_prices(id, &config.prices),
+                },
             });
             for name in std::iter::once(id).chain(&config.aliases) {
                 if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {

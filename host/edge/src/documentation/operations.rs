@@ -1,7 +1,7 @@
 //! What each route is, for people and programs that read of it. Taken from the tables of routes and errors: a route
 //! without words does not compile.
 
-use gatehouse_docs::{Answer, Content, ErrorCase, ErrorForm, Operation, Parameter, Security};
+use gatehouse_docs::{Answer, Content, ErrorCase, ErrorForm, Operation, OwnBody, Parameter, Security};
 use gatehouse_model::ReceiptShape;
 
 use crate::errors::{Form, error_table};
@@ -74,17 +74,20 @@ fn operation(route: &Route) -> Option<Operation> {
         path_parameter: path_parameter(route.pattern),
         parameters: words.parameters,
         surface: has_body.then_some(route.surface),
+        own_body: own_body(route.endpoint),
         model_in_body: model.is_none(),
-        takes_forms: route.form.is_some(),
+        takes_forms: route.form.is_some()
+            || matches!(route.endpoint, Endpoint::EditImages | Endpoint::CreateVideo),
         reads: matches!(route.endpoint, Endpoint::Read(_)).then_some(route.surface),
         view: (route.endpoint == Endpoint::ViewTask).then_some(route.surface),
         answers: words.answers,
         form: match Form::of(route.pattern) {
+            _ if route.endpoint == Endpoint::ReadModel => ErrorForm::Models,
             Form::Generic => ErrorForm::Generic,
             Form::Journey => ErrorForm::Journey,
             Form::Messages => ErrorForm::Messages,
             Form::Responses => ErrorForm::Responses,
-            Form::Embeddings => ErrorForm::Embeddings,
+            Form::OpenAi => ErrorForm::OpenAi,
         },
         security: match route.endpoint.key_use() {
             KeyUse::Ignored => Security::Open,
@@ -99,11 +102,33 @@ fn operation(route: &Route) -> Option<Operation> {
     })
 }
 
+/// The bodies that the host describes.
+fn own_body(endpoint: Endpoint) -> Option<OwnBody> {
+    let body = |component, surface, example| Some(OwnBody { component, surface, example });
+    match endpoint {
+        Endpoint::EditImages => body(
+            "ImageEdit",
+            "images.generate",
+            r#"{"prompt": "the same at night", "images": [{"image_url": "https://example.com/kite.png"}]}"#,
+        ),
+        Endpoint::CreateVideo => body("VideoRequest", "videos.generate", r#"{"prompt": "waves at dusk"}"#),
+        Endpoint::Complete => body(
+            "TextCompletionRequest",
+            "chat.completions",
+            r#"{"prompt": "Once upon a time", "max_tokens": 16}"#,
+        ),
+        _ => None,
+    }
+}
+
 fn path_parameter(pattern: &str) -> &'static str {
     match pattern.split_once('{').map(|(before, _)| before) {
         None => "",
         Some("/v1/responses/") => "The id of a response.",
         Some("/v1/models/") => "The id or an alias of a model.",
+        Some("/v1/videos/") if !pattern.ends_with("/remix") => {
+            "The id of a video, which is that of its task."
+        }
         Some("/v1/media/") => "The name of a file, from a link.",
         Some(_) => "The id of a task.",
     }
@@ -121,6 +146,45 @@ fn words(route: &Route) -> Option<Words> {
             Some(of_family(route, "", &[], ok(help, ANSWER)))
         }
         Endpoint::Read(_) => Some(of_family(route, "", &[], ok("The answer.", READING))),
+        Endpoint::EditImages => plain(
+            "Images",
+            "Make images of images (OpenAI's shape)",
+            AWAITED,
+            IDEMPOTENCY,
+            ok("The images.", IMAGES),
+        ),
+        Endpoint::CreateVideo => plain(
+            "Videos",
+            "Make a video (OpenAI's shape)",
+            "The same task as by `/v1/videos/generations`, which is read as a video or as a task.",
+            IDEMPOTENCY,
+            ok("The video, which is queued. With `dry_run`: what it would cost.", CREATED_VIDEO),
+        ),
+        Endpoint::ListVideos => plain(
+            "Videos",
+            "List videos (OpenAI's shape)",
+            "Newest first.",
+            VIDEO_PAGE,
+            ok("A page.", VIDEOS),
+        ),
+        Endpoint::ReadVideo => {
+            plain("Videos", "Read a video (OpenAI's shape)", "", &[], ok("The video.", VIDEO))
+        }
+        Endpoint::ReadVideoContent => {
+            let answers = vec![
+                Answer { status: 200, help: "The file.", contents: FILM },
+                Answer { status: 206, help: "A part of it.", contents: FILM },
+            ];
+            plain("Videos", "Read the file of a video", "", VARIANT, answers)
+        }
+        Endpoint::Complete => plain(
+            "Text",
+            "Complete a text (OpenAI's shape)",
+            "The prompt is the message of a user to a model that answers conversations, priced as such. Several prompts are \
+             several requests, each paid by itself.",
+            &[],
+            ok(ANSWERED, TEXT_COMPLETION),
+        ),
         Endpoint::ReadTask => plain("Tasks", "Read a task", "", WAIT, ok("The task.", TASK)),
         Endpoint::TaskEvents => plain("Tasks", "Follow a task", FOLLOW, RESUME, followed()),
         Endpoint::CancelTask => plain(
@@ -209,12 +273,15 @@ fn ok(help: &'static str, contents: &'static [Content]) -> Vec<Answer> {
 }
 
 fn job(route: &Route, submission: Submission) -> Words {
-    let contents = match submission.receipt {
-        ReceiptShape::Task => RECEIPT,
-        ReceiptShape::Asset => ASSET_RECEIPT,
-    };
     let help = "Accepted: the receipt. With `dry_run`: what it would cost.";
-    of_family(route, "", IDEMPOTENCY, ok(help, contents))
+    match submission.receipt {
+        ReceiptShape::Task if route.surface == "images.generate" => {
+            let help = "The receipt, or the images where the bare format is asked for. With `dry_run`: what it would cost.";
+            of_family(route, AWAITED, IMAGE_HEADERS, ok(help, RECEIPT_OR_IMAGES))
+        }
+        ReceiptShape::Task => of_family(route, "", IDEMPOTENCY, ok(help, RECEIPT)),
+        ReceiptShape::Asset => of_family(route, "", IDEMPOTENCY, ok(help, ASSET_RECEIPT)),
+    }
 }
 
 /// The words of a family's route: its own, or what its surface's name says.
@@ -256,6 +323,20 @@ fn text(route: &Route) -> Words {
 const ANSWERED: &str =
     "The answer, or its events with `stream: true`. With `dry_run`: the most it would cost.";
 
+const AWAITED: &str = "In OpenAI's shape (by the key, or with `x-response-format: bare`) the request waits for its task and has \
+    the images in the answer. A task that takes longer than the gateway lets a request wait is told by a 504 that names it; \
+    it goes on.";
+
+const IMAGES: &[Content] = &[Content::Json(&["ImageList", "DryRun"])];
+const RECEIPT_OR_IMAGES: &[Content] = &[Content::Json(&["TaskReceipt", "ImageList", "DryRun"])];
+const CREATED_VIDEO: &[Content] = &[Content::Json(&["Video", "DryRun"])];
+const VIDEO: &[Content] = &[Content::Json(&["Video"])];
+const VIDEOS: &[Content] = &[Content::Json(&["VideoList"])];
+const FILM: &[Content] = &[Content::Bytes(&["video/*"])];
+const TEXT_COMPLETION: &[Content] = &[
+    Content::Json(&["TextCompletion", "DryRun"]),
+    Content::Events("Pieces of the completion (`text_completion`), then `[DONE]`.", None),
+];
 const TASK: &[Content] = &[Content::Json(&["TaskResponse"])];
 const TASKS: &[Content] = &[Content::Json(&["TaskPage"])];
 const FAMILY_TASK: &[Content] = &[Content::Json(&["FamilyTask"])];
@@ -378,11 +459,31 @@ const FORMAT: &[Parameter] = &[header(
     r#"{"enum": ["wrapped", "bare"]}"#,
     "Whether the completion comes inside of `{code, data}`; by default as the key says.",
 )];
-const IDEMPOTENCY: &[Parameter] = &[header(
+const IDEMPOTENCY_KEY: Parameter = header(
     "Idempotency-Key",
     r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
     "The same key and request give the same receipt again, for a day, with `Idempotency-Replayed: true`.",
-)];
+);
+const IDEMPOTENCY: &[Parameter] = &[IDEMPOTENCY_KEY];
+const IMAGE_HEADERS: &[Parameter] = &[
+    IDEMPOTENCY_KEY,
+    header(
+        "x-response-format",
+        r#"{"enum": ["wrapped", "bare"]}"#,
+        "`bare`: OpenAI's shape; by default as the key says.",
+    ),
+];
+const VIDEO_PAGE: &[Parameter] = &[
+    query(
+        "limit",
+        r#"{"type": "integer", "minimum": 1, "maximum": 100, "default": 20}"#,
+        "Videos of a page.",
+    ),
+    query("after", TEXT, "The last video of the page before."),
+    query("order", r#"{"enum": ["desc"], "default": "desc"}"#, "Newest first, which is all there is."),
+];
+const VARIANT: &[Parameter] =
+    &[query("variant", r#"{"enum": ["video"], "default": "video"}"#, "The video, which is all there is.")];
 const SIGNATURE: &[Parameter] = &[
     query("expires", TEXT, "Until when the link is valid."),
     query("signature", TEXT, "Made with the link."),

@@ -17,7 +17,7 @@ use crate::http::response::{self, ResponseBody};
 use crate::http::routes::{ParentIn, Submission};
 
 /// On the receipt of a submission that an earlier one with the same `Idempotency-Key` has made.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Spec "Submission receipt".
 #[derive(Serialize)]
@@ -135,7 +135,7 @@ fn asset_receipt(
 }
 
 /// The `Idempotency-Key` header: 1 to 255 visible ASCII characters.
-fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+pub(super) fn idempotency(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     const NAME: &str = "Idempotency-Key";
     let mut values = headers.get_all(NAME).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -173,7 +173,9 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
-        SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
+        SubmitError::QuotaExceeded(short) => {
+            Refusal::new(Kind::QuotaExceeded, message).with_reset(short.resets)
+        }
         SubmitError::RateLimited(limited) => {
             Refusal::new(Kind::RateLimited, message).with_wait(limited.seconds())
         }

@@ -24,7 +24,12 @@ pub(super) async fn read(
     let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let range = range.filter(|_| if_range_matches(headers, &tag));
     let found = context.backend.media(name, expires, signature, range).await;
-    let file = found.map_err(|refusal| match refusal {
+    Ok(respond(found.map_err(refusal)?, name, &tag, headers, context.clock.now()))
+}
+
+/// Why a file is not served.
+pub(super) fn refusal(refusal: MediaRefusal) -> Refusal {
+    match refusal {
         MediaRefusal::NotFound => not_found(),
         MediaRefusal::Expired => Refusal::new(Kind::LinkExpired, "this link has expired"),
         MediaRefusal::BadRange(length) => {
@@ -34,11 +39,11 @@ pub(super) async fn read(
                 .with_header(header::CONTENT_RANGE, &format!("bytes */{length}"))
         }
         MediaRefusal::Broken => Refusal::internal("the media store failed"),
-    })?;
-    Ok(respond(file, name, &tag, headers, context.clock.now()))
+    }
 }
 
-fn respond(
+/// The answer with a file of that name and version.
+pub(super) fn respond(
     file: MediaFile,
     name: &str,
     tag: &str,
@@ -79,7 +84,7 @@ fn set(response: &mut Response<ResponseBody>, name: header::HeaderName, value: &
 }
 
 /// `If-Range`: a range counts only for the file of which the client already has a part.
-fn if_range_matches(headers: &HeaderMap, tag: &str) -> bool {
+pub(super) fn if_range_matches(headers: &HeaderMap, tag: &str) -> bool {
     headers.get(header::IF_RANGE).is_none_or(|value| value.as_bytes() == tag.as_bytes())
 }
 

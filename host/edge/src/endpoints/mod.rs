@@ -9,6 +9,7 @@ mod health;
 pub(crate) mod jobs;
 mod media;
 mod models;
+mod openai;
 mod responses;
 mod task_view;
 mod tasks;
@@ -39,7 +40,16 @@ pub(crate) async fn respond(
         (Endpoint::Docs, key) => documentation::page(context, &request, key.as_deref()).await,
         (Endpoint::DocsStyle, _) => Ok(documentation::style(&request)),
         (_, None) => Err(Refusal::new(Kind::Unauthenticated, "missing API key")),
-        (Endpoint::Submit(submission), Some(key)) => jobs::submit(context, request, key, submission).await,
+        (Endpoint::Submit(submission), Some(key)) => match openai::is_wanted(&request, &key)? {
+            true => openai::generate(context, request, key).await,
+            false => jobs::submit(context, request, key, submission).await,
+        },
+        (Endpoint::EditImages, Some(key)) => openai::edit(context, request, key).await,
+        (Endpoint::CreateVideo, Some(key)) => openai::videos::create(context, request, key).await,
+        (Endpoint::ListVideos, Some(key)) => openai::videos::list(context, &request, &key).await,
+        (Endpoint::ReadVideo, Some(key)) => openai::videos::read(context, &request, &key),
+        (Endpoint::ReadVideoContent, Some(key)) => openai::videos::content(context, &request, &key).await,
+        (Endpoint::Complete, Some(key)) => openai::completions::complete(context, request, key).await,
         (Endpoint::ReadTask, Some(key)) => tasks::read(context, &request, &key).await,
         (Endpoint::TaskEvents, Some(key)) => events::follow(context, &request, &key),
         (Endpoint::CancelTask, Some(key)) => tasks::cancel(context, &request, key).await,

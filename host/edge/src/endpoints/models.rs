@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use gatehouse_driver::ModelListing;
-use gatehouse_model::Key;
+use gatehouse_driver::{ListedPrice, Modality, ModelFacts, ModelListing};
+use gatehouse_model::{Credits, Key};
 use http::Response;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
-use crate::errors::{Kind, Refusal};
+use crate::endpoints::usage::as_number;
+use crate::errors::{Form, Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::{Query, quoted};
 use crate::http::response::{self, ResponseBody};
@@ -36,6 +37,45 @@ struct Model {
     owned_by: String,
     kind: &'static str,
     modality: String,
+    #[serde(flatten)]
+    facts: Facts,
+}
+
+/// What both shapes say of a model, where it is known.
+#[derive(Serialize)]
+struct Facts {
+    surfaces: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    input_modalities: Vec<Modality>,
+    output_modalities: [&'static str; 1],
+    prices: Vec<Price>,
+}
+
+#[derive(Serialize)]
+struct Price {
+    price_key: String,
+    unit: &'static str,
+    #[serde(serialize_with = "as_number")]
+    unit_price: Credits,
+}
+
+impl Facts {
+    fn new(facts: ModelFacts, surfaces: Vec<String>, kind: &'static str) -> Self {
+        let price =
+            |price: ListedPrice| Price { price_key: price.key, unit: price.unit, unit_price: price.price };
+        Self {
+            surfaces,
+            context_length: facts.context_tokens,
+            max_output_tokens: facts.max_output_tokens,
+            input_modalities: facts.inputs,
+            output_modalities: [kind],
+            prices: facts.prices.into_iter().map(price).collect(),
+        }
+    }
 }
 
 /// A page of Anthropic's list.
@@ -57,13 +97,21 @@ struct PageModel {
     created_at: String,
     kind: &'static str,
     modality: String,
+    /// The same limits in Anthropic's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_input_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(flatten)]
+    facts: Facts,
 }
 
 impl From<ModelListing> for Model {
     fn from(listing: ModelListing) -> Self {
         let (kind, created) = (kind(&listing.surfaces), listing.since.seconds());
         let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
-        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind, modality }
+        let facts = Facts::new(listing.facts, listing.surfaces, kind);
+        Self { id: listing.id, object: "model", created, owned_by: listing.family, kind, modality, facts }
     }
 }
 
@@ -71,7 +119,18 @@ impl From<ModelListing> for PageModel {
     fn from(listing: ModelListing) -> Self {
         let (kind, created_at) = (kind(&listing.surfaces), listing.since.to_string());
         let modality = listing.modality.unwrap_or_else(|| kind.to_owned());
-        Self { object: "model", display_name: listing.id.clone(), id: listing.id, created_at, kind, modality }
+        let facts = Facts::new(listing.facts, listing.surfaces, kind);
+        Self {
+            object: "model",
+            display_name: listing.id.clone(),
+            id: listing.id,
+            created_at,
+            kind,
+            modality,
+            max_input_tokens: facts.context_length,
+            max_tokens: facts.max_output_tokens,
+            facts,
+        }
     }
 }
 
@@ -131,6 +190,10 @@ pub(super) fn read(
             Ok(response::json(&PageModel::from(listing)))
         }
         Some(listing) => Ok(response::json(&Model::from(listing))),
-        None => Err(Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)))),
+        None => {
+            let unknown = Refusal::new(Kind::ModelNotFound, format!("unknown model {}", quoted(&id)));
+            let is_anthropics = request.parts.headers.contains_key(ANTHROPIC);
+            Err(if is_anthropics { unknown.in_form(Form::Messages) } else { unknown })
+        }
     }
 }

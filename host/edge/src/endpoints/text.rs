@@ -66,7 +66,7 @@ pub(super) fn no_counting() -> Refusal {
 }
 
 /// The format of the request's header, else of its key.
-fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Refusal> {
+pub(super) fn format(headers: &HeaderMap, of_key: ChatFormat) -> Result<ChatFormat, Refusal> {
     let Some(value) = headers.get(FORMAT) else { return Ok(of_key) };
     let text: String = String::from_utf8_lossy(value.as_bytes()).chars().take(40).collect();
     text.parse().map_err(|why| Refusal::field(FORMAT, format!("{FORMAT}: {why}")))

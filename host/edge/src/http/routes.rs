@@ -33,6 +33,14 @@ pub(crate) enum Endpoint {
     /// An asynchronous job, accepted with a receipt.
     Submit(Submission),
     ReadTask,
+    /// Pictures of pictures, awaited, in OpenAI's shape.
+    EditImages,
+    /// A video task as OpenAI's video.
+    CreateVideo,
+    ListVideos,
+    ReadVideo,
+    /// Its file.
+    ReadVideoContent,
     /// A task's state as events, until its end.
     TaskEvents,
     CancelTask,
@@ -49,6 +57,8 @@ pub(crate) enum Endpoint {
     ReadModel,
     /// A text endpoint, answered while the client waits.
     Text,
+    /// The same for clients of the older completions.
+    Complete,
     /// Answered while the client waits, with what one call returned; the path may imply the model.
     Answer(Option<&'static str>),
     /// The same of this family, without a body.
@@ -136,15 +146,16 @@ const fn delete(pattern: &'static str, surface: &'static str, endpoint: Endpoint
 }
 
 use Endpoint::{
-    CancelResponse, CancelTask, CountTokens, DeleteResponse, Docs, DocsStyle, ListModels, ListResponseItems,
-    ListTasks, Live, OpenApi, ReadBalance, ReadMedia, ReadModel, ReadResponse, ReadTask, ReadUsage, Ready,
-    TaskEvents, Text,
+    CancelResponse, CancelTask, Complete, CountTokens, CreateVideo, DeleteResponse, Docs, DocsStyle,
+    EditImages, ListModels, ListResponseItems, ListTasks, ListVideos, Live, OpenApi, ReadBalance, ReadMedia,
+    ReadModel, ReadResponse, ReadTask, ReadUsage, ReadVideo, ReadVideoContent, Ready, TaskEvents, Text,
 };
 
 /// Every other path belongs to a family.
 #[rustfmt::skip]
 pub(crate) static OWN: &[Route] = &[
     post("/v1/chat/completions", "chat.completions", Text),
+    post("/v1/completions", "completions.create", Complete),
     post("/v1/embeddings", "embeddings.create", Text),
     post("/v1/responses", "responses.create", Text),
     get("/v1/responses/{id}", "responses.read", ReadResponse),
@@ -153,6 +164,11 @@ pub(crate) static OWN: &[Route] = &[
     get("/v1/responses/{id}/input_items", "responses.items", ListResponseItems),
     post("/v1/messages", "messages.create", Text),
     post("/v1/messages/count_tokens", "messages.count", CountTokens),
+    post("/v1/images/edits", "images.edit", EditImages),
+    post("/v1/videos", "videos.create", CreateVideo),
+    get("/v1/videos", "videos.list", ListVideos),
+    get("/v1/videos/{id}", "videos.read", ReadVideo),
+    get("/v1/videos/{id}/content", "videos.content", ReadVideoContent),
     get("/v1/tasks", "tasks.list", ListTasks),
     get("/v1/tasks/{task_id}", "tasks.read", ReadTask),
     get("/v1/tasks/{task_id}/events", "tasks.events", TaskEvents),

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use gatehouse_driver::ServedRoute;
-use gatehouse_model::{RouteMethod, RouteUse, metric, path_parameter};
+use gatehouse_model::{RouteMethod, RouteUse, metric, path_parameter, specified_routes};
 use http::Method;
 
 use crate::http::routes::{Endpoint, KeyUse, OWN, ParentIn, Route, RouteWords, Submission};
@@ -124,7 +124,9 @@ impl RouteTable {
     fn matching<'p>(&self, path: &'p str) -> impl Iterator<Item = (&Route, Option<&'p str>)> {
         let path = if is_never_offered(path) { "" } else { path };
         let fixed = self.fixed.get(path).map(Vec::as_slice).unwrap_or_default();
-        let patterns = if fixed.is_empty() { self.patterns.as_slice() } else { &[] };
+        // One of the specification's that no family serves at present is no parameter either.
+        let is_fixed = !fixed.is_empty() || specified_routes().iter().any(|route| route.path == path);
+        let patterns = if is_fixed { &[] } else { self.patterns.as_slice() };
         let of_path = fixed.iter().map(|at| (&self.rows[*at], None));
         of_path.chain(patterns.iter().filter_map(move |at| {
             let row = &self.rows[*at];
@@ -255,6 +257,13 @@ mod tests {
         check("POST", "/v1/videos//remix", "nothing");
         check("POST", "/v1/videos/a/b/remix", "nothing");
         check("POST", "/v1/clip2/private-avatar", "avatars.submit -");
+        check("POST", "/v1/images/edits", "images.edit -");
+        check("POST", "/v1/videos", "videos.create -");
+        check("GET", "/v1/videos", "videos.list -");
+        check("GET", "/v1/videos/task_1", "videos.read task_1");
+        check("GET", "/v1/videos/task_1/content", "videos.content task_1");
+        check("GET", "/v1/videos/generations", "allow POST, OPTIONS");
+        check("POST", "/v1/completions", "completions.create -");
         check("GET", "/v1/tasks", "tasks.list -");
         check("GET", "/v1/tasks/", "nothing");
         check("GET", "/v1/tasks/task_1", "tasks.read task_1");
@@ -310,7 +319,9 @@ mod tests {
         let made = routes.with(&first);
         assert!(Arc::ptr_eq(&made, &routes.with(&first)));
         let none = routes.with(&Arc::default());
-        assert!(matches!(none.look_up(&Method::POST, "/v1/images/generations"), Lookup::UnknownPath));
+        for path in ["/v1/images/generations", "/v1/videos/generations"] {
+            assert!(matches!(none.look_up(&Method::POST, path), Lookup::UnknownPath), "{path}");
+        }
         let off = |table: &RouteTable| match table.look_up(&Method::POST, "/v1/audio/speech") {
             Lookup::Route(row, _) => Some(row.endpoint),
             _ => None,

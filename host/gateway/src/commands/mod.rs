@@ -12,5 +12,6 @@ mod packing;
 mod perform;
 mod print;
 mod run;
+mod shell;
 
 pub(crate) use run::run;

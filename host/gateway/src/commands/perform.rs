@@ -35,6 +35,9 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         Command::Serve(_)
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
+        | Command::Health { .. }
+        | Command::Completions { .. }
+        | Command::Man { .. }
         | Command::CompileComponent(_) => {
             Err(ExecuteError::Arguments("this command asks nothing of the admin API".to_owned()))
         }

@@ -58,7 +58,7 @@ impl Workload {
     }
 
     fn template(&mut self) -> CommandTemplate {
-        match self.random.usize(..38) {
+        match self.random.usize(..40) {
             0..=8 => self.submit(),
             9..=13 => CommandTemplate::Advance {
                 task: self.live(),
@@ -105,6 +105,7 @@ impl Workload {
                 key: next(&mut self.keys),
                 customer: 0,
                 quota: Some(50),
+                period: Some(self.random.u8(..3)),
                 hours: None,
             },
             31 | 32 => CommandTemplate::Send { task: self.live(), late: 0 },
@@ -112,6 +113,20 @@ impl Workload {
             35 | 36 => {
                 CommandTemplate::Reconcile { task: self.live(), late: None, ruling: self.random.u8(..3) }
             }
+            37 => CommandTemplate::EditKey {
+                key: self.random.u8(..3),
+                late: 0,
+                quota: Some(self.random.i64(40..400)),
+                period: Some(self.random.u8(..3)),
+                concurrency: None,
+                of_model: None,
+            },
+            38 => CommandTemplate::EditCustomer {
+                customer: self.random.u8(..2),
+                late: 0,
+                quota: Some(self.random.i64(60..600)),
+                period: Some(self.random.u8(..3)),
+            },
             // The first three keys stay good, or nothing more would happen.
             _ if self.keys > 3 => CommandTemplate::RevokeKey { key: self.keys - 1 },
             _ => CommandTemplate::Audit { task: None },

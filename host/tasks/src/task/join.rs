@@ -40,7 +40,8 @@ pub(crate) fn join<B: LedgerStorage>(
     let JoinRequest { key, surface, brief, blobs, held, deadline, .. } = request;
     let overflow = || Stop::Rejected(Rejection::Overflow);
     task.deadline = task.deadline.max(deadline);
-    let hold = Hold { expires: task.deadline, ..hold.joined(&key, held).ok_or_else(overflow)? };
+    let hold = hold.joined(&key, held, entry.counted()).ok_or_else(overflow)?;
+    let hold = Hold { expires: task.deadline, ..hold };
     task.held = task.held.checked_add(held).ok_or_else(overflow)?;
     task.joined_held = task.joined_held.checked_add(held).ok_or_else(overflow)?;
     task.joined.push(JoinedRequest { surface, brief, blobs, held });

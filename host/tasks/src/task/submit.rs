@@ -33,6 +33,7 @@ pub(crate) fn submit<B: LedgerStorage>(
     }
     let hold = hold_of(&task);
     let entry = reservation(storage, key, &hold)?;
+    let hold = hold.reserved(entry.counted());
 
     entry.write(storage)?;
     storage.put_hold(&hold)?;
@@ -52,6 +53,8 @@ fn hold_of(task: &Task) -> Hold {
         expires: task.deadline,
         shares: Vec::new(),
         model: Some(task.model.clone()),
+        counted: None,
+        counted_of_customer: None,
     }
 }
 

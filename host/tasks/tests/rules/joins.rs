@@ -4,7 +4,8 @@ use bytes::Bytes;
 use gatehouse_model::{BlobId, Credits, Digest, Event, Phase, Replay, Status, UnixMs};
 
 use super::{
-    advance, balances, call, changed, finish, funded, last, malformed, refused, run, submit, task_of, used,
+    advance, balances, call, changed, finish, funded, last, malformed, over_quota, refused, run, submit,
+    task_of, used,
 };
 use gatehouse_sample::{START, change, completed, delivery, failed, join_request, key_id, task, task_id};
 use gatehouse_tasks::{
@@ -69,7 +70,7 @@ fn each_key_pays_for_what_joined_through_it() {
     joined(&mut storage, 1, request(0, 5, 3)).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 0), used(&storage, 1)), ((165, 135, 0), 45, 90));
     // Key 1 may use 100, also for a task of another key.
-    let short = Rejection::QuotaExceeded { needed: Credits(11), remaining: Credits(10) };
+    let short = over_quota(11, 10);
     assert_eq!(joined(&mut storage, 1, request(1, 11, 4)), Err(short));
     let hold = storage.holds().next().unwrap();
     let shares: Vec<_> = hold.shares.iter().map(|share| (share.key.clone(), share.amount)).collect();

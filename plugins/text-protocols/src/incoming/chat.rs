@@ -2,6 +2,7 @@
 
 use gatehouse_sdk::Sse;
 
+use crate::broken_json;
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
@@ -296,13 +297,12 @@ impl Chat {
             None if place.is_whole && is_named => nothing.to_owned(),
             None => return None,
             Some(raw) => match JsonString::of(raw) {
-                // A text of JSON, and a list of nothing, as some servers write an object.
-                Some(text) if place.is_whole && unwrapped(text).is_some() => {
-                    unwrapped(text).map_or_else(|| nothing.to_owned(), |inner| quoted(&inner))
-                }
                 // Clients parse it.
                 Some(text) if is_named && text.is_blank() && place.is_complete() => nothing.to_owned(),
-                Some(text) => self.joined(text, call, place)?,
+                Some(text) => match place.is_whole.then(|| unwrapped(text, place.is_complete())).flatten() {
+                    Some(inner) => quoted(&inner),
+                    None => self.joined(text, call, place)?,
+                },
                 None if matches!(raw.get(), "null" | "[]") => nothing.to_owned(),
                 None => quoted(raw.get()),
             },
@@ -350,15 +350,18 @@ impl Said {
     }
 }
 
-/// The object that arguments are a text of, or that an empty list stands for.
-fn unwrapped(text: JsonString<'_>) -> Option<String> {
+/// The object that arguments are a text of, that an empty list stands for, or that is plainly meant where nothing was cut.
+fn unwrapped(text: JsonString<'_>, is_complete: bool) -> Option<String> {
     let inner = text.inner().trim();
     if inner == "[]" {
         return Some("{}".to_owned());
     }
-    let inner = inner.starts_with("\\\"").then(|| text.decode()).flatten()?;
-    let inner: String = serde_json::from_str(inner.trim()).ok()?;
-    Object::parse(inner.trim()).map(|_| inner.trim().to_owned())
+    let decoded = text.decode()?;
+    if inner.starts_with("\\\"") {
+        let inner: String = serde_json::from_str(decoded.trim()).ok()?;
+        return Object::parse(inner.trim()).map(|_| inner.trim().to_owned());
+    }
+    is_complete.then(|| broken_json::meant(&decoded)).flatten()
 }
 
 /// The text, its single halves marked as lost.

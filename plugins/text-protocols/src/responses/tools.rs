@@ -95,6 +95,10 @@ impl Tools {
         {
             function.member("strict", if strict { "true" } else { "false" });
         }
+        // A field of Messages that other clients send too.
+        if let Some(cache) = tool.get("cache_control") {
+            function.member("cache_control", cache.get());
+        }
         self.push(path, name, &function.done())
     }
 

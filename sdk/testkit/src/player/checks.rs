@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gatehouse_sdk::{Charge, Outcome};
+use gatehouse_sdk::Charge;
 
 use crate::lines::Check;
 use crate::machine::{Declared, Played};
@@ -27,10 +27,10 @@ pub(super) fn surface(declared: &Declared, name: &str) -> Result<(), String> {
     Err(format!("expected a surface of the manifest ({}), got {name:?}", known.join(", ")))
 }
 
-/// The host bills the hold and rolls the version back when a task settles more than was charged for it. Prices are the
+/// The host bills the hold and rolls the version back when more is settled than was charged. Prices are the
 /// operator's, so only quantities of the same price keys can be compared here.
-pub(super) fn settles(held: &Charge, outcome: &Outcome) -> Result<(), String> {
-    match &outcome.settle {
+pub(super) fn settles(held: &Charge, settle: Option<&Charge>) -> Result<(), String> {
+    match settle {
         Some(settle) if settle.keys == held.keys && settle.quantity > held.quantity => Err(format!(
             "settle.quantity: expected at most {}, which was charged for {:?}, got {}",
             held.quantity, held.keys, settle.quantity

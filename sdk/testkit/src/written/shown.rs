@@ -119,7 +119,7 @@ fn ending(end: &Ending) -> Value {
     Value::Object(shown)
 }
 
-fn failure(failure: &Failure) -> Map<String, Value> {
+pub(super) fn failure(failure: &Failure) -> Map<String, Value> {
     let blame = match failure.blame {
         Blame::Request => "request",
         Blame::Moderation => "moderation",
@@ -202,7 +202,7 @@ fn claims(claims: &[Claim]) -> Value {
         .collect()
 }
 
-fn charge(charge: &Charge) -> Value {
+pub(super) fn charge(charge: &Charge) -> Value {
     json!({"keys": charge.keys, "quantity": charge.quantity})
 }
 

@@ -86,6 +86,10 @@ struct ApiKeyView {
     state: State,
     /// Held and spent through it and those that it replaced.
     used_micro: i64,
+    /// What of that counts against the quota now: all of it, or that of the present period. Null without a quota.
+    quota_used_micro: Option<i64>,
+    /// When the quota resets next; null where it never does.
+    quota_resets: Option<Moment>,
     /// Live tasks and open text requests at present, by model.
     open: BTreeMap<String, u32>,
     /// When it was revoked.
@@ -142,7 +146,10 @@ struct NewSecret {
 
 impl ApiKeyView {
     fn new(key: Key, at: UnixMs) -> Self {
+        let quota = key.quota_use(at);
         Self {
+            quota_used_micro: quota.map(|quota| quota.used.0),
+            quota_resets: quota.and_then(|quota| quota.resets).map(Moment),
             state: match KeyState::of(&key, at) {
                 KeyState::Active => State::Active,
                 KeyState::Expired => State::Expired,

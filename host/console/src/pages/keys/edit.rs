@@ -63,6 +63,7 @@ fn policy_of(key: &KeyView) -> KeyPolicy {
     KeyPolicy {
         name: key.name.clone(),
         quota: key.quota,
+        quota_period: key.quota_period,
         models: key.models.clone(),
         networks: key.networks.clone(),
         expires: key.expires,
@@ -80,6 +81,7 @@ fn patch(wanted: &KeyPolicy, key: &KeyView) -> KeyPatch {
     KeyPatch {
         name: Some(wanted.name.clone()),
         quota: Some(wanted.quota),
+        quota_period: Some(wanted.quota_period),
         models: Some(Some(wanted.models.clone())),
         networks: Some(Some(wanted.networks.clone())),
         expires: Some(wanted.expires),

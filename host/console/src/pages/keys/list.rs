@@ -122,7 +122,7 @@ fn row(key: &KeyView, marked: &str, now: UnixMs) -> Markup {
                 br; a.muted href=(customers::address(&key.customer)) { bdi { (key.customer) } }
             }
             td { code { "sk-" (key.id) "…" } }
-            td { (quota(key.used, key.quota)) }
+            td { (quota(key.used, key.quota_use(now))) }
             td.less title=(key.models.join(", ")) { (models) }
             td.less { @if let Some(expires) = key.expires { (moment(expires, now)) } @else { span.muted { "never" } } }
             td { (state(key, now)) }

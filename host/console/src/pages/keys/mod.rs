@@ -8,14 +8,14 @@ mod policy;
 pub(crate) mod rotate;
 
 use gatehouse_admin::KeyView;
-use gatehouse_model::UnixMs;
+use gatehouse_model::{Credits, UnixMs};
 use maud::Markup;
 
 use crate::parts::elements::{Tone, chip};
 
 /// What a key can do now.
 pub(super) fn state(key: &KeyView, now: UnixMs) -> Markup {
-    let used_up = key.quota.is_some_and(|quota| key.used >= quota);
+    let used_up = key.quota_use(now).is_some_and(|quota| quota.remaining() == Credits::ZERO);
     match (key.revoked, key.expires) {
         (Some(_), _) => chip(Tone::Neutral, "revoked"),
         (None, Some(expires)) if expires <= now => chip(Tone::Neutral, "expired"),

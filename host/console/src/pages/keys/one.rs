@@ -53,7 +53,7 @@ fn facts(key: &KeyView, request: &PageRequest) -> Markup {
         dl.facts {
             dt { "Key" } dd { code { "sk-" (key.id) "…" } }
             dt { "Customer" } dd { a href=(customers::address(&key.customer)) { bdi { (key.customer) } } }
-            dt { "Quota, credits" } dd { (quota(key.used, key.quota)) }
+            dt { "Quota, credits" } dd { (quota(key.used, key.quota_use(request.now))) }
             dt { "Models" } dd { (list(key.models.clone(), "all")) }
             dt { "Networks" } dd { (list(key.networks.iter().map(ToString::to_string).collect(), "from everywhere")) }
             @for (name, value) in policy::limits_in_words(&key.limits, &key.model_limits) { dt { (name) } dd { (value) } }

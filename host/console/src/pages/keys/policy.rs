@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_admin::PluginState;
-use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits, QuotaPeriod, UnixMs};
 use ipnet::IpNet;
 use maud::{Markup, html};
 
@@ -17,8 +17,18 @@ use crate::parts::fields::{Field, Problems, lines, select};
 use crate::request::PageRequest;
 
 /// Fields that the service's refusals name.
-pub(super) const FIELDS: &[&str] =
-    &["name", "customer", "quota", "models", "networks", "expires", "limits", "model_limits", "chat_format"];
+pub(super) const FIELDS: &[&str] = &[
+    "name",
+    "customer",
+    "quota",
+    "quota_period",
+    "models",
+    "networks",
+    "expires",
+    "limits",
+    "model_limits",
+    "chat_format",
+];
 const HOUR: u64 = 3600;
 
 /// How long a key works, by the field's value.
@@ -37,9 +47,10 @@ const KEEP: &str = "keep";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Values(BTreeMap<&'static str, String>);
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "name",
     "quota",
+    "quota_period",
     "models",
     "networks",
     "expires",
@@ -67,6 +78,7 @@ impl Values {
         Self(BTreeMap::from([
             ("name", policy.name.clone()),
             ("quota", policy.quota.map_or_else(String::new, |quota| quota.to_string())),
+            ("quota_period", policy.quota_period.map_or_else(String::new, |period| period.to_string())),
             ("models", policy.models.join("\n")),
             ("networks", networks.join("\n")),
             ("expires", if policy.expires.is_some() { KEEP } else { "never" }.to_owned()),
@@ -104,6 +116,10 @@ pub(super) fn read(form: &Form, expires: Option<UnixMs>, now: UnixMs, problems: 
     let quota = match form.text("quota") {
         "" => None,
         text => text.parse::<Credits>().map_err(|error| problems.add("quota", error.to_string())).ok(),
+    };
+    let quota_period = match form.text("quota_period") {
+        "" => None,
+        text => text.parse::<QuotaPeriod>().map_err(|error| problems.add("quota_period", error)).ok(),
     };
     let mut networks = Vec::new();
     for word in form.words("networks") {
@@ -145,6 +161,7 @@ pub(super) fn read(form: &Form, expires: Option<UnixMs>, now: UnixMs, problems: 
     KeyPolicy {
         name: form.text("name").to_owned(),
         quota,
+        quota_period,
         models: form.words("models"),
         networks,
         expires,
@@ -244,7 +261,8 @@ pub(super) fn fields(
         Field { name, label, help, value: values.text(name), required, decimal }.show(problems)
     };
     html! {
-        (text("quota", "Quota, credits", "What it may spend in all. Empty: unlimited, up to the customer's balance.", true))
+        (text("quota", "Quota, credits", "What it may spend in all, or in each period. Empty: unlimited, up to the customer's balance.", true))
+        (text("quota_period", "Quota resets every", "day, week or month, at midnight UTC, or of an offset: month+02:00. Empty: never. Another period begins with nothing used.", false))
         (lines("models", "Models", &models_help, values.text("models"), problems))
         label.check { input type="checkbox" name="force" value="1"; " Names of models that come later are taken, too" }
         (lines("networks", "Networks", &networks_help, values.text("networks"), problems))
@@ -285,6 +303,7 @@ pub(super) fn words(policy: &KeyPolicy) -> Vec<(&'static str, String)> {
     vec![
         ("Name", policy.name.clone()),
         ("Quota, credits", policy.quota.map_or_else(|| "unlimited".to_owned(), credits_text)),
+        ("Quota resets", or("quota_period", "never")),
         ("Models", or("models", "all")),
         ("Networks", or("networks", "from everywhere")),
         ("Expires", policy.expires.map_or_else(|| "never".to_owned(), seconds)),
@@ -309,6 +328,7 @@ mod tests {
             KeyPolicy {
                 name: "ci".to_owned(),
                 quota: Some(Credits(2_500_000)),
+                quota_period: Some("week-05:30".parse().unwrap()),
                 models: vec!["x".to_owned(), "y".to_owned()],
                 networks: vec!["10.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()],
                 expires: Some(UnixMs(86_401_000)),
@@ -330,10 +350,19 @@ mod tests {
     #[test]
     fn every_wrong_field_is_named() {
         let mut problems = Problems::default();
-        let body = b"quota=1e3&networks=nowhere&concurrency=0&model_limits=x%20requests&expires=2020-01-01&chat_format=json";
+        let body = b"quota=1e3&quota_period=year&networks=nowhere&concurrency=0&model_limits=x%20requests&expires=2020-01-01&chat_format=json";
         read(&Form::parse(body), None, UnixMs(0), &mut problems);
         let text = problems.summary().into_string();
-        for field in ["name", "quota", "networks", "concurrency", "model_limits", "expires", "chat_format"] {
+        for field in [
+            "name",
+            "quota",
+            "quota_period",
+            "networks",
+            "concurrency",
+            "model_limits",
+            "expires",
+            "chat_format",
+        ] {
             assert!(text.contains(&format!("href=\"#f-{field}\"")), "{field}: {text}");
         }
     }

@@ -4,6 +4,7 @@ mod direct;
 mod documentation;
 mod dry_run;
 mod events;
+mod openai;
 mod others;
 mod responses;
 mod submissions;

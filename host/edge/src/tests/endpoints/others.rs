@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use gatehouse_driver::ServedRoute;
 use gatehouse_model::{RouteInfo, specified_routes};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tests::{TestEdge, ask, secs};
 
@@ -12,7 +12,12 @@ use crate::tests::{TestEdge, ask, secs};
 async fn models_are_listed_the_way_openai_clients_read_them() {
     let edge = TestEdge::plain().await;
     let (created, family) = (1_700_000_000, "context-image");
-    let model = |id: &str, modality: &str| json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image", "modality": modality});
+    let model = |id: &str, modality: &str| {
+        with_facts(
+            json!({"id": id, "object": "model", "created": created, "owned_by": family, "kind": "image",
+            "modality": modality}),
+        )
+    };
     let reply = ask(&edge, edge.get("/v1/models", "")).await;
     assert_eq!(
         reply.json(),
@@ -21,8 +26,20 @@ async fn models_are_listed_the_way_openai_clients_read_them() {
     for path in ["/v1/models/odd:name", "/v1/models/odd%3Aname"] {
         assert_eq!(ask(&edge, edge.get(path, "")).await.json(), model("odd:name", "hologram"));
     }
+    // Each client reads why in its own envelope.
     let reply = ask(&edge, edge.get("/v1/models/none", "")).await;
-    assert_eq!((reply.status, &reply.json()["error"]["reason"]), (404, &json!("model_not_found")));
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("model_not_found")));
+    let reply = ask(&edge, edge.get("/v1/models/none", "anthropic-version: 2023-06-01\r\n")).await;
+    assert_eq!((reply.status, &reply.json()["type"]), (404, &json!("error")));
+}
+
+/// What both shapes say of a model.
+fn with_facts(mut model: Value) -> Value {
+    let price = json!({"price_key": model["id"], "unit": "unit", "unit_price": 1.5});
+    let facts = json!({"surfaces": ["images.generate"], "context_length": 200_000, "max_output_tokens": 64_000,
+        "input_modalities": ["text", "image"], "output_modalities": ["image"], "prices": [price]});
+    model.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
+    model
 }
 
 #[tokio::test]
@@ -30,8 +47,10 @@ async fn models_are_listed_in_pages_for_anthropics_clients() {
     let edge = TestEdge::plain().await;
     let model = |id: &str| {
         let modality = if id == "odd:name" { "hologram" } else { "image" };
-        json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z", "kind": "image",
-            "modality": modality})
+        with_facts(
+            json!({"type": "model", "id": id, "display_name": id, "created_at": "2023-11-14T22:13:20.999Z",
+            "kind": "image", "modality": modality, "max_input_tokens": 200_000, "max_tokens": 64_000}),
+        )
     };
     let page = |ids: &[&str], more: bool| {
         let data: Vec<_> = ids.iter().map(|id| model(id)).collect();

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use gatehouse_driver::{
     AnswerPieces, AnswerRequest, AnswerResponse, CancelError, Cancelled, ChargeUnit, CompletionRequest,
-    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, MediaFile, MediaRefusal,
-    ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError, SubmitError, SubmitRequest,
-    SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow, UsageRows, UsageSums, ViewError,
-    ViewRequest, Waiting, WholeAnswer,
+    CompletionResponse, DryRun, FamilyListing, FollowedTask, Funds, KeptResponse, ListedPrice, MediaFile,
+    MediaRefusal, Modality, ModelFacts, ModelListing, QueueEstimate, Receipt, ServedRoute, StoreError,
+    SubmitError, SubmitRequest, SurfaceListing, TaskFilter, TaskPage, TextError, UsageFilter, UsageRow,
+    UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
-    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Obstacle, Sse, Status, Task,
-    TaskId, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
+    Sse, Status, Task, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -26,6 +26,19 @@ use super::samples::{dry_run, fail, refusal, routes, task};
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
+
+/// When a balance is read: noon of a Thursday, 2026-11-26.
+const BALANCE_AT: UnixMs = UnixMs(1_795_694_400_000);
+
+/// What pictures are made of, and films of two models.
+const PICTURE_SCHEMA: &str = r#"{"type": "object", "properties": {
+    "prompt": {"type": "string"}, "size": {"enum": ["1:1", "16:9", null]}, "strength": {"type": ["number", "null"]},
+    "image_urls": {"type": ["array", "null"], "items": {"type": "string"}}}}"#;
+const FILM_SCHEMA: &str = r#"{"oneOf": [
+    {"type": "object", "properties": {"model": {"const": "other"}, "image_urls": {"type": "array"}}},
+    {"type": "object", "properties": {"model": {"const": "film"}, "prompt": {"type": "string"},
+        "aspect_ratio": {"enum": ["16:9", "9:16"]}, "resolution": {"enum": ["720p", "1080p"]},
+        "duration": {"type": "integer"}, "first_frame_image": {"type": "string"}}}]}"#;
 
 /// The sending end of a stream.
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
@@ -46,6 +59,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) streams: Mutex<Vec<Events>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
+    /// The quota of its customer.
+    pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
 
 impl ScriptedBackend {
@@ -65,6 +80,7 @@ impl ScriptedBackend {
             version: AtomicU64::new(1),
             streams: Mutex::default(),
             routes: Mutex::new(routes()),
+            customer_quota: Mutex::default(),
         }
     }
 
@@ -153,10 +169,17 @@ impl ScriptedBackend {
         };
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
-            schema: r#"{"type": "object", "properties": {"prompt": {"type": "string"}}}"#.to_owned(),
+            schema: PICTURE_SCHEMA.to_owned(),
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
+        };
+        let films = SurfaceListing {
+            name: "videos.generate".to_owned(),
+            schema: FILM_SCHEMA.to_owned(),
+            models: vec!["film".to_owned(), "film-alias".to_owned()],
+            default_model: None,
+            example: None,
         };
         vec![FamilyListing {
             family: "context-image".to_owned(),
@@ -164,7 +187,7 @@ impl ScriptedBackend {
             digest: Digest::of(&version.to_le_bytes()),
             views: vec!["journey.read".to_owned()],
             price_keys: vec!["ctx-pro".to_owned()],
-            surfaces: vec![surface],
+            surfaces: vec![surface, films],
         }]
     }
     pub(crate) async fn complete(&self, request: CompletionRequest) -> Result<CompletionResponse, TextError> {
@@ -327,7 +350,8 @@ impl ScriptedBackend {
     }
     pub(crate) fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (available, reserved, spent) = (Credits(4_500_000), Credits(1), Credits::ZERO);
-        self.working(Some(Funds { available, reserved, spent, key: key.clone() }))
+        let (quota, key_quota) = (*self.customer_quota.lock().unwrap(), key.quota_use(BALANCE_AT));
+        self.working(Some(Funds { available, reserved, spent, quota, key: key.clone(), key_quota }))
     }
     /// A row a day and key, as many as may be read.
     pub(crate) async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {
@@ -354,6 +378,12 @@ impl ScriptedBackend {
             family: "context-image".to_owned(),
             surfaces: vec!["images.generate".to_owned()],
             modality: (id == "odd:name").then(|| "hologram".to_owned()),
+            facts: ModelFacts {
+                context_tokens: Some(200_000),
+                max_output_tokens: Some(64_000),
+                inputs: vec![Modality::Text, Modality::Image],
+                prices: vec![ListedPrice { key: id.to_owned(), unit: "unit", price: Credits(1_500_000) }],
+            },
             since: UnixMs(1_700_000_000_999),
         };
         vec![listing("ctx-pro"), listing("odd:name")]
@@ -398,6 +428,20 @@ impl ScriptedBackend {
                 Ok(MediaFile { mime: "image/png", length: all.end, range: part, partial, expires: end, body })
             }
         }
+    }
+    /// The files of results are those of links.
+    pub(crate) async fn result_file(
+        &self,
+        media: &Media,
+        range: Option<&str>,
+    ) -> Result<MediaFile, MediaRefusal> {
+        let expires = media.expires.seconds().to_string();
+        self.media(&media.id.to_string(), &expires, "good", range).await
+    }
+    /// An alias is told by its ending.
+    #[expect(clippy::unused_self, reason = "the driver's signature")]
+    pub(crate) fn model_id(&self, name: &str) -> Option<String> {
+        Some(name.trim_end_matches("-alias").to_owned())
     }
     pub(crate) fn routes(&self) -> Arc<[ServedRoute]> {
         Arc::clone(&self.routes.lock().unwrap())

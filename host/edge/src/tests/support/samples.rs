@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ServedRoute, StoreError, SubmitError};
+use gatehouse_driver::{
+    ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, ServedRoute, StoreError, SubmitError,
+};
 use gatehouse_model::{
     Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, RouteInfo, RouteMethod, RouteUse, Status,
     Task, TaskFailure, TaskId, UnixMs, specified_routes,
@@ -98,7 +100,12 @@ pub(super) fn refusal(word: &str) -> SubmitError {
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
         "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
-        "quota" => SubmitError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
+        "quota" => SubmitError::QuotaExceeded(QuotaExceeded {
+            owner: QuotaOwner::Key,
+            needed: credits,
+            remaining: Credits::ZERO,
+            resets: None,
+        }),
         "conflict" => SubmitError::IdempotencyConflict,
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,

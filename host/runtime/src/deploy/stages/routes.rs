@@ -145,6 +145,10 @@ fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(
     let taken = |owner: &str, theirs: String| {
         Err(FitError::RouteTaken { route: route.line(), owner: owner.to_owned(), theirs })
     };
+    // The gateway shows videos below a path of the specification's.
+    if specified_routes().iter().any(|specified| specified.means(route)) {
+        return Ok(());
+    }
     if let Some(own) = inventory.own_paths.iter().find(|own| overlaps(&own.path)) {
         let is_same = route.does == RouteUse::Text
             && own.path == route.path
@@ -152,8 +156,8 @@ fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(
         return if is_same { Ok(()) } else { taken("the gateway itself", own.path.clone()) };
     }
     if let Some(specified) = specified_routes().iter().find(|other| overlaps(&other.path)) {
-        let theirs = || format!("{}, surface {:?}", specified.line(), specified.surface);
-        return if specified.means(route) { Ok(()) } else { taken("the specification", theirs()) };
+        let theirs = format!("{}, surface {:?}", specified.line(), specified.surface);
+        return taken("the specification", theirs);
     }
     let of_family = inventory.paths_by_family.get(family).into_iter().flatten();
     let is_allowed = route.path.starts_with(&format!("/v1/{family}/"))

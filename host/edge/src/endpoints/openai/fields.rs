@@ -1,0 +1,267 @@
+//! A request's fields as OpenAI's clients write them, translated to those of the family that serves its model, by the family's
+//! own schema. What the family has no word for is refused by its name, never dropped.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use gatehouse_driver::{CheckedBody, SubmitError};
+use gatehouse_model::Key;
+use gatehouse_schema::{Field, Kind, Reader};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::backend::Backend;
+use crate::endpoints::jobs;
+use crate::endpoints::openai::sizes;
+use crate::errors::Refusal;
+use crate::http::query::quoted;
+
+/// Work on a longer body is done on a blocking thread.
+const IN_PLACE: usize = 32 * 1024;
+
+/// The fields of one request.
+pub(super) struct Fields {
+    asked: BTreeMap<String, Box<RawValue>>,
+    /// Those of the family; `None` where nobody serves the model, which the submission tells.
+    family: Option<Vec<Field>>,
+    /// The family's name of a field, and the client's.
+    renamed: Vec<(&'static str, &'static str)>,
+    dry_run: bool,
+}
+
+impl Fields {
+    /// The fields of a body whose model serves `surface`. The texts of a form are what the family says.
+    pub(super) async fn read(
+        backend: &Backend,
+        key: &Key,
+        body: &CheckedBody,
+        (surface, is_form): (&str, bool),
+    ) -> Result<Self, Refusal> {
+        let bytes = body.bytes().clone();
+        let asked = off_worker(bytes.len(), move || serde_json::from_slice(&bytes)).await?;
+        let asked = asked.map_err(Refusal::internal)?;
+        let family = family_fields(backend, key, surface, body.model());
+        let mut fields = Self { asked, family, renamed: Vec::new(), dry_run: body.is_dry_run() };
+        if is_form {
+            fields.read_texts();
+        }
+        Ok(fields)
+    }
+
+    /// Numbers and switches of the family that came as the texts of a form.
+    fn read_texts(&mut self) {
+        let family = self.family.as_deref().unwrap_or_default();
+        let typed = |kind: &Kind| matches!(kind, Kind::Boolean | Kind::Number { .. } | Kind::Object(_));
+        for field in family.iter().filter(|field| typed(&field.kind)) {
+            let Some(raw) = self.asked.get_mut(&field.name) else { continue };
+            let text: Option<String> = serde_json::from_str(raw.get()).ok();
+            if let Some(value) = text.and_then(|text| RawValue::from_string(text).ok()) {
+                *raw = value;
+            }
+        }
+    }
+
+    /// Takes a field out; `null` is none.
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
+        let raw = self.asked.remove(name)?;
+        serde_json::from_str(raw.get()).ok().filter(|value: &Value| !value.is_null())
+    }
+
+    /// Puts a field there, which the client calls `asked`.
+    pub(super) fn put(
+        &mut self,
+        name: &'static str,
+        asked: &'static str,
+        value: &Value,
+    ) -> Result<(), Refusal> {
+        if name != asked {
+            self.renamed.push((name, asked));
+        }
+        let raw = serde_json::value::to_raw_value(value).map_err(Refusal::internal)?;
+        self.asked.insert(name.to_owned(), raw);
+        Ok(())
+    }
+
+    /// What the family takes in that field.
+    fn kind(&self, name: &str) -> Option<&Kind> {
+        self.family.as_ref()?.iter().find(|field| field.name == name).map(|field| &field.kind)
+    }
+
+    /// The first of these names that the family has.
+    fn first_of(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().find(|name| self.kind(name).is_some()).copied()
+    }
+
+    /// Leaves a field to a family that has it. Otherwise only `neutral` values are taken, which change nothing.
+    pub(super) fn pass(&mut self, name: &'static str, neutral: &[Value]) -> Result<(), Refusal> {
+        if self.family.is_none() || self.kind(name).is_some() {
+            return Ok(());
+        }
+        match self.take(name) {
+            Some(value) if !neutral.contains(&value) => Err(not_offered(name, &value, neutral)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a field out that only changes nothing where it has one of these values.
+    pub(super) fn drop_neutral(&mut self, name: &'static str, neutral: &[Value]) -> Result<(), Refusal> {
+        match self.take(name) {
+            Some(value) if !neutral.contains(&value) => Err(not_offered(name, &value, neutral)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Translates `size`: to the family's ratio, and to its number of lines where it has one.
+    pub(super) fn translate_size(&mut self, ratio_names: &[&'static str]) -> Result<(), Refusal> {
+        const SIZE: &str = "size";
+        if self.family.is_none() {
+            return Ok(());
+        }
+        let Some(name) = self.first_of(ratio_names) else { return self.pass(SIZE, &["auto".into()]) };
+        let Some(value) = self.take(SIZE) else { return Ok(()) };
+        let Value::String(text) = &value else {
+            return Err(Refusal::field(
+                SIZE,
+                format!("size: expected a text such as \"1024x1024\", got {value}"),
+            ));
+        };
+        let Some(ratios) = self.kind(name).and_then(words) else { return self.put(name, SIZE, &value) };
+        if ratios.contains(text) {
+            return self.put(name, SIZE, &value);
+        }
+        if text == "auto" {
+            return Ok(());
+        }
+        let wrong = |of: &[String]| {
+            let message = format!(
+                "size: expected pixels such as \"1280x720\" that are one of {}, got {}",
+                of.join(", "),
+                quoted(text)
+            );
+            Refusal::field(SIZE, message)
+        };
+        let pixels = sizes::pixels(text).ok_or_else(|| wrong(&ratios))?;
+        let ratio = sizes::ratio(pixels, ratios.iter().map(String::as_str)).ok_or_else(|| wrong(&ratios))?;
+        self.put(name, SIZE, &ratio.into())?;
+        let of_lines =
+            self.kind("resolution").and_then(words).filter(|_| !self.asked.contains_key("resolution"));
+        if let Some(all) = of_lines {
+            let lines = sizes::lines(pixels, all.iter().map(String::as_str)).ok_or_else(|| wrong(&all))?;
+            self.put("resolution", SIZE, &lines.into())?;
+        }
+        Ok(())
+    }
+
+    /// Gives the family a value that the client sent as `asked`, under the first of these names that it has.
+    pub(super) fn rename(
+        &mut self,
+        asked: &'static str,
+        value: &Value,
+        names: &[&'static str],
+    ) -> Result<(), Refusal> {
+        match self.first_of(names) {
+            Some(name) => self.put(name, asked, value),
+            None if self.family.is_none() => Ok(()),
+            None => Err(not_offered(asked, value, &[])),
+        }
+    }
+
+    /// Gives the family pictures that the client sent as `asked`, under the first of these names that it has.
+    pub(super) fn give_pictures(
+        &mut self,
+        asked: &'static str,
+        pictures: Vec<Value>,
+        names: &[&'static str],
+    ) -> Result<(), Refusal> {
+        if pictures.is_empty() || self.family.is_none() {
+            return Ok(());
+        }
+        let Some(name) = self.first_of(names) else {
+            return Err(Refusal::field(asked, format!("{asked}: this model takes no pictures")));
+        };
+        let takes_list = matches!(self.kind(name), Some(Kind::List { .. }));
+        match (takes_list, pictures.as_slice()) {
+            (true, _) => self.put(name, asked, &Value::Array(pictures)),
+            (false, [only]) => self.put(name, asked, &only.clone()),
+            (false, several) => {
+                let message = format!("{asked}: this model takes one picture, got {}", several.len());
+                Err(Refusal::field(asked, message))
+            }
+        }
+    }
+
+    /// The body for the family.
+    pub(super) async fn body(&mut self) -> Result<CheckedBody, Refusal> {
+        if self.dry_run {
+            self.put("dry_run", "dry_run", &true.into())?;
+        }
+        let asked = std::mem::take(&mut self.asked);
+        let length = asked.values().map(|raw| raw.get().len()).sum();
+        let bytes =
+            off_worker(length, move || serde_json::to_vec(&asked)).await?.map_err(Refusal::internal)?;
+        let checked = CheckedBody::check(Bytes::from(bytes), None).await;
+        checked.map_err(|error| jobs::submit_refusal(error, None))
+    }
+
+    /// An error of the family in the client's names of fields.
+    pub(super) fn in_clients_names(&self, error: SubmitError) -> SubmitError {
+        let SubmitError::Invalid { field: Some(field), message } = error else { return error };
+        let name = field.split(['[', '.']).next().unwrap_or_default();
+        let Some((_, asked)) = self.renamed.iter().find(|(family, _)| *family == name) else {
+            return SubmitError::Invalid { field: Some(field), message };
+        };
+        let message = message.strip_prefix(&format!("{field}: ")).unwrap_or(&message);
+        SubmitError::Invalid { field: Some((*asked).to_owned()), message: format!("{asked}: {message}") }
+    }
+}
+
+/// A field that the model has no word for.
+fn not_offered(name: &'static str, value: &Value, neutral: &[Value]) -> Refusal {
+    let neutral: Vec<String> = neutral.iter().map(Value::to_string).collect();
+    let expected = match neutral.as_slice() {
+        [] => "nothing".to_owned(),
+        some => format!("nothing or {}", some.join(", ")),
+    };
+    let got = quoted(&value.to_string().chars().take(200).collect::<String>());
+    Refusal::field(name, format!("{name}: expected {expected}, as this model has no such setting; got {got}"))
+}
+
+/// The texts that a field may be, where they are a list.
+fn words(kind: &Kind) -> Option<Vec<String>> {
+    let Kind::Choice(values) = kind else { return None };
+    Some(values.iter().filter_map(|choice| choice.value.as_str().map(str::to_owned)).collect())
+}
+
+/// The fields of the family that serves that model on the surface; of several forms, those of the model's own.
+fn family_fields(backend: &Backend, key: &Key, surface: &str, model: Option<&str>) -> Option<Vec<Field>> {
+    let families = backend.families(Some(key));
+    let mut surfaces = families.iter().flat_map(|family| &family.surfaces).filter(|own| own.name == surface);
+    let serving = surfaces.find(|own| match model {
+        Some(model) => own.models.iter().any(|name| name == model),
+        None => own.default_model.is_some(),
+    })?;
+    let schema: Value = serde_json::from_str(&serving.schema).ok()?;
+    let own_id = model.and_then(|model| backend.model_id(model));
+    Some(match Reader::new(&schema).kind(&schema) {
+        Kind::Object(fields) => fields,
+        Kind::Variants(forms) => {
+            let is_own = |name: &str| model == Some(name) || own_id.as_deref() == Some(name);
+            let has_own = forms.iter().any(|form| is_own(&form.name));
+            let forms = forms.into_iter().filter(|form| !has_own || is_own(&form.name));
+            forms
+                .flat_map(|form| if let Kind::Object(fields) = form.kind { fields } else { Vec::new() })
+                .collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+async fn off_worker<T: Send + 'static>(
+    length: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    if length <= IN_PLACE {
+        return Ok(work());
+    }
+    tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)
+}

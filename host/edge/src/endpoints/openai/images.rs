@@ -1,0 +1,188 @@
+//! `images.generate` and `images.edit`: a picture task that is awaited within the request. The specification's path keeps its
+//! receipt unless a header or the key asks for the bare shape.
+
+use std::sync::Arc;
+
+use gatehouse_driver::{FormFields, FormValue, MediaFile};
+use gatehouse_model::{ChatFormat, Key, Media, Task};
+use http::{HeaderValue, Response, header};
+use serde_json::{Value, json};
+
+use crate::endpoints::openai::encoded::Encoded;
+use crate::endpoints::openai::fields::Fields;
+use crate::endpoints::openai::made::{self, in_openai_form};
+use crate::endpoints::{dry_run, jobs, text};
+use crate::errors::{Kind, Refusal};
+use crate::http::body::{self, MediaType};
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::query::quoted;
+use crate::http::response::{self, ResponseBody};
+
+/// The families' surface.
+const SURFACE: &str = "images.generate";
+/// Names that families have for pictures to begin with, and for a ratio.
+const PICTURES: [&str; 4] = ["image_urls", "image_url", "images", "image"];
+const RATIOS: [&str; 2] = ["size", "aspect_ratio"];
+
+/// How the client wants its pictures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    Links,
+    Base64,
+}
+
+/// Whether a submission of pictures is to be answered in OpenAI's shape.
+pub(in crate::endpoints) fn is_wanted(request: &EndpointRequest<'_>, key: &Key) -> Result<bool, Refusal> {
+    let is_surface = request.route.surface == SURFACE;
+    Ok(is_surface && text::format(&request.parts.headers, key.chat_format)? == ChatFormat::Bare)
+}
+
+/// Makes pictures.
+pub(in crate::endpoints) async fn generate(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    answer(context, request, key, false).await.map_err(in_openai_form)
+}
+
+/// Makes pictures of pictures.
+pub(in crate::endpoints) async fn edit(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    answer(context, request, key, true).await
+}
+
+async fn answer(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+    is_edit: bool,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let media_type = body::media_type(&request.parts.headers, is_edit)?;
+    let form = form();
+    let given = (&media_type, is_edit.then_some(&form));
+    let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
+    let is_form = media_type != MediaType::Json;
+    let mut fields = Fields::read(&context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    let delivery = translate(&mut fields, is_edit)?;
+    let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
+    if job.body.is_dry_run() {
+        let found = context.backend.dry_run(job).await;
+        let found = found.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))?;
+        return Ok(dry_run::answer(found, false));
+    }
+    drop((asked, media_type));
+    let receipt = made::submit(context, job, &fields).await?;
+    let task = made::completed(context, &key, receipt).await?;
+    let mut response = match delivery {
+        Delivery::Links => links(context, &task, &request.base_url)?,
+        Delivery::Base64 => files(context, &task).await?,
+    };
+    made::name_task(&mut response, receipt);
+    Ok(response)
+}
+
+/// What the texts of a form are that no family knows.
+fn form() -> FormFields {
+    let lists = ["image", "images"].map(|name| (name.to_owned(), FormValue::List));
+    let values = ["n", "stream", "partial_images", "output_compression"];
+    lists.into_iter().chain(values.map(|name| (name.to_owned(), FormValue::Json))).collect()
+}
+
+/// Has the fields of the family, of those that the client sent.
+fn translate(fields: &mut Fields, is_edit: bool) -> Result<Delivery, Refusal> {
+    let delivery = match fields.take("response_format") {
+        None => Delivery::Links,
+        Some(Value::String(word)) if word == "url" => Delivery::Links,
+        Some(Value::String(word)) if word == "b64_json" => Delivery::Base64,
+        Some(other) => {
+            let got = quoted(&other.to_string());
+            let message = format!("response_format: expected \"url\" or \"b64_json\", got {got}");
+            return Err(Refusal::field("response_format", message));
+        }
+    };
+    fields.translate_size(&RATIOS)?;
+    fields.pass("n", &[1.into()])?;
+    fields.pass("quality", &["auto".into(), "standard".into()])?;
+    fields.pass("background", &["auto".into(), "opaque".into()])?;
+    fields.pass("moderation", &["auto".into()])?;
+    fields.pass("output_format", &[])?;
+    fields.pass("output_compression", &[100.into()])?;
+    fields.pass("style", &[])?;
+    fields.pass("input_fidelity", &[])?;
+    fields.drop_neutral("stream", &[false.into()])?;
+    fields.drop_neutral("partial_images", &[0.into()])?;
+    // A note about the client's own user.
+    fields.take("user");
+    if is_edit {
+        let pictures = pictures(fields)?;
+        fields.give_pictures("image", pictures, &PICTURES)?;
+        fields.pass("mask", &[])?;
+    }
+    Ok(delivery)
+}
+
+/// The pictures of an edit: `image`, one or several, or `images` as JSON has them.
+fn pictures(fields: &mut Fields) -> Result<Vec<Value>, Refusal> {
+    let found = fields.take("image").or_else(|| fields.take("images"));
+    let found = match found {
+        None => return Err(Refusal::field("image", "image: expected one or several pictures, got none")),
+        Some(Value::Array(several)) => several,
+        Some(one) => vec![one],
+    };
+    found.into_iter().map(|picture| link_of(picture, "image")).collect()
+}
+
+/// A picture as families take it: an address or a `data:` URI.
+pub(super) fn link_of(picture: Value, name: &'static str) -> Result<Value, Refusal> {
+    let link = match picture {
+        Value::Object(mut members) => members.remove("image_url").filter(Value::is_string),
+        picture @ Value::String(_) => Some(picture),
+        _ => None,
+    };
+    link.ok_or_else(|| {
+        let message = format!("{name}: expected a file, or the address of one in `image_url`");
+        Refusal::field(name, message)
+    })
+}
+
+/// The pictures as links.
+fn links(context: &EdgeContext, task: &Task, base: &str) -> Result<Response<ResponseBody>, Refusal> {
+    let result = context.backend.result(task, base).unwrap_or_default();
+    let result: Value = serde_json::from_slice(&result).map_err(Refusal::internal)?;
+    let data: Vec<Value> =
+        made::links_of(&result, "images").into_iter().map(|link| json!({"url": link})).collect();
+    Ok(response::json(&json!({"created": created(task), "data": data})))
+}
+
+/// The pictures in the answer itself.
+async fn files(context: &EdgeContext, task: &Task) -> Result<Response<ResponseBody>, Refusal> {
+    let mut encoded = Encoded::default();
+    encoded.text(format!("{{\"created\":{},\"data\":[", created(task)));
+    for (number, media) in made::files_of(task, "images").into_iter().enumerate() {
+        let file = file(context, media).await?;
+        encoded.text(if number == 0 { "{\"b64_json\":\"" } else { ",{\"b64_json\":\"" });
+        encoded.file(file.length, file.body);
+        encoded.text("\"}");
+    }
+    encoded.text("]}");
+    let (pieces, bytes) = encoded.into_pieces();
+    let mut response = Response::new(ResponseBody::Pieces(pieces, bytes));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
+    Ok(response)
+}
+
+async fn file(context: &EdgeContext, media: &Media) -> Result<MediaFile, Refusal> {
+    let found = context.backend.result_file(media, None).await;
+    found.map_err(|_| Refusal::new(Kind::NotFound, "the picture is no longer kept"))
+}
+
+fn created(task: &Task) -> u64 {
+    task.finished.unwrap_or(task.created).seconds()
+}

@@ -1,0 +1,226 @@
+//! `videos.create`, `list`, `retrieve` and `download_content`: video tasks as OpenAI's clients read them. A video's id is
+//! that of its task.
+
+use std::sync::Arc;
+
+use gatehouse_driver::{FormFields, MediaRefusal, TaskFilter};
+use gatehouse_model::{FailureKind, Key, Media, Status, Task, TaskId};
+use http::{Response, header};
+use serde::Serialize;
+
+use crate::backend::store_refusal;
+use crate::endpoints::openai::fields::Fields;
+use crate::endpoints::openai::{images, made};
+use crate::endpoints::{dry_run, jobs, media};
+use crate::errors::{Kind, Refusal};
+use crate::http::body::{self, MediaType};
+use crate::http::context::{EdgeContext, EndpointRequest};
+use crate::http::query::{Query, quoted};
+use crate::http::response::{self, ResponseBody};
+
+/// The families' surface, and what the names of all surfaces of videos begin with.
+const SURFACE: &str = "videos.generate";
+const SURFACES: &str = "videos.";
+/// Names that families have for the first picture, for a ratio and for a length.
+const PICTURES: [&str; 4] = ["first_frame_image", "image_urls", "image_url", "image"];
+const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
+const LENGTHS: [&str; 1] = ["duration"];
+const DEFAULT_PAGE: usize = 20;
+const MAX_PAGE: usize = 100;
+/// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos.
+const BATCH: usize = 100;
+const MAX_BATCHES: usize = 20;
+
+/// OpenAI's video.
+#[derive(Serialize)]
+struct Video {
+    id: TaskId,
+    object: &'static str,
+    model: String,
+    status: &'static str,
+    progress: u8,
+    created_at: u64,
+    completed_at: Option<u64>,
+    expires_at: Option<u64>,
+    error: Option<VideoError>,
+}
+
+#[derive(Serialize)]
+struct VideoError {
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Page {
+    object: &'static str,
+    data: Vec<Video>,
+    has_more: bool,
+    first_id: Option<TaskId>,
+    last_id: Option<TaskId>,
+}
+
+impl From<Task> for Video {
+    fn from(mut task: Task) -> Self {
+        let expires = task.media.iter().map(|media| media.expires).min();
+        let failure = task.failure.take().filter(|_| task.status == Status::Failed);
+        Self {
+            id: task.id,
+            object: "video",
+            model: task.model,
+            status: status(task.status),
+            progress: task.progress,
+            created_at: task.created.seconds(),
+            completed_at: task.finished.map(gatehouse_model::UnixMs::seconds),
+            expires_at: expires.map(gatehouse_model::UnixMs::seconds),
+            error: failure.map(|failure| VideoError { code: code(failure.kind), message: failure.message }),
+        }
+    }
+}
+
+/// OpenAI's word for a status.
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Submitted | Status::Pending => "queued",
+        Status::Processing => "in_progress",
+        Status::Completed => "completed",
+        Status::Failed => "failed",
+    }
+}
+
+fn code(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Request => "invalid_request",
+        FailureKind::Moderation => "moderation_blocked",
+        FailureKind::Upstream => "upstream_error",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Cancelled => "cancelled",
+        FailureKind::Limit => "rate_limit_exceeded",
+        FailureKind::Internal => "server_error",
+    }
+}
+
+/// Makes a video.
+pub(in crate::endpoints) async fn create(
+    context: &EdgeContext,
+    request: EndpointRequest<'_>,
+    key: Arc<Key>,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let media_type = body::media_type(&request.parts.headers, true)?;
+    let form = FormFields::new();
+    let given = (&media_type, Some(&form));
+    let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
+    let is_form = media_type != MediaType::Json;
+    let mut fields = Fields::read(&context.backend, &key, &asked, (SURFACE, is_form)).await?;
+    translate(&mut fields)?;
+    let job = made::job(&request, &key, SURFACE, fields.body().await?)?;
+    if job.body.is_dry_run() {
+        let found = context.backend.dry_run(job).await;
+        let found = found.map_err(|error| jobs::submit_refusal(fields.in_clients_names(error), None))?;
+        return Ok(dry_run::answer(found, false));
+    }
+    let receipt = made::submit(context, job, &fields).await?;
+    let task = context.backend.task(&key, receipt.task).map_err(store_refusal)?;
+    let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
+    let mut response = response::json(&Video::from(task));
+    made::name_task(&mut response, receipt);
+    Ok(response)
+}
+
+/// Has the fields of the family, of those that the client sent.
+fn translate(fields: &mut Fields) -> Result<(), Refusal> {
+    const SECONDS: &str = "seconds";
+    if let Some(value) = fields.take(SECONDS) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let whole: Option<u32> = text.parse().ok();
+        let seconds = whole.ok_or_else(|| {
+            let message = format!("{SECONDS}: expected a whole number such as \"8\", got {}", quoted(&text));
+            Refusal::field(SECONDS, message)
+        })?;
+        fields.rename(SECONDS, &seconds.into(), &LENGTHS)?;
+    }
+    fields.translate_size(&RATIOS)?;
+    if let Some(picture) = fields.take("input_reference") {
+        let link = images::link_of(picture, "input_reference")?;
+        fields.give_pictures("input_reference", vec![link], &PICTURES)?;
+    }
+    Ok(())
+}
+
+/// A page of the caller's videos, newest first.
+pub(in crate::endpoints) async fn list(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let query = Query::parse(request.parts.uri.query());
+    let limit = query.read("limit", "a number from 1 to 100", |text| {
+        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
+    })?;
+    query.read("order", "desc, as the newest come first", |text| (text == "desc").then_some(()))?;
+    let limit = limit.unwrap_or(DEFAULT_PAGE);
+    let mut after: Option<TaskId> = query.parsed("after", "the id of a video")?;
+    let (mut found, mut has_more): (Vec<Task>, bool) = (Vec::new(), true);
+    for _ in 0..MAX_BATCHES {
+        let filter = TaskFilter { after, limit: BATCH, ..TaskFilter::default() };
+        let page = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
+        after = page.tasks.last().map(|task| task.id);
+        has_more = page.more;
+        found.extend(page.tasks.into_iter().filter(is_video));
+        if found.len() > limit || !has_more || after.is_none() {
+            break;
+        }
+    }
+    has_more |= found.len() > limit;
+    found.truncate(limit);
+    let data: Vec<Video> = found.into_iter().map(Video::from).collect();
+    let (first_id, last_id) = (data.first().map(|video| video.id), data.last().map(|video| video.id));
+    Ok(response::json(&Page { object: "list", data, has_more, first_id, last_id }))
+}
+
+/// One video.
+pub(in crate::endpoints) fn read(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    Ok(response::json(&Video::from(find(context, request.param, key)?)))
+}
+
+/// The file of a video that has completed, or a part of it.
+pub(in crate::endpoints) async fn content(
+    context: &EdgeContext,
+    request: &EndpointRequest<'_>,
+    key: &Key,
+) -> Result<Response<ResponseBody>, Refusal> {
+    let query = Query::parse(request.parts.uri.query());
+    query.read("variant", "video, which is all there is", |text| (text == "video").then_some(()))?;
+    let task = find(context, request.param, key)?;
+    if task.status != Status::Completed {
+        let message =
+            format!("video {} is {}: only a completed one has a file", task.id, status(task.status));
+        return Err(Refusal::new(Kind::Conflict, message));
+    }
+    let gone = || Refusal::new(Kind::NotFound, format!("the file of video {} is no longer kept", task.id));
+    let film: &Media = made::files_of(&task, "videos").into_iter().next().ok_or_else(gone)?;
+    let headers = &request.parts.headers;
+    let tag = format!("\"{}\"", film.id);
+    let range = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
+    let range = range.filter(|_| media::if_range_matches(headers, &tag));
+    let file = context.backend.result_file(film, range).await.map_err(|refusal| match refusal {
+        MediaRefusal::NotFound | MediaRefusal::Expired => gone(),
+        other => media::refusal(other),
+    })?;
+    Ok(media::respond(file, &task.id.to_string(), &tag, headers, context.clock.now()))
+}
+
+/// The caller's video of that id; a task that makes something else is none.
+fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
+    let unknown = || Refusal::new(Kind::NotFound, format!("unknown video {}", quoted(id)));
+    let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).map_err(store_refusal)?;
+    task.filter(is_video).ok_or_else(unknown)
+}
+
+fn is_video(task: &Task) -> bool {
+    task.surface.starts_with(SURFACES)
+}
