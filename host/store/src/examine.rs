@@ -41,7 +41,7 @@ impl Store {
     }
 }
 
-/// How far an examination is, for whoever waits for it. The look-up tables are not counted: they are walked along.
+/// How far an examination is, for a caller that waits for it. The look-up tables are not counted: they are walked along.
 #[derive(Debug, Default)]
 pub struct Progress {
     checked: AtomicU64,

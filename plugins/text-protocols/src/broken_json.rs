@@ -1,5 +1,7 @@
 //! JSON that a model did not write to its end, or not well: what can be kept of it.
 
+use std::collections::VecDeque;
+
 use serde_json::value::RawValue;
 
 use crate::incoming::without_halves;
@@ -28,7 +30,8 @@ pub fn object(written: &str) -> String {
     {
         return inner.trim().to_owned();
     }
-    match text.starts_with('{').then(|| closed(text)).filter(|json| is_object(json)) {
+    let kept = || text.starts_with('{').then(|| closed(text)).flatten();
+    match meant(text).or_else(kept) {
         Some(json) => json,
         None => format!("{{\"{TEXT}\":{}}}", quoted(text)),
     }
@@ -155,12 +158,15 @@ impl Reader<'_> {
     }
 }
 
-/// JSON up to where it still makes sense, closed there.
-fn closed(text: &str) -> String {
-    let mut open: Vec<char> = Vec::new();
+/// How many ends of a text are tried: each costs a look at all of it.
+const MOST_ENDS: usize = 16;
+
+/// JSON up to where it still makes sense, closed there; `None` where it makes none near its end.
+fn closed(text: &str) -> Option<String> {
+    let mut open = 0_usize;
     let (mut is_quoted, mut is_escaped) = (false, false);
-    // The longest beginning that can be closed, and the brackets that close it.
-    let mut best = ("{".to_owned(), "}".to_owned());
+    // Where a value has ended, the last ones: a text may end anywhere.
+    let mut ends: VecDeque<usize> = VecDeque::with_capacity(MOST_ENDS + 1);
     for (at, letter) in text.char_indices() {
         let end = at + letter.len_utf8();
         match letter {
@@ -168,32 +174,46 @@ fn closed(text: &str) -> String {
             '\\' if is_quoted => is_escaped = true,
             '"' => is_quoted = !is_quoted,
             _ if is_quoted => {}
-            '{' | '[' => open.push(letter),
-            '}' | ']' => {
-                open.pop();
-            }
+            '{' | '[' => open += 1,
+            '}' | ']' => open = open.saturating_sub(1),
             _ => {}
         }
-        // A text may end anywhere; anything else only where a value has ended.
-        let may_end = !is_escaped && (is_quoted || matches!(letter, '"' | '}' | ']' | '{' | '['));
-        let is_last = end == text.len();
-        if may_end && (is_last || !is_quoted) {
-            let mut closing = String::from(if is_quoted { "\"" } else { "" });
-            closing.extend(open.iter().rev().map(|bracket| if *bracket == '{' { '}' } else { ']' }));
-            let candidate = format!("{}{closing}", &text[..end]);
-            if serde_json::from_str::<&RawValue>(&candidate).is_ok() {
-                best = (text[..end].to_owned(), closing);
-            }
-        } else if matches!(letter, ',') && !is_quoted {
-            let closing: String =
-                open.iter().rev().map(|bracket| if *bracket == '{' { '}' } else { ']' }).collect();
-            best = (text[..at].to_owned(), closing);
+        match letter {
+            ',' if !is_quoted => ends.push_back(at),
+            _ if is_escaped => {}
+            _ if is_quoted && end == text.len() => ends.push_back(end),
+            '"' | '}' | ']' | '{' | '[' if !is_quoted => ends.push_back(end),
+            _ => {}
         }
-        if open.is_empty() {
+        if ends.len() > MOST_ENDS {
+            ends.pop_front();
+        }
+        if open == 0 {
             break;
         }
     }
-    best.0 + &best.1
+    let candidates = ends.into_iter().rev().map(|end| format!("{}{}", &text[..end], closing(&text[..end])));
+    candidates.into_iter().find(|json| serde_json::from_str::<&RawValue>(json).is_ok())
+}
+
+/// What closes all that is open at the end of a text.
+fn closing(text: &str) -> String {
+    let mut open = Vec::new();
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for letter in text.chars() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '{' => open.push('}'),
+            '[' => open.push(']'),
+            '}' | ']' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let quote = if is_quoted { "\"" } else { "" };
+    quote.chars().chain(open.into_iter().rev()).collect()
 }
 
 #[cfg(test)]
@@ -220,6 +240,8 @@ mod tests {
             (r#""{\"a\":1}""#, r#"{"a":1}"#),
             ("[1]", r#"{"arguments":"[1]"}"#),
             ("ls -l", r#"{"arguments":"ls -l"}"#),
+            ("{'a': True}", r#"{"a": true}"#),
+            (r#"{"a": 1} and more"#, r#"{"a": 1}"#),
         ] {
             assert_eq!(object(written), kept, "{written}");
         }

@@ -143,6 +143,20 @@ mod tests {
         assert_eq!(Incoming::new(false, "x").whole("no JSON"), None);
     }
 
+    /// Without it a provider's answer has the plugin run out of its stack, which counts as the plugin's fault.
+    #[test]
+    fn parts_inside_of_each_other_are_not_followed_to_their_end() {
+        let deep = format!("{}\"a\"{}", "[".repeat(100_000), "]".repeat(100_000));
+        for body in [
+            format!(r#"{{"choices":[{{"message":{{"content":{deep}}},"finish_reason":"stop"}}]}}"#),
+            format!(
+                r#"{{"choices":[{{"message":{{"content":"x","thinking":{deep}}},"finish_reason":"stop"}}]}}"#
+            ),
+        ] {
+            assert!(Incoming::new(true, "").whole(&body).is_some_and(|body| body.contains("[[[")));
+        }
+    }
+
     #[test]
     fn an_end_is_known_however_it_is_written() {
         for (given, expected) in [

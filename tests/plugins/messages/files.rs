@@ -182,3 +182,19 @@ fn a_picture_is_refused_by_what_its_bytes_are() {
         }
     }
 }
+
+/// Without it a client has the plugin run out of its stack, which counts as a fault of the plugin's version.
+#[test]
+fn documents_inside_of_each_other_have_an_end() {
+    let nested = |deep: usize| {
+        let open = r#"[{"type":"document","source":{"type":"content","content":"#.repeat(deep);
+        let content = format!("{open}\"x\"{}", "}}]".repeat(deep));
+        format!(r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":{content}}}]}}"#)
+    };
+    for protocol in [Protocol::Messages, Protocol::Chat] {
+        assert!(both().prepare::<Messages>(&text_request(&nested(3), protocol, json!({}))).is_ok());
+        let refusal = both().prepare::<Messages>(&text_request(&nested(100_000), protocol, json!({})));
+        let said = format!("{:?}", refusal.expect_err("too deep"));
+        assert!(said.contains("expected a string, so deep inside of other blocks, got an array"), "{said}");
+    }
+}

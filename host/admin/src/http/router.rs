@@ -361,7 +361,8 @@ fn is_safe(method: &Method) -> bool {
 
 /// The whole path, also within the router that is nested below [`BASE`].
 fn path_of(request: &Request) -> &str {
-    request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0).path()
+    let whole = request.extensions().get::<OriginalUri>();
+    whole.map_or_else(|| request.uri(), |uri| &uri.0).path()
 }
 
 /// What a request is about, from its path.

@@ -42,7 +42,7 @@ pub struct Access {
     pub max_body: usize,
 }
 
-/// Who asks for a page, and until when.
+/// The person before a page, and the end of what follows it.
 #[derive(Clone)]
 pub struct Visit {
     /// The session it belongs to; there is one wherever [`Access`] asks for a role.

@@ -121,7 +121,7 @@ impl Handler {
             }
             Some((status, message)) => plain(status, message),
             None => {
-                let body = Body::new(Watched { body, read: Arc::clone(&read) });
+                let body = Body::new(TrackedBody { body, read: Arc::clone(&read) });
                 let mut request = Request::from_parts(parts, body);
                 request.extensions_mut().insert(On { entry: Arc::clone(entry), address });
                 let answered = self.router.clone().oneshot(request).await;
@@ -227,12 +227,12 @@ fn console_pages(pages: Arc<PageServer>) -> axum::routing::MethodRouter {
 }
 
 /// A body of which is known whether it was read to its end.
-struct Watched {
+struct TrackedBody {
     body: Incoming,
     read: Arc<AtomicBool>,
 }
 
-impl http_body::Body for Watched {
+impl http_body::Body for TrackedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

@@ -16,7 +16,7 @@ use crate::api::error::OperationError;
 const MAX_LINES: usize = 1_000;
 /// Pages of the record that are read for one answer, each a bounded number of rows under a snapshot of its own.
 const MAX_PAGES: usize = 50;
-/// A look at an examination waits so long for its end, so that whoever looks again and again does not hurry.
+/// A look at an examination waits so long for its end, so that a client that looks again and again does not hurry.
 const LOOK: Duration = Duration::from_millis(500);
 
 impl AdminService {
@@ -82,7 +82,7 @@ impl AdminService {
     }
 }
 
-/// The examinations of one API: one at a time, which everybody who asks meanwhile looks at. Its end is kept until the next
+/// The examinations of one API: one at a time, which all clients look at meanwhile. Its end is kept until the next
 /// one begins.
 #[derive(Default)]
 pub(crate) struct Doctor(Mutex<Option<Arc<Run>>>);

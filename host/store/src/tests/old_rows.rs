@@ -2,8 +2,8 @@
 //! they lack is empty.
 
 use gatehouse_model::{
-    Body, ChatFormat, Credits, Digest, Event, Key, KeyDigest, KeyPolicy, Phase, Reading, Replay, Status,
-    Task, TaskId, UnixMs,
+    Body, ChatFormat, Credits, Customer, CustomerPolicy, Digest, Event, Key, KeyDigest, KeyPolicy, Phase,
+    Reading, Replay, Status, Task, TaskId, UnixMs,
 };
 use gatehouse_sample::{customer_id, name};
 use gatehouse_tasks::{Hold, HoldId, ResponseRecord};
@@ -66,6 +66,11 @@ const KEY: &str = "\
     663661323566653937626635323761323562a763726561746564cf0000019c57d36e00a571756f746164a47573656428\
     a66d6f64656c7391a76374782d70726fa86e6574776f726b7390a765787069726573c0a77265766f6b6564c0ab636861\
     745f666f726d6174a462617265";
+
+/// A customer of the release before quotas of customers.
+const CUSTOMER: &str = "\
+    0186a26964a461636d65a763726561746564cf0000019c57d36e00a9617661696c61626c653ca8726573657276656428\
+    a57370656e7400a96465706f736974656464";
 
 /// A response of the release before its stream could be told again.
 const RESPONSE: &str = "\
@@ -143,6 +148,20 @@ fn an_old_key_has_no_limits_and_is_written_as_it_was() {
     assert_eq!(key, Key { used: Credits(40), ..new });
     assert_eq!((key.revision, key.lineage(), key.open_requests()), (0, &key.id, 0));
     assert_eq!(encode("keys", &key).unwrap(), bytes(KEY));
+}
+
+/// The rows of a key and a hold without periods are written as they were, too: above.
+#[test]
+fn an_old_customer_has_no_quota_and_is_written_as_it_was() {
+    let customer: Customer = decode("customers", &bytes(CUSTOMER)).unwrap();
+    let new = Customer::new("acme".into(), UnixMs(1_771_000_000_000), CustomerPolicy::default());
+    let balances = (Credits(60), Credits(40), Credits(100));
+    assert_eq!(
+        customer,
+        Customer { available: balances.0, reserved: balances.1, deposited: balances.2, ..new }
+    );
+    assert_eq!(customer.quota_use(UnixMs(0)), None);
+    assert_eq!(encode("customers", &customer).unwrap(), bytes(CUSTOMER));
 }
 
 /// A file of the release before names has no tables for them; reading must not fail for that.

@@ -20,6 +20,10 @@ use super::unknown;
 /// The one type of documents that providers read as base64.
 const PDF: &str = "application/pdf";
 
+/// How deep a content may be in the request. One in a document in a tool's result is nine names and numbers deep, and nothing
+/// that a provider takes is deeper; a client that writes more would have the plugin run out of its stack.
+const MAX_DEPTH: usize = 16;
+
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -207,6 +211,9 @@ fn content<'a>(
     }
     if !raw.get().starts_with('[') {
         return Err(wrong(at, "a string or an array of blocks", raw));
+    }
+    if at.depth() > MAX_DEPTH {
+        return Err(instead(at, "a string, so deep inside of other blocks", "an array"));
     }
     let given = objects(at, raw)?.into_iter().enumerate();
     let blocks = given.map(|(index, given)| block(&at.index(index), &given, role, findings));

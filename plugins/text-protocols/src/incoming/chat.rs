@@ -27,6 +27,9 @@ pub(super) struct Chat {
 /// The error of an answer that its server did not finish.
 const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
 
+/// How deep parts are looked into. What is deeper is told as it is written.
+const MAX_DEPTH: usize = 16;
+
 /// What a text or a list of parts says.
 #[derive(Default)]
 pub(super) struct Said {
@@ -326,6 +329,11 @@ impl Said {
 
     /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text.
     fn read(&mut self, raw: Raw<'_>) {
+        self.read_within(raw, MAX_DEPTH);
+    }
+
+    fn read_within(&mut self, raw: Raw<'_>, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else { return self.text.push_str(raw.get()) };
         if let Some(text) = JsonString::of(raw) {
             self.text.push_str(&decoded(text));
         } else if let Some(part) = Object::parse(raw.get()) {
@@ -336,16 +344,16 @@ impl Said {
                     .iter()
                     .find_map(|name| part.get(name))
                     .into_iter()
-                    .for_each(|raw| thought.read(raw));
+                    .for_each(|raw| thought.read_within(raw, depth));
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
             } else if let Some(text) =
                 ["text", "content", "refusal", "summary"].iter().find_map(|name| part.get(name))
             {
-                self.read(text);
+                self.read_within(text, depth);
             }
         } else {
-            items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read(raw));
+            items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read_within(raw, depth));
         }
     }
 }

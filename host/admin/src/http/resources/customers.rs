@@ -1,7 +1,7 @@
 //! `/customers`: who pays, with their balances, and the money that operators move.
 
 use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs};
-use gatehouse_tasks::{Command, FieldChange, JournalEntry};
+use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Edits and rotations of keys: every limit can be set and taken away, and no editor overwrites another.
+//! Edits and rotations of keys, and edits of customers: every limit can be set and taken away, and no editor overwrites another.
 
 use gatehouse_harness::Response;
 use serde_json::{Value, json};
@@ -15,7 +15,52 @@ async fn edit(api: &Api, id: &str, tag: Option<&str>, patch: &Value) -> Response
     let mut headers =
         vec![("authorization", api.operator.as_str()), ("content-type", "application/merge-patch+json")];
     headers.extend(tag.map(|tag| ("if-match", tag)));
-    api.send("PATCH", &format!("/keys/{id}"), &headers, &patch.to_string()).await
+    let path = if id.starts_with('/') { id.to_owned() } else { format!("/keys/{id}") };
+    api.send("PATCH", &path, &headers, &patch.to_string()).await
+}
+
+/// Of keys and customers alike: what an operator sets is what is shown, with what counts and when it resets.
+#[tokio::test]
+async fn a_quota_resets_as_an_operator_says() {
+    let api = Api::start().await;
+    let path = format!("/keys/{}", made(&api, "laptop").await);
+    for path in [path.as_str(), "/customers/known"] {
+        let set = json!({"quota_micro": 5, "quota_period": "month+02:00"});
+        let answer = edit(&api, path, Some("*"), &set).await;
+        let now = answer.json();
+        assert_eq!((answer.status, &now["quota_period"]), (200, &json!("month+02:00")), "{path}: {now}");
+        assert_eq!(
+            (&now["quota_used_micro"], now["quota_resets"].is_string()),
+            (&json!(0), true),
+            "{path}: {now}"
+        );
+        let same = edit(&api, path, Some(answer.header("etag")), &json!({"quota_micro": 9})).await;
+        assert_eq!(same.json()["quota_period"], json!("month+02:00"), "{path}");
+        let stale = edit(&api, path, Some(answer.header("etag")), &json!({"quota_micro": 1})).await;
+        assert_eq!(error(&stale).1, "stale", "{path}");
+        let without = edit(&api, path, Some("*"), &json!({"quota_period": null})).await.json();
+        assert_eq!((&without["quota_micro"], &without["quota_resets"]), (&json!(9), &Value::Null), "{path}");
+        for (patch, param) in [
+            (json!({"quota_period": "year"}), "quota_period"),
+            (json!({"quota_period": "month+15:00"}), "quota_period"),
+            (json!({"quota_micro": null, "quota_period": "day"}), "quota_period"),
+            (json!({"quota_micro": -1}), "quota"),
+        ] {
+            let refused = error(&edit(&api, path, Some("*"), &patch).await);
+            assert_eq!((refused.0, refused.2.as_deref()), (400, Some(param)), "{path} {patch}");
+        }
+        assert_eq!(api.get(path).await["quota_micro"], json!(9), "{path}");
+    }
+    let new = json!({"id": "weekly", "quota_micro": 7, "quota_period": "week"});
+    let opened = api.post("/customers", "o", &new).await;
+    assert_eq!((opened.status, &opened.json()["quota_period"]), (201, &json!("week")), "{}", opened.text());
+    let line = &api.get("/audit?operation=editCustomer").await["data"];
+    let done = line.as_array().expect("lines").iter().rfind(|line| line["request"]["status"] == 200);
+    let change = &done.expect("a line")["request"]["changes"];
+    assert!(
+        change.as_array().is_some_and(|all| all.iter().any(|one| one["field"] == "quota_period")),
+        "{line}"
+    );
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use crate::error::PageError;
 use crate::form::Form;
 use crate::format::{credits, moment};
 use crate::once;
+use crate::parts::elements::quota;
 use crate::parts::fields::{Field, Problems};
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
@@ -130,6 +131,9 @@ fn balances(customer: &Customer, request: &PageRequest) -> Markup {
             div { dt { "Held" } dd.muted { (credits(customer.reserved)) } }
             div { dt { "Spent" } dd { (credits(customer.spent)) } }
             div { dt { "Paid in" } dd { (credits(customer.deposited)) } }
+            @if let Some(limit) = customer.quota_use(request.now) {
+                div { dt { "Quota of all keys" } dd { (quota(limit.used, Some(limit))) } }
+            }
         }
         p.muted { "Customer since " (moment(customer.created, request.now)) "; amounts in credits." }
     }
