@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::DefaultView;
 use crate::http::access::caller::Role;
+use crate::http::values::Moment;
 
 /// What a check or a deployment came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,14 +39,16 @@ pub struct UninstalledView {
 }
 
 /// A login link of the console. Works once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LoginLink")]
 pub struct LoginLinkView {
     /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    #[schemars(with = "Vec<String>")]
     pub urls: Vec<Revealed>,
     /// What it allows.
     pub role: Role,
     /// When it stops working.
-    pub expires: UnixMs,
+    pub expires: Moment,
 }
 
 /// A secret in a result: it serialises, and its `Debug` form hides it.
@@ -59,21 +62,22 @@ impl fmt::Debug for Revealed {
     }
 }
 
-/// One stage of a plugin version's deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One stage of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Stage")]
 pub struct StageView {
-    /// "admit", "compile", ...
+    /// `admit`, `compile`, ...
     pub stage: String,
     /// Its end.
     pub verdict: StageVerdict,
-    /// Its duration in milliseconds.
+    /// How long it took.
     pub took_ms: u64,
-    /// The finding, a sentence.
+    /// What it found, a sentence.
     pub note: String,
 }
 
 /// The end of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageVerdict {
     /// The version may go on.

@@ -45,7 +45,7 @@ impl LoginLinks for PageServer {
         let link = self.sessions.new_link(role);
         tracing::info!(role = role.as_str(), "a login link was made");
         let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
-        Ok(LoginLinkView { urls, role, expires: link.expires })
+        Ok(LoginLinkView { urls, role, expires: link.expires.into() })
     }
 }
 
