@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts as _, MatchedPath, OriginalUri, Path, Request};
 use axum::response::Response;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, any, on};
 use bytes::Bytes;
 use gatehouse_model::{Clock, RequestId, UnixMs};
 use gatehouse_tasks::{AdminIdempotency, Command};
@@ -105,16 +105,18 @@ impl Api {
                 .route(route.path, on(filter, move |request: Request| Arc::clone(&api).answer(at, request)));
         }
         let (no_path, no_method) = (Arc::clone(self), Arc::clone(self));
-        let router = router
-            .fallback(move |request: Request| {
-                let error = ApiError::new(Kind::UnknownPath, format!("no resource at {}", path_of(&request)));
-                Arc::clone(&no_path).misses(request.into_parts().0, error)
-            })
-            .method_not_allowed_fallback(move |path: MatchedPath, request: Request| {
+        let unknown = move |request: Request| {
+            let error = ApiError::new(Kind::UnknownPath, format!("no resource at {}", path_of(&request)));
+            Arc::clone(&no_path).misses(request.into_parts().0, error)
+        };
+        let router = router.fallback(unknown.clone()).method_not_allowed_fallback(
+            move |path: MatchedPath, request: Request| {
                 let error = ApiError::wrong_method(&no_method.allowed(path.as_str()));
                 Arc::clone(&no_method).misses(request.into_parts().0, error)
-            });
-        axum::Router::new().nest(BASE, router)
+            },
+        );
+        // What is nested has no path of its own that is only a slash.
+        axum::Router::new().nest(BASE, router).route("/admin/v1/", any(unknown))
     }
 
     /// An id for a request that comes now.
