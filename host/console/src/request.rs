@@ -105,13 +105,18 @@ impl PageRequest {
         })
     }
 
-    /// Who it is done for, as the audit record names it.
-    pub(crate) fn actor(&self) -> Actor {
+    /// The person, as the audit record names it.
+    pub(crate) fn caller(&self) -> Caller {
         let (who, role) = match &self.session {
             Some(session) => (format!("session {}", session.number), session.role),
             None => (String::new(), Role::Viewer),
         };
-        Actor::of(&Caller { who, role, address: self.address })
+        Caller { who, role, address: self.address }
+    }
+
+    /// Who it is done for.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::of(&self.caller())
     }
 
     /// Whether the person may change anything.

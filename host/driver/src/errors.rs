@@ -100,6 +100,18 @@ pub enum SubmitError {
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with a different request")]
     IdempotencyConflict,
+    /// The first request with the idempotency key is still at work.
+    #[error("the first request with this Idempotency-Key is still being answered, retry when it is done")]
+    AnswerUnderWay,
+    /// The first request with the idempotency key was answered and paid, and its answer is not there any more.
+    #[error(
+        "the request with this Idempotency-Key was answered, and the answer was not kept: expected at most {} MiB and a \
+         client that stays; to have it made and paid again, send another key", .longest >> 20
+    )]
+    AnswerNotKept {
+        /// The bytes of the longest answer that is kept.
+        longest: usize,
+    },
     /// The key was revoked or has expired between look-up and commit.
     #[error("this key is no longer valid")]
     KeyGone,

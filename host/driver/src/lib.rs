@@ -38,7 +38,6 @@ pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_model::{FormFields, FormValue};
 pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
 pub use gatehouse_tasks::{QuotaExceeded, QuotaOwner, UsageSums};

@@ -30,12 +30,6 @@ impl Credits {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// `quantity` times this amount, or `None` where it does not fit.
-    #[must_use]
-    pub fn checked_times(self, quantity: u32) -> Option<Self> {
-        self.0.checked_mul(i64::from(quantity)).map(Self)
-    }
-
     /// The same amount with the sign turned, or `None` at the very end of the range.
     #[must_use]
     pub fn checked_neg(self) -> Option<Self> {

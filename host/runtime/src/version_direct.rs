@@ -8,7 +8,7 @@ use gatehouse_model::{
 };
 
 use crate::abi_v1::direct;
-use crate::exec::answer_rules;
+use crate::exec::answer_rules::{self, AT_MOST};
 use crate::fault::Fault;
 use crate::version::{REPLY, REQUEST, Version};
 
@@ -88,7 +88,16 @@ impl Version {
             return Err(Fault::bad("passes", why));
         }
         exchange.passes.iter().try_for_each(|mime| check_mime("passes", mime))?;
-        exchange.charge.as_ref().map_or(Ok(()), |charge| answer_rules::charge(charge, self.about()))
+        let Some(charge) = &exchange.charge else {
+            let is_free = exchange.at_most.0.is_empty();
+            return if is_free {
+                Ok(())
+            } else {
+                Err(Fault::bad(AT_MOST, "an answer without a charge is free"))
+            };
+        };
+        answer_rules::charge("charge", charge, self.about())?;
+        answer_rules::charge(AT_MOST, &exchange.at_most, self.about())
     }
 
     fn check_response(&self, response: &DirectResponse) -> Result<(), Fault> {
@@ -99,7 +108,7 @@ impl Version {
                 format!("expected at most {MAX_FRESH_S} seconds, got {fresh}"),
             ));
         }
-        response.settle.as_ref().map_or(Ok(()), |settle| answer_rules::charge(settle, self.about()))
+        response.settle.as_ref().map_or(Ok(()), |settle| answer_rules::charge("settle", settle, self.about()))
     }
 }
 

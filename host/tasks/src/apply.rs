@@ -57,8 +57,8 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
-        Command::Hold { id, key, model, amount, unit_price, expires, at } => {
-            funds::hold(storage, id, key, (amount, unit_price), model, (at, expires))
+        Command::Hold { id, key, model, amount, expires, at } => {
+            funds::hold(storage, id, key, amount, model, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)

@@ -28,7 +28,7 @@ pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
-pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
+pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote, QuotedLine};
 pub use ledger::quota::{PeriodShare, QuotaExceeded, QuotaOwner};
 pub use records::changes::{PriceChange, price_changes};
 pub use records::record::{

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::value::RawValue;
 
-use crate::incoming::without_halves;
+use crate::halves::without_halves;
 use crate::json::quoted;
 
 /// Where the text goes that is no part of an object.

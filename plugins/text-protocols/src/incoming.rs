@@ -6,7 +6,6 @@
 
 mod chat;
 mod forms;
-mod halves;
 mod message_forms;
 mod messages;
 mod reasons;
@@ -14,10 +13,10 @@ mod think;
 
 use gatehouse_sdk::Sse;
 
+use crate::halves::without_halves;
 use crate::prefill::Lead;
 use chat::Chat;
 pub use forms::is_error;
-pub use halves::without_halves;
 use messages::Messages;
 
 /// The answer to one request as it comes in.

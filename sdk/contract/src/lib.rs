@@ -12,6 +12,8 @@ pub const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 pub const MAX_CALL: Duration = Duration::from_secs(15 * 60);
 /// The most headers, form parts, probes, products or claims of one answer.
 pub const MAX_ITEMS: usize = 64;
+/// The most lines of a charge.
+pub const MAX_LINES: usize = 16;
 /// The longest claimed name, and the longest affinity, in bytes.
 pub const NAME_BYTES: usize = 256;
 /// The largest state of a task, KiB, where the operator sets no other limit.

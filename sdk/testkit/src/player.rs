@@ -35,8 +35,8 @@ struct Player<'a> {
     machine: &'a dyn Machine,
     declared: Declared,
     cx: Context,
-    /// What was charged for the task; `None` before, and when a request has joined it: its charge is not in the script.
-    charge: Option<Charge>,
+    /// What may be settled for the task; `None` before, and when a request has joined it: its charge is not in the script.
+    held: Option<Charge>,
     state: Vec<u8>,
     brief: Vec<u8>,
     answer: Answer,
@@ -107,7 +107,7 @@ impl Script {
             machine,
             declared: machine.declared(),
             cx: self.cx.clone(),
-            charge: None,
+            held: None,
             state: Vec::new(),
             brief: Vec::new(),
             answer: Answer::Nothing,
@@ -151,7 +151,8 @@ impl Player<'_> {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
             self.brief.clone_from(&accepted.brief);
-            self.charge = Some(accepted.charge.clone());
+            let most = accepted.at_most.as_ref().unwrap_or(&accepted.charge);
+            self.held = Some(most.clone());
         }
         self.came_now(Answer::Submitted(verdict));
         Ok(())
@@ -174,10 +175,10 @@ impl Player<'_> {
         let event = self.event(feed)?;
         let step = twice(|| self.machine.advance(&self.cx, &self.state, &event))?;
         if matches!(event, Event::Joined(_)) {
-            self.charge = None;
+            self.held = None;
         }
-        if let (Action::Done(outcome), Some(held)) = (&step.next, &self.charge) {
-            settles(held, outcome.settle.as_ref())?;
+        if let (Action::Done(outcome), Some(held)) = (&step.next, &self.held) {
+            settles(&held.lines, outcome.settle.as_ref())?;
         }
         self.state.clone_from(&step.state);
         self.came_now(Answer::Stepped(Box::new(step)));

@@ -139,7 +139,7 @@ fn what_is_to_be_cached_is_marked_at_the_last_block() {
         cached(json!({"role": "user", "content": [cached(text("e")), text("f")]})),
         cached(json!({"role": "assistant", "content": "g", "tool_calls": [call]})),
         cached(json!({"role": "tool", "tool_call_id": "c", "content": "h"})),
-        {"role": "assistant", "content": null, "tool_calls": [cached(call.clone())]},
+        {"role": "assistant", "content": null, "tool_calls": [cached(call)]},
         {"role": "tool", "tool_call_id": "c", "content": "i", "cache_control": null},
     ]));
     assert_eq!(system, json!([cached(text("a"))]));

@@ -224,7 +224,6 @@ impl CommandTemplate {
                 key: key_id(key),
                 model: format!("model-{}", request % 2),
                 amount: Credits(amount),
-                unit_price: Credits(1),
                 expires: at.plus(STEP * steps),
                 at,
             },

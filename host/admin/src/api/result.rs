@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gatehouse_model::{Digest, UnixMs};
+use gatehouse_runtime::ManifestFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,9 @@ pub struct PluginView {
     /// Other names of its models, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, Vec<String>>,
+    /// What its manifest says of it to people.
+    #[serde(default)]
+    pub facts: ManifestFacts,
     /// Its state on this gateway.
     pub state: PluginState,
 }

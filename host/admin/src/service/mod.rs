@@ -34,6 +34,7 @@ pub use money::{
     PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,
     UsageReport, UsageRequest, start_of,
 };
+pub(crate) use paging::{before_prefix, of_prefix};
 pub use playground::ResultInput;
 pub use plugins::StoredStates;
 pub(crate) use providers::changes as account_changes;

@@ -199,7 +199,7 @@ fn done(code: &str) -> Option<&'static str> {
         "ruled" => "The ruling was carried out.",
         "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
-        "saved" => "The key was saved.",
+        "saved" => "The change was saved.",
         "family-disabled" => "The family is disabled.",
         "family-enabled" => "The family serves again.",
         "rolled-back" => "The family was rolled back.",

@@ -64,7 +64,7 @@ fn requests() -> Value {
                 "sum": {"type": "number", "minimum": 0, "description": "Credits that would be held."},
                 "at_most": {
                     "type": "boolean",
-                    "description": "Whether the sum is an upper estimate: text is charged by its tokens, once counted.",
+                    "description": "Whether the sum is an upper limit: text is charged by its tokens, once counted, and some tasks by what they made.",
                 },
                 "estimated_time": seconds("Usual duration"),
                 "failure": {
@@ -78,8 +78,9 @@ fn requests() -> Value {
             "properties": {
                 "price_keys": {"type": "array", "items": {"type": "string"}, "description": "Most specific first."},
                 "price_key": {"type": "string", "description": "The first of them that has a price."},
-                "unit": {"enum": ["unit", "million input tokens", "million output tokens"]},
+                "unit": {"type": "string", "description": "What is counted: `unit`, `second`, `million input tokens`, ..."},
                 "quantity": {"type": "number", "minimum": 0},
+                "per": {"enum": [1000, 1_000_000], "description": "For how many units the price is; absent: for one."},
                 "unit_price": {"type": "number", "minimum": 0, "description": "Credits."},
                 "sum": {"type": "number", "minimum": 0, "description": "Credits."},
             },

@@ -9,8 +9,8 @@ use crate::{CheckedBody, Config, Disk, Driver, Parts, RequestReport, SubmitError
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Secret, Seed, Task, TaskId,
-    UnixMs,
+    ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Price, Secret, Seed, Task,
+    TaskId, UnixMs,
 };
 use gatehouse_runtime::{Limits, PluginService};
 use gatehouse_sandbox::Sandbox;
@@ -200,7 +200,10 @@ impl PuppetTest {
             .collect();
         let providers =
             json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
-        let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
+        let config = Config {
+            prices: [("puppet".to_owned(), Price::each(Credits(10_000)))].into(),
+            ..Config::default()
+        };
         let process = Process::start_on(data.path(), providers, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
         let key = customer(&process.store, UnixMs(NOW)).await;

@@ -11,6 +11,7 @@ mod packaging;
 mod packing;
 mod perform;
 mod print;
+mod registry_login;
 mod run;
 mod shell;
 

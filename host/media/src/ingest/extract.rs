@@ -123,7 +123,7 @@ impl NewBlob {
 /// How a document begins that providers read, and its type.
 const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
 
-/// A drawing, which is a text. It is called by its name so that whoever takes none can say so.
+/// A drawing, which is a text. It is called by its name, so that a refusal can name it.
 const SVG: &str = "image/svg+xml";
 
 fn is_svg(bytes: &[u8]) -> bool {

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use crate::contract::call::Call;
+use crate::contract::charge::Charge;
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
-use crate::contract::task_contract::Charge;
 
 /// A request as its family sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,10 @@ pub enum DirectPlan {
 pub struct Exchange {
     /// To the provider.
     pub call: Call,
-    /// What is held; `None` where the answer is free.
+    /// What it costs where the answer does not settle; `None` where it is free.
     pub charge: Option<Charge>,
+    /// The most that the answer may settle for; without lines where that is the charge.
+    pub at_most: Charge,
     /// The types of a successful answer that is the client's as it comes.
     pub passes: Vec<String>,
     /// For the answer.

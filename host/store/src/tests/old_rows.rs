@@ -2,8 +2,8 @@
 //! they lack is empty.
 
 use gatehouse_model::{
-    Body, ChatFormat, Credits, Customer, CustomerPolicy, Digest, Event, Key, KeyDigest, KeyPolicy, Phase,
-    Reading, Replay, Status, Task, TaskId, UnixMs,
+    Body, Charge, ChatFormat, Credits, Customer, CustomerPolicy, Digest, Event, Key, KeyDigest, KeyPolicy,
+    Phase, Price, Reading, Replay, Status, Task, TaskId, UnixMs,
 };
 use gatehouse_sample::{customer_id, name};
 use gatehouse_tasks::{Hold, HoldId, ResponseRecord};
@@ -99,9 +99,10 @@ fn task(phase: &str) -> Task {
         (task.status, task.progress, task.deadline),
         (Status::Processing, 40, UnixMs(1_771_001_800_000))
     );
-    assert_eq!((task.held, task.unit_price, task.charge.quantity), (Credits(40), Credits(20), 2));
+    assert_eq!((task.held, task.charge.clone()), (Credits(40), Charge::of(["flux-pro"], 2)));
     assert_eq!((task.public.as_slice(), task.blobs.len()), (&b"{}"[..], 1));
     assert_eq!(task.assignment.as_ref().map(|assigned| assigned.account.as_str()), Some("main"));
+    assert_eq!(task.prices, [Price::each(Credits(20))]);
     // What the row lacks.
     assert!(task.brief.is_empty() && task.joined.is_empty() && task.joined_held == Credits::ZERO);
     task
@@ -115,6 +116,7 @@ fn old_tasks_are_read_in_every_phase() {
     assert_eq!((call.affinity, call.credentials, call.shared), (None, true, None));
     let Phase::Save(outcome) = task(SAVE).phase else { panic!("an outcome") };
     assert_eq!((&*outcome.public, &*outcome.private), (r#"{"images":["media:0"]}"#, "{}"));
+    assert_eq!(outcome.settle, Some(Charge::of(["flux-pro"], 1)));
     assert_eq!((outcome.claims.len(), outcome.products[0].edit.clone()), (0, None));
     let Phase::Run(Event::Reply(reply)) = task(REPLY).phase else { panic!("a reply") };
     assert_eq!((reply.status, reply.affinity.as_str()), (200, ""));
@@ -129,8 +131,7 @@ fn old_rows_are_written_anew_and_read_again() {
     }
     let hold: Hold = decode("holds", &bytes(HOLD)).unwrap();
     assert_eq!((hold.id, hold.amount, hold.own()), (HoldId::Task(id()), Credits(40), Some(Credits(40))));
-    // A hold of one key is written as it was.
-    assert_eq!(encode("holds", &hold).unwrap(), bytes(HOLD));
+    assert_eq!(decode::<Hold>("holds", &encode("holds", &hold).unwrap()), Ok(hold));
 }
 
 #[test]

@@ -127,8 +127,6 @@ pub enum Command {
         model: String,
         /// How much at most.
         amount: Credits,
-        /// The price of one unit, frozen here.
-        unit_price: Credits,
         /// When the sweep releases it.
         expires: UnixMs,
         /// When.

@@ -74,12 +74,12 @@ pub(crate) fn deposit<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// `amount` and the price of one unit; from when to when the hold lasts at most.
+/// From when to when the hold lasts at most.
 pub(crate) fn hold<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     key: KeyId,
-    (amount, unit_price): (Credits, Credits),
+    amount: Credits,
     model: String,
     (at, expires): (UnixMs, UnixMs),
 ) -> Ruling<Applied, B> {
@@ -97,7 +97,6 @@ pub(crate) fn hold<B: LedgerStorage>(
         customer: key.customer.clone(),
         key: key.id.clone(),
         amount,
-        unit_price,
         created: at,
         expires,
         shares: Vec::new(),

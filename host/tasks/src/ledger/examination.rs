@@ -300,7 +300,7 @@ impl Examination {
     /// What a live task holds is its own price and what joined it; undelivered requests are a part of that.
     fn joined(&mut self, task: &Task) {
         let id = task.id;
-        let price = task.unit_price.checked_times(task.charge.quantity);
+        let price = task.terms().hold();
         if price.and_then(|price| price.checked_add(task.joined_held)) != Some(task.held) {
             self.report.add(format!("task {id}: it holds other than its price and what joined it"));
         }

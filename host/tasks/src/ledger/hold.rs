@@ -60,8 +60,6 @@ pub struct Hold {
     pub key: KeyId,
     /// What is reserved; zero for what is free, so that every live task has exactly one hold.
     pub amount: Credits,
-    /// The price of one unit, frozen when the hold was made.
-    pub unit_price: Credits,
     /// When it was made.
     pub created: UnixMs,
     /// When a request's hold is released by the sweep; for a task, its deadline.

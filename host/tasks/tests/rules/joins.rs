@@ -183,10 +183,7 @@ fn joining_is_checked_like_a_submission() {
     run(&mut storage, finish(4, 0, completed(2))).unwrap();
     run(&mut storage, Command::RevokeKey { id: key_id(1), at: START }).unwrap();
     let dear = JoinRequest { held: Credits(2), ..request(0, 1, 1) };
-    let huge = JoinRequest {
-        charge: gatehouse_model::Charge { keys: vec![], quantity: 2 },
-        ..request(0, i64::MAX, 1)
-    };
+    let huge = JoinRequest { charge: gatehouse_model::Charge::of([""; 0], 2), ..request(0, i64::MAX, 1) };
     let table: Vec<(Command, Rejection)> = vec![
         (join(9, request(0, 1, 1)), Rejection::NoTask(task_id(9))),
         // Another customer's task is as unknown, living or ended.

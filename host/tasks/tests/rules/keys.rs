@@ -38,7 +38,6 @@ fn hold(request: u8, key: u8, amount: i64, model: &str) -> Command {
         key: key_id(key),
         model: model.into(),
         amount: Credits(amount),
-        unit_price: Credits(1),
         expires: START.plus(Duration::from_secs(60)),
         at: START,
     }

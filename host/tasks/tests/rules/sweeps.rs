@@ -16,7 +16,6 @@ fn a_request_hold_is_settled_released_or_swept() {
         key: key_id(1),
         model: "model-0".into(),
         amount: Credits(amount),
-        unit_price: Credits(1),
         expires: START.plus(Duration::from_secs(seconds)),
         at: START,
     };
@@ -64,7 +63,6 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
             key: key_id(1),
             model: "model-0".into(),
             amount: Credits(amount),
-            unit_price: Credits(1),
             expires: START.plus(Duration::from_secs(60)),
             at: START,
         };
@@ -86,8 +84,8 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
         // What others hold is not taken: 300 of one customer, without a quota.
         let mut storage = funded();
         let without_quota = |command| match command {
-            Command::Hold { id, model, amount, unit_price, expires, at, .. } => {
-                Command::Hold { id, key: key_id(0), model, amount, unit_price, expires, at }
+            Command::Hold { id, model, amount, expires, at, .. } => {
+                Command::Hold { id, key: key_id(0), model, amount, expires, at }
             }
             other => other,
         };

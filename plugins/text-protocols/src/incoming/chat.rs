@@ -3,11 +3,11 @@
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
+use crate::halves::{self, Halves};
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
 use super::forms::{self, Forms};
-use super::halves::{self, Halves};
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 

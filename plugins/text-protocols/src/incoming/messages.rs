@@ -3,11 +3,11 @@
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
+use crate::halves::{self, Halves};
 use crate::json::{Edits, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 use crate::tools::unrepeated;
 
-use super::halves::{self, Halves};
 use super::message_forms::{self, Shapes};
 
 /// What a delta adds to the text of its block.

@@ -10,7 +10,8 @@ use crate::written::shown_direct as shown;
 
 /// The call of a request.
 pub(super) struct DirectState {
-    charge: Option<Charge>,
+    /// What may be settled.
+    held: Option<Charge>,
     passes: Vec<String>,
     state: Vec<u8>,
 }
@@ -25,7 +26,8 @@ pub(super) fn plan(
     let verdict = twice(|| direct.plan(cx, request))?;
     let came = shown::planned(&verdict);
     let Ok(Plan::Call(exchange)) = verdict else { return Ok((None, came)) };
-    let state = DirectState { charge: exchange.charge, passes: exchange.passes, state: exchange.state };
+    let held = exchange.at_most.or(exchange.charge);
+    let state = DirectState { held, passes: exchange.passes, state: exchange.state };
     Ok((Some(state), came))
 }
 
@@ -45,8 +47,8 @@ impl DirectState {
                     "expected a failure for an answer with the status {status}, got a response"
                 ));
             }
-            match (&self.charge, &response.settle) {
-                (Some(held), settle) => settles(held, settle.as_ref())?,
+            match (&self.held, &response.settle) {
+                (Some(held), settle) => settles(&held.lines, settle.as_ref())?,
                 (None, Some(_)) => return Err("settle: expected none, for nothing was charged".to_owned()),
                 (None, None) => {}
             }

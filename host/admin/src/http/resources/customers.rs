@@ -11,19 +11,20 @@ use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{check_match, etag};
-use crate::http::request::query::{Form, filter};
+use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment, Period};
-use crate::service::{check_amount, check_customer_id, told};
+use crate::service::{before_prefix, check_amount, check_customer_id, of_prefix, told};
+
+const FILTERS: [Parameter; 2] = [
+    filter("without_credit", Form::Flag, "True: only customers whose every request is refused."),
+    filter("id_prefix", Form::Text, "Only customers whose id begins with this."),
+];
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/customers", "listCustomers", "Lists customers by id.", list)
-            .query(&[filter(
-                "without_credit",
-                Form::Flag,
-                "True: only customers whose every request is refused.",
-            )])
+            .query(&FILTERS)
             .paged()
             .returns::<List<CustomerView>>(),
         Route::post("/customers", "createCustomer", "Opens a customer without credit.", create)
@@ -213,12 +214,13 @@ impl From<JournalEntry> for MoneyEntry {
 }
 
 async fn list(call: Call) -> Outcome {
-    let after = call.position::<String>()?.map(CustomerId);
-    let limit = call.query.limit();
+    let (prefix, limit) = (call.query.one("id_prefix"), call.query.limit());
+    let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(CustomerId);
     let page = match call.query.flag("without_credit") {
         true => call.service.customers_without_credit(after, limit).await?,
         false => call.service.customers_page(after, limit).await?,
     };
+    let page = of_prefix(page, prefix, (|customer| &customer.id.0, |id| &id.0));
     let customers = page.rows.into_iter().map(|customer| CustomerView::new(customer, call.at)).collect();
     Ok(call.list(customers, page.next.as_ref().map(|id| id.0.as_str())))
 }

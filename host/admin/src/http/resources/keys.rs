@@ -20,11 +20,12 @@ use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
-use crate::service::{NewKey, told};
+use crate::service::{NewKey, before_prefix, of_prefix, told};
 
-const FILTERS: [Parameter; 3] = [
+const FILTERS: [Parameter; 4] = [
     filter("customer", Form::Text, "Only keys of this customer."),
     filter("name", Form::Text, "Only keys whose name contains this text."),
+    filter("id_prefix", Form::Text, "Only keys whose id begins with this."),
     filter_any("state", Form::OneOf(&["active", "expired", "revoked"]), "Only keys in one of these states."),
 ];
 
@@ -186,8 +187,10 @@ async fn list(call: Call) -> Outcome {
         states: call.query.all("state").into_iter().map(state).collect(),
         at: call.at,
     };
-    let page =
-        call.service.keys_page(query, call.position::<String>()?.map(KeyId), call.query.limit()).await?;
+    let prefix = call.query.one("id_prefix");
+    let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
+    let page = call.service.keys_page(query, after, call.query.limit()).await?;
+    let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
     let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
     Ok(call.list(keys, page.next.as_ref().map(|id| id.0.as_str())))
 }

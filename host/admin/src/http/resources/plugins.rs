@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use gatehouse_model::Digest;
+use gatehouse_runtime::ManifestFacts;
 use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use schemars::JsonSchema;
@@ -145,6 +146,14 @@ struct PluginVersion {
     models: Vec<String>,
     /// Other names of its models, by model.
     aliases: BTreeMap<String, Vec<String>>,
+    /// Its name for people, where its manifest has one.
+    title: Option<String>,
+    /// Its licence, an SPDX expression.
+    licence: Option<String>,
+    /// Where to read more about it.
+    homepage: Option<String>,
+    /// What one unit of a price key is, by key.
+    units: BTreeMap<String, String>,
 }
 
 /// What a deployment came to.
@@ -186,6 +195,7 @@ struct DisabledFamily {
 
 impl From<PluginView> for PluginVersion {
     fn from(plugin: PluginView) -> Self {
+        let ManifestFacts { title, licence, homepage, units } = plugin.facts;
         let (state, at, reason) = match plugin.state {
             PluginState::Active { since } => ("active", Some(since), None),
             PluginState::Broken { reason } => ("broken", None, Some(reason)),
@@ -211,6 +221,10 @@ impl From<PluginView> for PluginVersion {
             reason,
             models: plugin.models,
             aliases: plugin.aliases,
+            title,
+            licence,
+            homepage,
+            units,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use serde_json::json;
 
 use crate::errors::{Form, Refusal};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};

@@ -136,7 +136,7 @@ impl ScriptedBackend {
         assert!(body.get("dry_run").is_none(), "the host's field is taken out: {body}");
         match body["refuse"].as_str() {
             Some(word) => Err(refusal(word)),
-            None => Ok(dry_run(ChargeUnit::Unit, 3, false)),
+            None => Ok(dry_run(ChargeUnit::Unit(String::new()), 3, false)),
         }
     }
     /// A task that has made 12 % waits as third, and one of 13 % as fourth, nobody knows how long.
@@ -170,6 +170,7 @@ impl ScriptedBackend {
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
             schema: PICTURE_SCHEMA.to_owned(),
+            result_schema: None,
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
@@ -240,7 +241,7 @@ impl ScriptedBackend {
     pub(crate) async fn answer(&self, request: AnswerRequest) -> Result<AnswerResponse, TextError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         if request.body.is_dry_run() {
-            return Ok(AnswerResponse::DryRun(dry_run(ChargeUnit::Unit, 3, false)));
+            return Ok(AnswerResponse::DryRun(dry_run(ChargeUnit::Unit(String::new()), 3, false)));
         }
         if let Some(word) = body["refuse"].as_str() {
             return Err(TextError::Refused(refusal(word)));
@@ -261,6 +262,7 @@ impl ScriptedBackend {
             mime,
             body: body.into(),
             fresh_s: request.reader.map(|_| 60),
+            is_repeated: request.idempotency.as_deref() == Some("again"),
         }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {

@@ -59,7 +59,7 @@ pub(super) async fn fill(path: &Path, wanted: &Wanted) -> Vec<String> {
                 phase: Phase::Wait(model.deadline),
                 ..model.clone()
             };
-            task.charge.quantity = 0;
+            task.charge.0[0].quantity = 0;
             writes.spawn(write(store.clone(), task, is_live, number % TASKS_PER_LINE == 0));
         }
         writes.join_all().await;

@@ -1,7 +1,7 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
 use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId, UnixMs};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
@@ -135,16 +135,31 @@ struct TaskView {
     account: Option<AccountLine>,
     /// Requests that joined it and were not delivered yet.
     joined: usize,
-    /// What was promised, from most to least specific.
-    price_keys: Vec<String>,
-    /// Units of it.
-    quantity: u32,
-    /// The price of one.
-    unit_price_micro: i64,
+    /// What it costs where its outcome does not settle.
+    charge: Vec<ChargeLine>,
+    /// The most that it may settle for; empty where that is its charge.
+    at_most: Vec<ChargeLine>,
     /// Its copied products.
     media: Vec<MediaLine>,
     /// The ledger rows that hold and resolve its money, oldest first. What requests that joined it added is in `held_micro`.
     entries: Vec<MoneyLine>,
+}
+
+/// One line of a charge, with its price from when the task was accepted.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChargeLine {
+    /// From most to least specific.
+    price_keys: Vec<String>,
+    /// Units of it.
+    quantity: u64,
+    /// What one unit is; empty where its family does not say.
+    unit: String,
+    /// The price of `per` units.
+    unit_price_micro: i64,
+    /// 1, 1,000 or 1,000,000.
+    per: u32,
+    /// Of all, rounded up; null where it cannot be counted.
+    sum_micro: Option<i64>,
 }
 
 /// What a task waits for.
@@ -250,6 +265,9 @@ impl From<&Task> for TaskLine {
 impl From<TaskDetails> for TaskView {
     fn from(details: TaskDetails) -> Self {
         let TaskDetails { task, entries, deliveries: _ } = details;
+        let mut lines = task.terms().lines().map(ChargeLine::from);
+        let charge = lines.by_ref().take(task.charge.0.len()).collect();
+        let at_most = lines.collect();
         Self {
             revision: task.revision,
             version: task.digest.to_string(),
@@ -261,12 +279,24 @@ impl From<TaskDetails> for TaskView {
                 account: assigned.account.clone(),
             }),
             joined: task.joined.len(),
-            price_keys: task.charge.keys.clone(),
-            quantity: task.charge.quantity,
-            unit_price_micro: task.unit_price.0,
+            charge,
+            at_most,
             media: task.media.iter().map(MediaLine::from).collect(),
             entries: entries.into_iter().map(MoneyLine::from).collect(),
             task: TaskLine::from(&task),
+        }
+    }
+}
+
+impl From<(&Line, Price)> for ChargeLine {
+    fn from((line, price): (&Line, Price)) -> Self {
+        Self {
+            price_keys: line.keys.clone(),
+            quantity: line.quantity,
+            unit: line.unit.clone(),
+            unit_price_micro: price.credits.0,
+            per: price.per,
+            sum_micro: price.times(line.quantity).map(|sum| sum.0),
         }
     }
 }
