@@ -45,7 +45,7 @@ pub use gatehouse_tasks::{
     WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens};
-pub use server::{Access, AdminServer, Console, ConsoleRefusal, Probes, StreamEnd, Visit, admit};
+pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
     Actor, AdminService, Backend, Configuration, Deployed, ForgottenDefaults, LOG_LEVELS, LogFilter, LogLine,
     Logs, NewKey, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,

@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
 use super::console::{
-    Console, ConsoleRefusal, LOGIN, Refused, StreamEnd, Visit, plain, read, redirect, refused,
+    Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
 };
 use crate::api::error::OperationError;
 use crate::api::result::{LoginLinkView, Revealed};
@@ -112,7 +112,7 @@ impl PageServer {
         let (role, end) =
             (session.as_ref().map(|session| session.role), StreamEnd::new(end, self.shutdown.clone()));
         let (operations, clock) = (Arc::clone(&self.operations), Arc::clone(&self.clock));
-        request.extensions_mut().insert(Visit { session, address, end, operations, clock });
+        request.extensions_mut().insert(PageCaller { session, address, end, operations, clock });
         let mut response =
             console.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         if let Some(role) = role {
