@@ -22,12 +22,12 @@ pub use api::{
     AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
     DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
     DeploymentStageView, DeploymentView, DoctorReport, DoctorRun, EffectiveView, EventName,
-    FamilyDefaultsFile, FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook,
-    OperationError, PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit,
-    PriceChangeView, PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView,
-    PriceView, PricesView, ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed,
-    RulingWord, RunState, StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice,
-    WaitingView, WebhookPolicyView, WebhookView,
+    FamilyDefaultsFile, FamilyPrices, LoginLinkView, NewWebhook, OperationError, PluginOffer, PluginOutcome,
+    PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView, PriceChanges, PricePartView,
+    PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView, ProviderAccountView,
+    ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord, RunState, StageVerdict,
+    StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView, WebhookPolicyView,
+    WebhookView,
 };
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
@@ -45,10 +45,10 @@ pub use gatehouse_tasks::{
     WebhookEvent, WebhookPolicy,
 };
 pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens};
-pub use server::{Access, AdminServer, Console, ConsoleRefusal, Probes, StreamEnd, Visit, admit};
+pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
     Actor, AdminService, Backend, Configuration, Deployed, ForgottenDefaults, LOG_LEVELS, LogFilter, LogLine,
-    Logs, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
+    Logs, NewKey, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
     StagedDefaults, StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups,
     UsagePiece, UsageReport, UsageRequest, nearest, start_of,
 };

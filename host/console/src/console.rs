@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use bytes::Bytes;
 use gatehouse_admin::{
-    Access, AdminService, Console, ConsoleRefusal, LocalApi, ResponseBody, Role, Sessions, Visit, admit,
+    Access, AdminService, Console, ConsoleRefusal, LocalApi, PageCaller, ResponseBody, Role, Sessions, admit,
 };
 use http::header::ALLOW;
 use http::request::Parts;
@@ -47,7 +47,7 @@ impl Pages {
     #[must_use]
     pub fn console(self) -> Console {
         let refuse = self.clone();
-        let respond = move |Extension(visit): Extension<Visit>, request: Request| {
+        let respond = move |Extension(visit): Extension<PageCaller>, request: Request| {
             let pages = Arc::clone(&self.0);
             async move {
                 let (parts, body) = request.into_parts();
@@ -88,7 +88,12 @@ fn access(method: &Method, path: &str) -> Access {
 const ICON: &str = "/favicon.ico";
 
 impl PageContext {
-    async fn respond(self: Arc<Self>, parts: Parts, body: Bytes, visit: Visit) -> Response<ResponseBody> {
+    async fn respond(
+        self: Arc<Self>,
+        parts: Parts,
+        body: Bytes,
+        visit: PageCaller,
+    ) -> Response<ResponseBody> {
         let path = parts.uri.path().to_owned();
         let (session, theme) = (visit.session.clone(), Theme::of(&parts.headers));
         let failed = |error: &PageError| failure::show(&self, session.as_ref(), theme, error);

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gatehouse_admin::{Actor, Caller, Role, SessionView, StreamEnd, Visit};
+use gatehouse_admin::{Actor, Caller, PageCaller, Role, SessionView, StreamEnd};
 use gatehouse_model::UnixMs;
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::request::Parts;
@@ -72,8 +72,8 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    pub(crate) fn new((parts, body): (Parts, Bytes), visit: Visit, id: String, now: UnixMs) -> Self {
-        let Visit { session, address, end, .. } = visit;
+    pub(crate) fn new((parts, body): (Parts, Bytes), visit: PageCaller, id: String, now: UnixMs) -> Self {
+        let PageCaller { session, address, end, .. } = visit;
         Self {
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
             theme: Theme::of(&parts.headers),

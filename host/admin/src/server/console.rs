@@ -27,7 +27,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pages for operators.
 pub struct Console {
-    /// Its pages. Each request has a [`Visit`] as an extension.
+    /// Its pages. Each request has a [`PageCaller`] as an extension.
     pub router: axum::Router,
     /// The page of a request that was refused before its page was asked.
     pub refuse: Box<dyn Fn(&ConsoleRefusal<'_>) -> Response + Send + Sync>,
@@ -44,7 +44,7 @@ pub struct Access {
 
 /// The person before a page, and the end of what follows it.
 #[derive(Clone)]
-pub struct Visit {
+pub struct PageCaller {
     /// The session it belongs to; there is one wherever [`Access`] asks for a role.
     pub session: Option<SessionView>,
     /// The other end of its connection.
@@ -86,7 +86,7 @@ pub(super) struct Refused {
 /// Lets a request through to its page: checks the role, reads the body within its limits, and does what may change
 /// something on a task of its own, to its end, whatever becomes of the connection. For `axum::middleware::from_fn`.
 pub async fn admit(access: Access, request: Request, next: Next) -> Response {
-    let Some(visit) = request.extensions().get::<Visit>().cloned() else {
+    let Some(visit) = request.extensions().get::<PageCaller>().cloned() else {
         return refused(StatusCode::INTERNAL_SERVER_ERROR, "a page was asked without its listener");
     };
     let (parts, body) = request.into_parts();

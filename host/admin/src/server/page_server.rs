@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
 use super::console::{
-    Console, ConsoleRefusal, LOGIN, Refused, StreamEnd, Visit, plain, read, redirect, refused,
+    Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
 };
 use crate::api::error::OperationError;
 use crate::api::result::{LoginLinkView, Revealed};
@@ -45,7 +45,7 @@ impl LoginLinks for PageServer {
         let link = self.sessions.new_link(role);
         tracing::info!(role = role.as_str(), "a login link was made");
         let urls = link.urls.iter().map(|url| Revealed(url.expose().clone())).collect();
-        Ok(LoginLinkView { urls, role, expires: link.expires })
+        Ok(LoginLinkView { urls, role, expires: link.expires.into() })
     }
 }
 
@@ -112,7 +112,7 @@ impl PageServer {
         let (role, end) =
             (session.as_ref().map(|session| session.role), StreamEnd::new(end, self.shutdown.clone()));
         let (operations, clock) = (Arc::clone(&self.operations), Arc::clone(&self.clock));
-        request.extensions_mut().insert(Visit { session, address, end, operations, clock });
+        request.extensions_mut().insert(PageCaller { session, address, end, operations, clock });
         let mut response =
             console.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         if let Some(role) = role {

@@ -28,7 +28,7 @@ pub(crate) use audited::{account_object, told};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
 pub(crate) use doctor::Doctor;
-pub use keys::nearest;
+pub use keys::{NewKey, nearest};
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
 pub use money::{
     PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,

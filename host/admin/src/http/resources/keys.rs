@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::key_policy::PolicyView;
-use crate::api::key_policy::NewKey;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -21,7 +20,7 @@ use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
-use crate::service::{before_prefix, of_prefix, told};
+use crate::service::{NewKey, before_prefix, of_prefix, told};
 
 const FILTERS: [Parameter; 4] = [
     filter("customer", Form::Text, "Only keys of this customer."),
@@ -208,9 +207,8 @@ async fn create(call: Call) -> Outcome {
         return Err(ApiError::field("customer", "customer: expected the id of a customer, as text"));
     };
     let policy: PolicyView = from_value(Value::Object(fields))?;
-    let policy =
-        NewKey { force: is_forced(&call), ..NewKey::with_policy(CustomerId(customer), policy.policy()?) };
-    let (key, secret) = call.service.mint_key(policy)?;
+    let (customer, policy) = (CustomerId(customer), policy.policy()?);
+    let (key, secret) = call.service.mint_key(NewKey { customer, policy, force: is_forced(&call) })?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;

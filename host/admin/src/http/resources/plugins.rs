@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::api::configuration::DefaultView;
 use crate::api::deployment::DeploymentView;
 use crate::api::plugin_offer::{Component, PluginOffer};
-use crate::api::result::{PluginOutcome, PluginState, PluginView, StageVerdict, StageView, UninstalledView};
+use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView, UninstalledView};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -164,22 +164,9 @@ struct Deployment {
     /// The digest of the version that served before; null for the first one, or the same.
     replaced: Option<String>,
     /// Every stage in order.
-    stages: Vec<Stage>,
+    stages: Vec<StageView>,
     /// What became of the defaults that it brought, or would become.
     defaults: Vec<DefaultView>,
-}
-
-/// One stage of a deployment.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Stage {
-    /// `admit`, `compile`, ...
-    stage: String,
-    /// `passed`, `refused` or `skipped`.
-    verdict: &'static str,
-    /// How long it took.
-    took_ms: u64,
-    /// What it found, a sentence.
-    note: String,
 }
 
 /// A family of models.
@@ -239,17 +226,6 @@ impl From<PluginView> for PluginVersion {
             homepage,
             units,
         }
-    }
-}
-
-impl From<StageView> for Stage {
-    fn from(stage: StageView) -> Self {
-        let verdict = match stage.verdict {
-            StageVerdict::Passed => "passed",
-            StageVerdict::Refused => "refused",
-            StageVerdict::Skipped => "skipped",
-        };
-        Self { stage: stage.stage, verdict, took_ms: stage.took_ms, note: stage.note }
     }
 }
 
@@ -378,9 +354,7 @@ fn switched(call: &Call, done: PluginOutcome) -> Reply {
 impl From<PluginOutcome> for Deployment {
     fn from(done: PluginOutcome) -> Self {
         let PluginOutcome { plugin, replaced, stages, defaults } = done;
-        let (replaced, stages) =
-            (replaced.map(|digest| digest.to_string()), stages.into_iter().map(Stage::from).collect());
-        Self { plugin: plugin.into(), replaced, stages, defaults }
+        Self { plugin: plugin.into(), replaced: replaced.map(|digest| digest.to_string()), stages, defaults }
     }
 }
 

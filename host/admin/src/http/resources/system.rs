@@ -2,7 +2,7 @@
 
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::configuration::{EffectiveView, ReloadView};
@@ -15,7 +15,6 @@ use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
-use crate::http::values::Moment;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -44,7 +43,7 @@ pub(super) fn routes() -> Vec<Route> {
             login_link,
         )
         .body::<NewLoginLink>()
-        .creates::<LoginLink>(),
+        .creates::<LoginLinkView>(),
     ]
 }
 
@@ -57,26 +56,13 @@ struct NewLoginLink {
     role: Role,
 }
 
-/// A link that logs one person in.
-#[derive(Debug, Serialize, JsonSchema)]
-struct LoginLink {
-    /// The same link under every name that a browser on the gateway's machine may use, the best first.
-    urls: Vec<String>,
-    /// What it allows.
-    role: Role,
-    /// When it stops working.
-    expires: Moment,
-}
-
 async fn login_link(call: Call) -> Outcome {
     let NewLoginLink { role } = call.json()?;
     call.describe(format!("console/{role}"), Vec::new());
     let links = call.links.ok_or_else(|| {
         OperationError::Refused("only a running gateway has a console; start it".to_owned())
     })?;
-    let LoginLinkView { urls, role, expires } = links.new_link(role)?;
-    let urls = urls.into_iter().map(|url| url.0).collect();
-    Ok(Reply::created(&LoginLink { urls, role, expires: expires.into() }))
+    Ok(Reply::created(&links.new_link(role)?))
 }
 
 async fn config(call: Call) -> Outcome {

@@ -153,3 +153,40 @@ async fn a_rotation_makes_one_successor() {
     assert_eq!(api.get("/keys").await["data"].as_array().map(Vec::len), Some(2));
     assert_eq!(api.post(&path, "r2", &json!({})).await.status, 409);
 }
+
+/// Without it a key could have limits that no request can meet, or lose its history.
+#[tokio::test]
+async fn an_impossible_edit_or_rotation_changes_nothing() {
+    let api = Api::start().await;
+    let id = made(&api, "laptop").await;
+    let before = api.get(&format!("/keys/{id}")).await;
+    for (patch, expected) in [
+        (json!({"name": " "}), "name: expected 1 to 100 bytes"),
+        (json!({"quota_micro": -1}), "quota: expected zero or more"),
+        (json!({"expires": "1970-01-01T00:00:00.999Z"}), "expires: expected a moment in the future"),
+        (json!({"models": [""]}), "expected a model's id or alias"),
+        (json!({"limits": {"concurrency": 0}}), "limits.concurrency: "),
+        (json!({"limits": {"rpm": 1}}), "unknown field `rpm`"),
+        (json!({"model_limits": {"x": {"concurrency": 1}}}), "that the running gateway serves, not \"x\""),
+    ] {
+        let refused = edit(&api, &id, Some("*"), &patch).await;
+        assert!(
+            refused.status == 400 && refused.text().replace("\\\"", "\"").contains(expected),
+            "{}",
+            refused.text()
+        );
+        assert_eq!(api.get(&format!("/keys/{id}")).await, before, "{patch}");
+    }
+    let rotate = async |overlap_ms: u64| {
+        api.post(&format!("/keys/{id}/rotate"), &overlap_ms.to_string(), &json!({"overlap_ms": overlap_ms}))
+            .await
+    };
+    let long = rotate(7 * 86_400_000 + 1).await;
+    assert_eq!(error(&long), (400, "invalid_request".to_owned(), Some("overlap_ms".to_owned())));
+    assert_eq!(rotate(7 * 86_400_000).await.status, 201);
+    assert_eq!(rotate(0).await.status, 409, "it was rotated");
+    let path = format!("/keys/{id}/revoke");
+    assert_eq!(api.send("POST", &path, &[("authorization", api.operator.as_str())], "").await.status, 200);
+    assert_eq!(edit(&api, &id, Some("*"), &json!({"name": "late"})).await.status, 409);
+    assert_eq!(edit(&api, "x", Some("*"), &json!({})).await.status, 404);
+}

@@ -1,17 +1,20 @@
-//! Webhooks: made, listed, edited, rotated, tried out; their deliveries read and sent again. The secret of a webhook is in
-//! the result of its creation or rotation and nowhere else.
-
-mod resend;
+//! Webhooks: made, listed, with new secrets; their deliveries read and chosen to be sent again. The API sends what changes.
 
 use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_store::{DeliveryQuery, RowPage};
-use gatehouse_tasks::{SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent};
+use gatehouse_tasks::{
+    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+};
 
 use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
 use crate::api::result::Revealed;
-use crate::api::webhook::NewWebhook;
+use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
+
+/// Rows that are read at a time, and how often.
+const PAGE: usize = 500;
+const PAGES: usize = 8;
 
 impl AdminService {
     /// A page of webhooks by id, after that one.
@@ -118,5 +121,60 @@ impl AdminService {
             Backend::Offline(_) => check_post_url(url, true).map_err(|error| error.to_string()),
         };
         checked.map_err(|problem| OperationError::Invalid(format!("url: {problem}")))
+    }
+
+    /// The events of a range that are sent again now, and what is said of it. Changes nothing.
+    pub(crate) async fn choose_resent(
+        &self,
+        id: WebhookId,
+        range: &ResendRange,
+    ) -> Result<(Vec<DeliveryId>, ResentRange), OperationError> {
+        self.webhook_row(id)?;
+        let cursor = range.cursor.as_ref().map(|text| {
+            text.parse::<DeliveryId>().map_err(|_| OperationError::InvalidField {
+                field: "cursor".to_owned(),
+                message: format!("cursor: expected `next` of the answer before, got {text:?}"),
+            })
+        });
+        let (mut chosen, mut position) = (Vec::new(), cursor.transpose()?);
+        let query = DeliveryQuery { webhook: id, pending: false };
+        let mut next = None;
+        for _ in 0..PAGES {
+            let page = self.deliveries_page(query, position, PAGE).await?;
+            for delivery in page.rows {
+                // Ids are in the order of time, newest first: nothing of the range follows.
+                if range.from.is_some_and(|from| delivery.id.timestamp() < from.0) {
+                    return Ok(answer(chosen, None));
+                }
+                if chosen.len() == MAX_RESENT {
+                    return Ok(answer(chosen, next));
+                }
+                next = Some(delivery.id);
+                if range.takes(&delivery) {
+                    chosen.push(delivery.id);
+                }
+            }
+            position = page.next;
+            if position.is_none() {
+                return Ok(answer(chosen, None));
+            }
+        }
+        Ok(answer(chosen, position))
+    }
+}
+
+fn answer(chosen: Vec<DeliveryId>, next: Option<DeliveryId>) -> (Vec<DeliveryId>, ResentRange) {
+    let resent = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
+    (chosen, ResentRange { resent, next: next.map(|id| id.to_string()) })
+}
+
+impl ResendRange {
+    fn takes(&self, delivery: &WebhookDelivery) -> bool {
+        let ended = match delivery.state {
+            DeliveryState::Failed { .. } => true,
+            DeliveryState::Delivered { .. } => self.delivered,
+            DeliveryState::Pending { .. } => false,
+        };
+        ended && self.before.is_none_or(|before| delivery.id.timestamp() < before.0)
     }
 }
