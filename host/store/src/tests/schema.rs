@@ -117,7 +117,11 @@ async fn a_store_without_index_gets_one_when_it_is_opened() {
 
 #[tokio::test]
 async fn a_store_of_the_release_before_is_filled_from_its_ledger() {
-    let (mut commands, checkpoint) = Checkpoint::empty(5, 300).next_batch(COMMANDS);
+    // The first sequence that keeps a task that has ended.
+    let (mut commands, checkpoint) = (5..)
+        .map(|seed| Checkpoint::empty(seed, 300).next_batch(COMMANDS))
+        .find(|(_, checkpoint)| checkpoint.storage.finished_tasks().next().is_some())
+        .unwrap();
     let (text, at) = (request_id(200), START.plus(Duration::from_secs(900_000)));
     let amount = Credits(9);
     let (key, expires) = (key_id(0), at.plus(Duration::from_secs(60)));
