@@ -177,8 +177,8 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
     });
 }
 
-/// Without it a plugin of a registry would need no signature where the operator wants one, or could not bring it; and whoever keeps
-/// the login outside of a file could push nothing.
+/// Without it a plugin of a registry would need no signature where the operator wants one, or could not bring it; and a
+/// login that is kept outside of a file could push nothing.
 #[test]
 fn a_signature_comes_with_its_plugin_and_a_helper_keeps_the_login() {
     run(async {

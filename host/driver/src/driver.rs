@@ -16,10 +16,10 @@ use gatehouse_upstream::{PreparedProviders, Upstream};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, PreparedTables};
-use crate::direct::KeptAnswers;
 use crate::disks::Disk;
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
+use crate::kept_answers::KeptAnswers;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;

@@ -15,6 +15,7 @@ mod disks;
 mod driver;
 mod errors;
 mod in_progress;
+mod kept_answers;
 mod rates;
 mod read;
 mod request_report;

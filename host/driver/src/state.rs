@@ -16,9 +16,9 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::config::tables::Tables;
-use crate::direct::KeptAnswers;
 use crate::disks::Disk;
 use crate::in_progress::InProgress;
+use crate::kept_answers::KeptAnswers;
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;

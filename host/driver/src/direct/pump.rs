@@ -9,8 +9,8 @@ use gatehouse_model::Outage;
 use crate::direct::api::Client;
 use crate::direct::attempt::PassingAnswer;
 use crate::direct::hold::DirectHold;
-use crate::direct::kept::Keeping;
 use crate::errors::SubmitError;
+use crate::kept_answers::Keeping;
 use crate::state::DriverState;
 use crate::text::TextError;
 

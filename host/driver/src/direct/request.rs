@@ -17,11 +17,11 @@ use crate::detached::detached;
 use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, WholeAnswer};
 use crate::direct::attempt::{DirectRun, ProviderAnswer, Unanswered};
 use crate::direct::hold::DirectHold;
-use crate::direct::kept::{Keeping, Known, Repetition};
 use crate::direct::pump::MAX_QUEUED;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
+use crate::kept_answers::{Keeping, KeptAnswer, Known, Repetition};
 use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
@@ -73,7 +73,9 @@ impl DriverState {
     ) -> Result<Answered, TextError> {
         // A client that lost its answer gets it, whatever has become of model and money since.
         let keeping = match self.known_answer(&request).await? {
-            Some(Known::Before(answer)) => return Ok(Answered::Whole(answer)),
+            Some(Known::Before(KeptAnswer { mime, body, fresh_s })) => {
+                return Ok(Answered::Whole(WholeAnswer { mime, body, fresh_s, is_repeated: true }));
+            }
             Some(Known::New(keeping)) => Some(keeping),
             None => None,
         };

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use gatehouse_model::{CustomerId, Digest, KeyId, UnixMs};
 
-use crate::direct::api::WholeAnswer;
 use crate::errors::SubmitError;
 
 /// The bytes of all kept answers.
@@ -20,17 +19,25 @@ const LONGEST: usize = 8 << 20;
 /// What a record takes beside its answer.
 const RECORD: usize = 512;
 
+/// One whole answer.
+#[derive(Clone)]
+pub(crate) struct KeptAnswer {
+    pub(crate) mime: String,
+    pub(crate) body: Bytes,
+    pub(crate) fresh_s: Option<u32>,
+}
+
 /// What a repetition is recognised by.
 #[derive(Clone)]
-pub(super) struct Repetition {
-    pub(super) key: KeyId,
+pub(crate) struct Repetition {
+    pub(crate) key: KeyId,
     /// Whose memory it takes.
-    pub(super) customer: CustomerId,
+    pub(crate) customer: CustomerId,
     /// A digest of the header.
-    pub(super) token: Digest,
+    pub(crate) token: Digest,
     /// A digest of the request.
-    pub(super) fingerprint: Digest,
-    pub(super) expires: UnixMs,
+    pub(crate) fingerprint: Digest,
+    pub(crate) expires: UnixMs,
 }
 
 /// The kept answers of all customers.
@@ -54,7 +61,7 @@ struct Record {
 
 enum Answer {
     UnderWay,
-    Kept(WholeAnswer),
+    Kept(KeptAnswer),
     /// It was paid for, and is too long or had to make room.
     Gone,
 }
@@ -70,15 +77,15 @@ struct Share {
 }
 
 /// What is known of a request.
-pub(super) enum Known {
+pub(crate) enum Known {
     /// Its answer, again.
-    Before(WholeAnswer),
+    Before(KeptAnswer),
     /// It is new. Dropped, it is forgotten.
     New(Keeping),
 }
 
 /// One answer while it is made.
-pub(super) struct Keeping {
+pub(crate) struct Keeping {
     answers: KeptAnswers,
     of: Repetition,
     /// `None` once it has become too long.
@@ -88,7 +95,7 @@ pub(super) struct Keeping {
 
 impl KeptAnswers {
     /// Whether the request came before.
-    pub(super) fn begin(&self, of: Repetition, now: UnixMs) -> Result<Known, SubmitError> {
+    pub(crate) fn begin(&self, of: Repetition, now: UnixMs) -> Result<Known, SubmitError> {
         if let Some(answer) = self.find(&of, now)? {
             return Ok(Known::Before(answer));
         }
@@ -106,7 +113,7 @@ impl KeptAnswers {
     }
 
     /// The answer of the same request, if it came before.
-    pub(super) fn find(&self, of: &Repetition, now: UnixMs) -> Result<Option<WholeAnswer>, SubmitError> {
+    pub(crate) fn find(&self, of: &Repetition, now: UnixMs) -> Result<Option<KeptAnswer>, SubmitError> {
         let answers = self.lock();
         match answers.records.get(&of.id()).filter(|record| record.expires > now) {
             None => Ok(None),
@@ -130,7 +137,7 @@ impl Repetition {
 
 impl Keeping {
     /// Writes a piece down. `false` once the answer is too long to be kept.
-    pub(super) fn write(&mut self, piece: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, piece: &[u8]) -> bool {
         let Some(written) = &mut self.written else { return false };
         let fits = written.len() + piece.len() <= LONGEST
             && self.answers.lock().take_with_room(&self.of.customer, piece.len());
@@ -144,20 +151,21 @@ impl Keeping {
     }
 
     /// Whether all of the answer so far is written down, so that it is worth having to its end without its client.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.written.is_some()
     }
 
     /// Keeps what was written as the answer, which is paid.
-    pub(super) fn keep(mut self, mime: String, fresh_s: Option<u32>) {
-        let answer = self.written.take().map_or(Answer::Gone, |body| {
-            Answer::Kept(WholeAnswer { mime, body: Bytes::from(body), fresh_s, is_repeated: true })
-        });
+    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>) {
+        let answer = self
+            .written
+            .take()
+            .map_or(Answer::Gone, |body| Answer::Kept(KeptAnswer { mime, body: Bytes::from(body), fresh_s }));
         self.end(answer);
     }
 
     /// Keeps that it is paid and that there is no answer.
-    pub(super) fn keep_nothing(mut self) {
+    pub(crate) fn keep_nothing(mut self) {
         if let Some(written) = self.written.take() {
             self.answers.lock().give_back(&self.of.customer, written.len());
         }
@@ -329,7 +337,7 @@ mod tests {
 
     /// Without it answers would fill the memory, or one customer's would drive out those of all others.
     #[test]
-    fn one_budget_holds_all_and_whoever_has_most_gives_way() {
+    fn one_budget_holds_all_and_the_largest_share_gives_way() {
         let answers = KeptAnswers::default();
         let mut long = new(&answers, of("a", "long", ""));
         assert!(long.write(&vec![0; LONGEST]) && !long.write(b"x") && !long.is_whole());
