@@ -7,8 +7,8 @@ use std::time::Duration;
 use gatehouse_model as host;
 use gatehouse_sdk::{
     Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
-    DirectRequest, Edit, Ending, Event, Exchange, Extra, Framing, Line, Outcome, Owned, Parent, Payload, Plan,
-    Prepared, Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView,
+    DirectRequest, Edit, Ending, Event, Exchange, Extra, Framing, Line, Outcome, Owned, Parent, Payload,
+    Plan, Prepared, Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView,
     TextRequest, UnixMs, Usage, View,
 };
 use serde::Serialize;

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use gatehouse_contract::{
-    MAX_CALL, MAX_FRESH_S, MAX_ITEMS, MAX_LINES, MAX_PASSES, MAX_WAIT, NAME_BYTES, STATE_KIB, extends_price_key,
-    is_claimable, is_host_header, is_mime, is_source,
+    MAX_CALL, MAX_FRESH_S, MAX_ITEMS, MAX_LINES, MAX_PASSES, MAX_WAIT, NAME_BYTES, STATE_KIB,
+    extends_price_key, is_claimable, is_host_header, is_mime, is_source,
 };
 use gatehouse_sdk::{
     About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Line, Outcome, Plan, Problem, Product,

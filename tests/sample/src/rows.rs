@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
-    KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Target, Task,
-    TaskFailure, TaskId, UnixMs,
+    KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Target,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
 

@@ -8,13 +8,15 @@ use super::shown::{bytes, call, charge, failure, refused};
 /// The answer to a request.
 pub(crate) fn planned(verdict: &Result<Plan<Vec<u8>>, Refusal>) -> Value {
     match verdict {
-        Ok(Plan::Call(Exchange { call: next, charge: bill, at_most, passes, state, .. })) => json!({"planned": {
-            "call": call(next),
-            "charge": bill.as_ref().map(charge),
-            "at_most": at_most.as_ref().map(charge),
-            "passes": passes,
-            "state": bytes(state),
-        }}),
+        Ok(Plan::Call(Exchange { call: next, charge: bill, at_most, passes, state, .. })) => {
+            json!({"planned": {
+                "call": call(next),
+                "charge": bill.as_ref().map(charge),
+                "at_most": at_most.as_ref().map(charge),
+                "passes": passes,
+                "state": bytes(state),
+            }})
+        }
         Ok(Plan::Respond(answer)) => response(answer),
         Err(refusal) => refused(refusal),
     }
