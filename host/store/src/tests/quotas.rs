@@ -23,7 +23,6 @@ fn hold(request: u128, key: u8, at: UnixMs) -> Command {
         key: key_id(key),
         model: "model-0".into(),
         amount: Credits(PRICE),
-        unit_price: Credits(PRICE),
         expires: at.plus(48 * HOUR),
         at,
     }

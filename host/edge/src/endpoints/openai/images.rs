@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{FormFields, FormValue, MediaFile};
-use gatehouse_model::{ChatFormat, Key, Media, Task};
+use gatehouse_driver::MediaFile;
+use gatehouse_model::{ChatFormat, FormTypes, FormValue, Key, Media, Task};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
@@ -86,10 +86,13 @@ async fn answer(
 }
 
 /// What the texts of a form are that no family knows.
-fn form() -> FormFields {
-    let lists = ["image", "images"].map(|name| (name.to_owned(), FormValue::List));
-    let values = ["n", "stream", "partial_images", "output_compression"];
-    lists.into_iter().chain(values.map(|name| (name.to_owned(), FormValue::Json))).collect()
+fn form() -> FormTypes {
+    let list = FormValue { items: Some(Box::new(FormValue::text())), ..FormValue::default() };
+    let value = FormValue { number: true, boolean: true, object: true, ..FormValue::default() };
+    let lists = ["image", "images"].map(|name| (name.to_owned(), list.clone()));
+    let values =
+        ["n", "stream", "partial_images", "output_compression"].map(|name| (name.to_owned(), value.clone()));
+    FormTypes { usual: Arc::new(lists.into_iter().chain(values).collect()), ..FormTypes::default() }
 }
 
 /// Has the fields of the family, of those that the client sent.

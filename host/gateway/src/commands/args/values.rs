@@ -97,7 +97,7 @@ pub(crate) fn key_id(text: &str) -> KeyId {
 }
 
 /// JSON, or the JSON of a file behind an `@`; `name` is what it is called where it is none.
-pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<serde_json::Value, ExecuteError> {
+pub(in crate::commands) fn read_json(name: &str, text: &str) -> Result<Value, ExecuteError> {
     let bytes = read_bytes(text)?;
     let name = text.strip_prefix('@').unwrap_or(name);
     serde_json::from_slice(&bytes)
@@ -127,7 +127,7 @@ pub(crate) struct SandboxArgs {
 
 /// A value, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OrNone<T>(pub(super) Option<T>);
+pub(in crate::commands) struct OrNone<T>(pub(super) Option<T>);
 
 impl<T: FromStr<Err: std::fmt::Display>> FromStr for OrNone<T> {
     type Err = String;
@@ -142,7 +142,7 @@ impl<T: FromStr<Err: std::fmt::Display>> FromStr for OrNone<T> {
 
 /// How often a quota resets.
 #[derive(Debug, Args)]
-pub(super) struct PeriodArgs {
+pub(in crate::commands) struct PeriodArgs {
     /// The quota resets every day, every week (on Monday) or every month; another period begins with nothing used
     #[arg(long, value_name = "day|week|month|none")]
     per: Option<OrNone<PeriodUnit>>,

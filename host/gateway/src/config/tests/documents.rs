@@ -13,7 +13,7 @@ use crate::plugins::built_in::PLUGINS;
 fn an_empty_file_is_all_defaults() {
     assert_eq!(format!("{:?}", plain("")), format!("{:?}", Config::default()));
     let (config, _) = load_text("").unwrap();
-    assert_eq!(config.prices["paint"].to_string(), "4");
+    assert_eq!(config.prices["paint"].credits.to_string(), "4");
     assert!(config.providers["easel"].accounts.is_empty());
 }
 
@@ -97,7 +97,7 @@ accounts.main.secret = { env = "EASEL" }
 "#;
     let (config, effective) = load_text(text).unwrap();
     let easel = &config.providers["easel"];
-    assert_eq!(config.prices["paint"].to_string(), "2.5");
+    assert_eq!(config.prices["paint"].credits.to_string(), "2.5");
     assert!(matches!(easel.auth, gatehouse_upstream::Auth::Bearer));
     assert_eq!((easel.base_url.as_str(), easel.concurrency), ("https://easel.example", 24));
     assert!(effective.contains("secret = \"(secret) from env EASEL\""), "{effective}");

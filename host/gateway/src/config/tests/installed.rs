@@ -25,7 +25,7 @@ fn installed_defaults_are_below_the_operators_values_and_above_the_built_in_ones
                [providers.easel.accounts.main]\nsecret = { env = \"EASEL\" }\n";
     let loaded = load_over(own, defaults("painter", brought)).unwrap();
     let config = &loaded.config;
-    let price = |key: &str| config.prices[key].to_string();
+    let price = |key: &str| config.prices[key].credits.to_string();
     assert_eq!((price("paint"), price("brush"), price("own")), ("7".into(), "1".into(), "2".into()));
     let easel = &config.providers["easel"];
     assert_eq!((easel.concurrency, easel.base_url.as_str()), (3, "https://easel.example"));
@@ -112,7 +112,7 @@ fn defaults_of_what_is_another_familys_are_refused() {
         .unwrap();
     let own = format!("[prices]\npaint = \"2\"\n{easel}");
     let loaded = load_over(&own, defaults("f", "[prices]\npaint = \"0\"")).unwrap();
-    assert_eq!(loaded.config.prices["paint"].to_string(), "2");
+    assert_eq!(loaded.config.prices["paint"].credits.to_string(), "2");
 }
 
 /// A later version of a family, and a family that names a provider of the operator, cannot move an account's secret.

@@ -65,7 +65,7 @@ fn a_family_whose_part_is_wrong_is_off_and_the_start_goes_on() {
         let left_out = loaded.left_out();
         let is_told = left_out.iter().any(|line| line.contains(remedy));
         assert!(is_told && left_out.iter().all(|line| line.starts_with(what)), "{defaults}: {left_out:?}");
-        assert_eq!(loaded.config.prices["paint"].to_string(), "4", "the other family has its own price");
+        assert_eq!(loaded.config.prices["paint"].credits.to_string(), "4", "the other family has its own price");
         assert!(!loaded.config.models.contains_key("m"));
         let disabled = loaded.config.runtime(files.path().to_owned()).disabled;
         assert_eq!(disabled.contains("surf"), what.starts_with("family"), "{defaults}");
