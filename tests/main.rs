@@ -14,6 +14,7 @@ mod http;
 mod journey;
 mod lifecycle;
 mod packages;
+mod packaging;
 mod public;
 mod routes;
 mod text;

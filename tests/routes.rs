@@ -2,20 +2,22 @@
 //! voices, long texts as tasks, paid by the character.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use gatehouse_build::{build_plugin, plugins_target_dir};
-use gatehouse_harness::{Caller, Connection, Gateway, Setup, run, serve_http, until};
+use gatehouse_harness::{Caller, Connection, Gateway, Response, Setup, run, serve_http, until};
 use gatehouse_sandbox::{Sandbox, Settings};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::Request;
 use hyper::body::{Frame, Incoming};
-use hyper::{Request, Response};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -31,6 +33,8 @@ struct Scene {
     caller: Caller,
     /// Each permit lets the provider send the rest of one sound.
     rest: Arc<Semaphore>,
+    /// How often the provider was asked.
+    asked: Arc<AtomicU64>,
     file: String,
 }
 
@@ -48,28 +52,50 @@ fn wav() -> Vec<u8> {
     bytes
 }
 
-fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> Response<Body> {
+fn whole(status: u16, mime: &str, body: impl Into<Bytes>) -> hyper::Response<Body> {
     let body = Full::new(body.into()).boxed_unsync();
-    Response::builder().status(status).header("content-type", mime).body(body).expect("a head")
+    hyper::Response::builder().status(status).header("content-type", mime).body(body).expect("a head")
+}
+
+/// What the provider knows.
+struct Provider {
+    rest: Arc<Semaphore>,
+    /// How often it was asked.
+    asked: Arc<AtomicU64>,
+    /// Whether the song that needs two accounts was asked for.
+    was_asked: AtomicBool,
 }
 
 /// The provider: speaks in two pieces, the second once the test says so.
-async fn provide(request: Request<Incoming>, rest: Arc<Semaphore>) -> Response<Body> {
+async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> hyper::Response<Body> {
+    let number = provider.asked.fetch_add(1, Ordering::Relaxed);
     let (head, body) = request.into_parts();
     let body = body.collect().await.expect("a body").to_bytes();
     let said: Value = serde_json::from_slice(&body).unwrap_or_default();
     let text = said["text"].as_str().unwrap_or_default().to_owned();
     match (head.method.as_str(), head.uri.path()) {
+        ("POST", "/v1/speak") if text.starts_with("sing ") => {
+            let sung: u64 = text.strip_prefix("sing ").and_then(|sung| sung.parse().ok()).unwrap_or_default();
+            // The first account that is asked for this song is out of breath.
+            if sung == 39 && !provider.was_asked.swap(true, Ordering::Relaxed) {
+                return whole(503, "application/json", "{}");
+            }
+            whole(200, "application/json", json!({"characters": sung}).to_string())
+        }
         ("POST", "/v1/speak") if text == "bad" => whole(400, "application/json", "{}"),
+        ("POST", "/v1/speak") if text.starts_with("silent") => pending().await,
+        ("POST", "/v1/speak") if text == "less" => whole(200, "application/json", r#"{"characters": 1}"#),
+        ("POST", "/v1/speak") if text == "more" => whole(200, "application/json", r#"{"characters": 99}"#),
+        ("POST", "/v1/speak") if text == "second" && number == 0 => whole(401, "application/json", "{}"),
         ("POST", "/v1/speak") if text == "broken" => whole(500, "application/json", "{}"),
         ("POST", "/v1/speak") => {
             let second = async move {
-                rest.acquire().await.expect("open").forget();
+                provider.rest.acquire().await.expect("open").forget();
                 Ok(Frame::data(Bytes::from_static(b"and the end")))
             };
             let first = stream::iter([Ok(Frame::data(beginning()))]);
             let body = StreamBody::new(first.chain(stream::once(second))).boxed_unsync();
-            Response::builder().header("content-type", "audio/mpeg").body(body).expect("a head")
+            hyper::Response::builder().header("content-type", "audio/mpeg").body(body).expect("a head")
         }
         ("GET", path) if path.starts_with("/v1/voices/") => {
             whole(200, "application/json", json!({"voices": [path]}).to_string())
@@ -92,14 +118,19 @@ impl Scene {
     /// A gateway without the family, and the file to install it from.
     async fn start(more: &str) -> Self {
         let rest = Arc::new(Semaphore::new(0));
-        let of_provider = Arc::clone(&rest);
+        let asked = Arc::new(AtomicU64::new(0));
+        let of_provider = Arc::new(Provider {
+            rest: Arc::clone(&rest),
+            asked: Arc::clone(&asked),
+            was_asked: AtomicBool::new(false),
+        });
         let address =
             serve_http(move |request: Request<Incoming>| provide(request, Arc::clone(&of_provider))).await;
         let settings = Settings { job_time: Duration::from_millis(20), ..Settings::default() };
         let sandbox = Sandbox::start(settings).await.expect("a sandbox");
         let addresses = serde_json::to_value(sandbox.context()).expect("addresses");
         let setup = Setup::new(env!("CARGO_BIN_EXE_gatehouse"), &addresses)
-            .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main"])
+            .with_provider("speaker", &format!("http://{address}"), "\"bearer\"", 10, &["main", "spare"])
             .with("[prices]\n\"voice-1\" = \"0.25\"\n\n")
             .with(more);
         let gateway = Gateway::start(setup).await;
@@ -107,14 +138,29 @@ impl Scene {
         let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/speech");
         let target = plugins_target_dir(&std::env::current_exe().expect("a running test"));
         let file = build_plugin(&crate_dir, &target).unwrap_or_else(|error| panic!("{error}"));
-        Self { gateway, _sandbox: sandbox, caller, rest, file: file.display().to_string() }
+        Self { gateway, _sandbox: sandbox, caller, rest, asked, file: file.display().to_string() }
     }
 
     /// The same with the family.
     async fn with_speech() -> Self {
-        let scene = Self::start(PATHS).await;
+        Self::with_speech_and("").await
+    }
+
+    /// The same with more configuration.
+    async fn with_speech_and(more: &str) -> Self {
+        let scene = Self::start(&format!("{PATHS}{more}")).await;
         scene.gateway.command(&["plugin", "install", &scene.file]).await;
         scene
+    }
+
+    /// Asks for a sound under an idempotency key.
+    async fn speak(&self, key: &str, input: &str) -> Response {
+        let headers = [
+            ("content-type", "application/json"),
+            ("idempotency-key", key),
+            ("prefer", "wait=1, respond-async"),
+        ];
+        self.caller.send("POST", SPEECH, &headers, json!({"input": input}).to_string()).await
     }
 
     async fn spent(&self) -> Value {
@@ -149,6 +195,19 @@ fn a_family_serves_a_path_once_its_operator_allows_it() {
         assert_eq!((&models["modality"], &models["kind"]), (&json!("audio"), &json!("audio")));
         let priced = scene.caller.post(SPEECH, &json!({"input": "hello", "dry_run": true})).await.json();
         assert_eq!((&priced["sum"], &priced["charges"][0]["quantity"]), (&json!(1.25), &json!(5)));
+
+        // Taken back and allowed again, with what else the family serves.
+        let allowed = std::fs::read_to_string(&file).expect("a configuration");
+        std::fs::write(&file, allowed.replacen("\"/v1/audio/*\", ", "", 1)).expect("a file");
+        let told = scene.gateway.command(&["reload"]).await;
+        assert!(told.contains("POST /v1/audio/speech"), "{told}");
+        assert_eq!(scene.caller.post(SPEECH, &json!({"input": "a"})).await.status, 404, "taken back");
+        assert_eq!(scene.caller.send("GET", "/v1/voices", &[], "").await.status, 200);
+        let document = scene.caller.send("GET", "/v1/openapi.json", &[], "").await.json();
+        assert!(document["paths"].get(SPEECH).is_none(), "documented though nobody serves it");
+        std::fs::write(&file, allowed).expect("a file");
+        scene.gateway.command(&["reload"]).await;
+        assert_eq!(scene.caller.post(SPEECH, &json!({"input": ""})).await.status, 400, "served again");
 
         scene.gateway.command(&["plugin", "disable", "speech"]).await;
         let off = scene.caller.post(SPEECH, &json!({"input": "a"})).await;
@@ -196,6 +255,26 @@ fn a_sound_comes_as_it_is_spoken_and_is_paid_by_the_character() {
     });
 }
 
+/// Without it a song that is longer than its request says is sung at the operator's cost, or any song costs the longest.
+#[test]
+fn a_song_settles_up_to_the_limit_that_was_held() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let priced = scene.caller.post(SPEECH, &json!({"input": "sing 1", "dry_run": true})).await.json();
+        assert_eq!((&priced["sum"], &priced["at_most"]), (&json!(10), &json!(true)), "{priced}");
+        assert_eq!(priced["charges"][0]["unit"], "character", "{priced}");
+        let mut spent = 0;
+        for (song, cost) in [(12, 3_000_000), (39, 9_750_000), (40, 10_000_000), (41, 10_000_000)] {
+            let sung = scene.caller.post(SPEECH, &json!({"input": format!("sing {song}")})).await;
+            assert_eq!((sung.status, sung.json()), (200, json!({"sung": song})));
+            spent += cost;
+            assert_eq!(scene.spent().await, spent, "{song} characters");
+        }
+        assert!(scene.gateway.log_text().contains("a plugin settles above what was held"));
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
 /// Without it what a family offers could only be read from its documentation, and a long text could not be stopped.
 #[test]
 fn voices_are_read_for_free_and_long_texts_are_tasks() {
@@ -219,6 +298,99 @@ fn voices_are_read_for_free_and_long_texts_are_tasks() {
         assert!(matches!(stopped.status, 200 | 202), "{}", stopped.text());
         assert_eq!(scene.caller.end_of(&endless).await["status"], "failed");
         assert_eq!(scene.spent().await, 2_750_000, "what was stopped is free");
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a customer would pay for what was not spoken, or a provider's word would bill more than was held.
+#[test]
+fn an_answer_at_once_is_billed_by_what_its_family_settles() {
+    run(async {
+        let mut scene = Scene::with_speech().await;
+        scene.rest.add_permits(1);
+        let second = scene.caller.post(SPEECH, &json!({"input": "second"})).await;
+        assert_eq!((second.status, scene.asked.load(Ordering::Relaxed)), (200, 2), "another account");
+        until("6 characters", async || scene.spent().await == 1_500_000).await;
+        assert_eq!(scene.caller.post(SPEECH, &json!({"input": "less"})).await.json()["characters"], 1);
+        assert_eq!(scene.spent().await, 1_750_000, "1 of 4");
+        let other = scene.gateway.open_account("zeta", "2").await;
+        assert_eq!(other.post(SPEECH, &json!({"input": "more"})).await.status, 200);
+        assert_eq!(scene.gateway.account_without_holds("zeta").await["spent"], 1_000_000, "what was held");
+        assert_eq!(scene.spent().await, 1_750_000, "another customer's");
+
+        // Nobody settles it: the next start gives it back.
+        let mut client = Connection::open(scene.gateway.public).await;
+        let bearer = scene.caller.bearer();
+        let headers =
+            [("host", "a"), ("authorization", bearer.as_str()), ("content-type", "application/json")];
+        client.request("POST", SPEECH, &headers, br#"{"input": "silent night"}"#).await;
+        until("it is asked", async || scene.asked.load(Ordering::Relaxed) == 5).await;
+        scene.gateway.kill().await;
+        scene.gateway.restart().await;
+        assert_eq!(scene.spent().await, 1_750_000);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a provider that is silent would keep a client's money, or one that never ends would be had for nothing.
+#[test]
+fn an_answer_at_once_ends_with_its_time() {
+    run(async {
+        let scene = Scene::with_speech_and("[text]\ntime_limit_s = 1\nstream_s = 1\n\n").await;
+        let silent = scene.caller.post(SPEECH, &json!({"input": "silent"})).await;
+        assert_eq!(silent.json()["error"]["reason"], "upstream_timeout", "{}", silent.text());
+        assert_eq!(scene.spent().await, 0, "nothing was said");
+        let cut = scene.caller.try_post(SPEECH, &json!({"input": "ever"})).await;
+        assert!(cut.is_err(), "a sound without an end");
+        assert_eq!(scene.spent().await, 1_000_000, "it was spoken up to there");
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a client whose connection broke would pay for its sound twice.
+#[test]
+fn a_repeated_request_is_answered_with_the_first_sound() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let sound = beginning().len() + "and the end".len();
+        let mut client = Connection::open(scene.gateway.public).await;
+        let bearer = scene.caller.bearer();
+        let mut headers = vec![("host", "a"), ("authorization", bearer.as_str())];
+        headers.extend([("content-type", "application/json"), ("idempotency-key", "k1")]);
+        client.request("POST", SPEECH, &headers, br#"{"input":"bye!"}"#).await;
+        client.until("beginning ").await;
+        let early = scene.speak("k1", "bye!").await;
+        assert_eq!((early.status, &early.json()["error"]["param"]), (409, &json!("Idempotency-Key")));
+        assert_eq!(scene.speak("k1", "hello").await.status, 422, "another request");
+
+        // It leaves in the middle: the sound is made to its end, for the client that comes again.
+        drop(client);
+        scene.rest.add_permits(1);
+        until("it is paid", async || scene.spent().await == 1_000_000).await;
+        let again = scene.speak("k1", "bye!").await;
+        assert_eq!(
+            (again.status, again.header("content-type"), again.text().len()),
+            (200, "audio/mpeg", sound)
+        );
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
+
+        // One that is not passed is kept too; one that failed is not.
+        for (input, replayed) in [("less", "true"), ("bad", "")] {
+            let (first, second) = (scene.speak(input, input).await, scene.speak(input, input).await);
+            assert_eq!((first.status, first.text()), (second.status, second.text()), "{input}");
+            assert_eq!(
+                (first.header("idempotency-replayed"), second.header("idempotency-replayed")),
+                ("", replayed)
+            );
+        }
+        assert_eq!(scene.asked.load(Ordering::Relaxed), 4);
+        let other = scene.gateway.make_key("acme", &["--unlimited"]).await;
+        scene.rest.add_permits(1);
+        let headers = [("content-type", "application/json"), ("idempotency-key", "k1")];
+        let own = other.send("POST", SPEECH, &headers, r#"{"input":"bye!"}"#).await;
+        assert_eq!((own.status, own.header("idempotency-replayed")), (200, ""), "a key's own");
+        assert_eq!(scene.spent().await, 2_250_000);
         scene.gateway.expect_sound_ledger().await;
     });
 }

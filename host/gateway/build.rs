@@ -44,7 +44,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     table.push_str("];\n");
     fs::write(out.join("plugins.rs"), table)?;
+    println!("cargo:rustc-env=GATEHOUSE_VERSION={}", version());
     Ok(())
+}
+
+/// What `--version` says: the commit is named by whoever packages; a look at the repository would make every commit a build.
+#[expect(clippy::disallowed_methods, reason = "packages name their commit in the environment")]
+fn version() -> String {
+    println!("cargo:rerun-if-env-changed=GATEHOUSE_COMMIT");
+    let (version, profile) = (env!("CARGO_PKG_VERSION"), env::var("PROFILE").unwrap_or_default());
+    match env::var("GATEHOUSE_COMMIT") {
+        Ok(commit) if !commit.is_empty() => format!("{version} (commit {commit}, {profile})"),
+        _ => format!("{version} ({profile})"),
+    }
 }
 
 fn watch(path: &Path) {

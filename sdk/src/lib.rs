@@ -39,11 +39,11 @@ pub use contract::call::{
     Affinity, Body, Call, DEFAULT_TIMEOUT, Header, Part, Payload, Raw, Reading, Replay, Shared, Target,
 };
 pub use contract::completion::{
-    Answered, Chunk, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
+    Answered, Chunk, Counter, Obstacle, Prepared, Protocol, Route, Sse, TextFailure, TextRequest, Usage,
 };
 pub use contract::context::{Context, UnixMs};
 pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
-pub use contract::failure::{Blame, Charge, Failure, Problem, Refusal};
+pub use contract::failure::{Blame, Charge, Failure, Line, Problem, Refusal};
 pub use contract::json::Extra;
 pub use contract::manifest::{About, Model, NameAt, NoSettings, ParentAt, SelfTest, Surface, Verdict};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};

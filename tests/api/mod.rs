@@ -15,6 +15,7 @@ mod keys;
 mod media;
 mod operators;
 mod providers;
+mod quotas;
 mod steps;
 mod tasks;
 

@@ -169,3 +169,33 @@ fn dev_builds_plays_and_stops_at_the_first_failure() {
     let problem = refused(folder.path(), &["plugin", "dev", "family", "--once"], 1);
     assert!(problem.contains("build.sh: exit status: 3"), "{problem}");
 }
+
+/// Without it an author of answers at once could check them only in a running gateway.
+#[test]
+fn a_family_that_answers_at_once_plays_its_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = gatehouse_build::plugins_target_dir(&std::env::current_exe().unwrap());
+    let speech = Path::new(REPOSITORY).join("tests/fixtures/speech");
+    let wasm = gatehouse_build::build_plugin(&speech, &target).unwrap().display().to_string();
+    let speak = r#"{"direct": {"surface": "audio.speech", "model": "voice-1", "body": {"input": "hello"}}}
+        {"expect": {"planned": {
+          "call": {"provider": "speaker", "path": "/v1/speak", "json": {"text": "hello"}, "replay": "once"},
+          "charge": {"keys": ["voice-1"], "quantity": 5}, "passes": ["audio/*"]
+        }}}"#;
+    let script = format!(
+        r#"{speak}
+        {{"answer": {{"status": 200, "text": "a sound", "headers": {{"content-type": "audio/mpeg"}}}}}}
+        {{"expect": {{"passed": {{"mime": "audio/mpeg"}}}}}}
+        {{"answer": {{"status": 401}}}}
+        {{"expect": {{"fail": {{"blame": "account"}}}}}}
+        {{"direct": {{"surface": "voices.list", "body": {{"language": "de"}}}}}}
+        {{"expect": {{"planned": {{"call": {{"path": "/v1/voices/de", "replay": "safe"}}, "charge": null}}}}}}
+        {{"answer": {{"status": 200, "json": {{"voices": []}}}}}}
+        {{"expect": {{"responded": {{"mime": "application/json", "body": {{"voices": []}}, "fresh_s": 60}}}}}}"#
+    );
+    std::fs::write(folder.path().join("says.play"), script).unwrap();
+    done(folder.path(), &["plugin", "play", "says.play", &wasm]);
+    std::fs::write(folder.path().join("says.play"), speak.replace("hello", "")).unwrap();
+    let problem = refused(folder.path(), &["plugin", "play", "says.play", &wasm], 1);
+    assert!(problem.contains("came: {\"refused\"") || problem.contains("planned: expected"), "{problem}");
+}

@@ -26,7 +26,7 @@ fn a_key_is_created_and_used() {
         let scene = start().await;
         let tab = &scene.tab;
         tab.goto("/customers/new").await;
-        tab.fill("#f-customer", "acme").await;
+        tab.fill("#f-id", "acme").await;
         tab.press("Create customer").await;
         tab.see("The customer was created.").await;
         tab.see("402 for all its keys").await;
@@ -37,7 +37,7 @@ fn a_key_is_created_and_used() {
 
         tab.goto("/customers/acme").await;
         tab.press("Top up").await;
-        tab.fill("#f-deposit", "100").await;
+        tab.fill("#f-deposit_amount", "100").await;
         tab.click("form[action$='/deposit'] button.primary").await;
         tab.see("The amount was paid in.").await;
         let (status, receipt) = ask_for_picture(&key).await;

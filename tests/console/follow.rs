@@ -81,7 +81,7 @@ fn a_key_is_edited_and_rotated_and_two_editors_notice_each_other() {
         tab.see("This key was changed meanwhile").await;
         assert_eq!(ask_for_picture(&key).await.0, 200);
         tab.press("Keep mine").await;
-        tab.see("The key was saved.").await;
+        tab.see("The change was saved.").await;
         assert_eq!(ask_for_picture(&key).await.0, 403);
         tab.press("Edit key").await;
         tab.fill("#f-models", "").await;
@@ -90,7 +90,7 @@ fn a_key_is_edited_and_rotated_and_two_editors_notice_each_other() {
         tab.see("This could not be saved").await;
         tab.fill("#f-concurrency", "").await;
         tab.press("Save").await;
-        tab.see("The key was saved.").await;
+        tab.see("The change was saved.").await;
         assert_eq!(ask_for_picture(&key).await.0, 200);
 
         tab.press("Rotate key").await;

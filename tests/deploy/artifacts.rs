@@ -2,10 +2,11 @@
 //! `docker-registry`), and installed from there by a reference that nobody can move.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use gatehouse_harness::{Gateway, Provider, reply, run};
+use gatehouse_harness::{Gateway, Provider, puppet, reply, run};
 use gatehouse_model::Digest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -72,6 +73,9 @@ async fn command(gateway: &Gateway, docker: &Path, words: &[&str]) -> (Output, S
     let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
     command.arg("--config").arg(gateway.folder().join("gatehouse.toml"));
     command.arg("--data").arg(gateway.folder().join("data"));
+    // A credential helper is found as docker finds one.
+    let path = format!("{}:{}", docker.display(), std::env::var("PATH").expect("a path"));
+    command.env("PATH", path);
     let output = command.args(words).env("DOCKER_CONFIG", docker).output().await.expect("the command runs");
     let text = String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned();
     (output, text)
@@ -170,5 +174,64 @@ fn a_plugin_is_packed_pushed_and_installed_by_its_reference() {
         let missing = run(&["plugin", "check", &registry.reference(":2.0.0")], 2).await;
         assert!(missing.contains("the registry answered 404"), "{missing}");
         gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a plugin of a registry would need no signature where the operator wants one, or could not bring it; and a
+/// login that is kept outside of a file could push nothing.
+#[test]
+fn a_signature_comes_with_its_plugin_and_a_helper_keeps_the_login() {
+    run(async {
+        let registry = Registry::start().await;
+        let (gateway, _sandbox, _) = start("").await;
+        let author = Author(tempfile::tempdir().expect("a folder"));
+        let docker = author.0.path().join("docker");
+        fs::create_dir(&docker).expect("a folder");
+        let run = async |words: &[&str], code: i32| {
+            let (output, text) = command(&gateway, &docker, words).await;
+            assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+            text
+        };
+        let (signed, bare) = (author.file("signed.wasm", puppet()), author.file("bare.wasm", puppet()));
+        let key = author.0.path().join("author.key").display().to_string();
+        let public = run(&["plugin", "keygen", &key], 0).await;
+        run(&["plugin", "sign", &signed, "--key", &key], 0).await;
+        let config = gateway.folder().join("gatehouse.toml");
+        let text = fs::read_to_string(&config).expect("a configuration");
+        let public = public.split_whitespace().last().expect("a public key").trim_matches('"');
+        let plugins = format!(
+            "[plugins]\nrequire_signature = true\n\n[plugins.trusted_keys]\nauthor = \"{public}\"\n\n"
+        );
+        fs::write(&config, plugins + &text).expect("a configuration");
+        gateway.command(&["reload"]).await;
+
+        let target = registry.reference(":1.0.0");
+        let helper = |script: &str| {
+            let file = docker.join("docker-credential-here");
+            fs::write(&file, format!("#!/bin/sh\nread -r server\n{script}\n")).expect("a file");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a program");
+        };
+        let store = json!({"credHelpers": {format!("127.0.0.1:{}", registry.port): "here"}}).to_string();
+        fs::write(docker.join("config.json"), store).expect("a file");
+        for (script, part) in [
+            ("echo hunter2; exit 3", "docker-credential-here keeps the login"),
+            ("echo hunter2", "expected JSON with Username and Secret"),
+            ("echo '{\"Username\":\"<token>\",\"Secret\":\"hunter2\"}'", "a token and no password"),
+            ("echo credentials not found in native keychain; exit 1", "wants a login"),
+        ] {
+            helper(script);
+            let refused = run(&["plugin", "push", &signed, &target], 1).await;
+            assert!(refused.contains(part) && !refused.contains("hunter2"), "{part}: {refused}");
+        }
+        let found = format!("test \"$server\" = 127.0.0.1:{} &&", registry.port);
+        helper(&format!("{found} echo '{{\"Username\":\"me\",\"Secret\":\"hunter2\"}}'"));
+        let pinned = run(&["plugin", "push", &signed, &target], 0).await.trim().to_owned();
+        let unsigned =
+            run(&["plugin", "push", &bare, &registry.reference(":2.0.0")], 0).await.trim().to_owned();
+
+        let refused = run(&["plugin", "check", &unsigned], 1).await;
+        assert!(refused.contains("signature"), "{refused}");
+        let passed = run(&["plugin", "check", &pinned], 0).await;
+        assert!(passed.contains("admit"), "{passed}");
     });
 }

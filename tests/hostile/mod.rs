@@ -16,4 +16,5 @@ mod load;
 mod migrate;
 mod scene;
 mod secrets;
+mod settles;
 mod steps;

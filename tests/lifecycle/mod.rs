@@ -26,12 +26,12 @@ use gatehouse_harness::{Setup, binary, variable};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
-async fn sandbox(job_time: Duration) -> Sandbox {
+pub(crate) async fn sandbox(job_time: Duration) -> Sandbox {
     let settings = Settings { job_time, retry_after_s: 0, max_in_flight: 10_000, ..Settings::default() };
     Sandbox::start(settings).await.expect("a sandbox")
 }
 
-fn setup(sandbox: &Sandbox) -> Setup {
+pub(crate) fn setup(sandbox: &Sandbox) -> Setup {
     Setup::new(
         &binary(env!("CARGO_BIN_EXE_gatehouse")),
         &serde_json::to_value(sandbox.context()).expect("addresses"),

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use gatehouse_driver::WebhookSecret;
 use gatehouse_fault_injection::Disk;
-use gatehouse_model::{ApiKey, Credits, CustomerId, Key, KeyPolicy, Pepper, UnixMs, WebhookId};
+use gatehouse_model::{
+    ApiKey, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, UnixMs, WebhookId,
+};
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::{Command, WebhookChange, WebhookEndpoint};
 
@@ -16,8 +18,13 @@ use crate::random::Random;
 pub(crate) const CUSTOMERS: [(&str, i64); 3] = [("rich", 1_000), ("poor", 14), ("other", 500)];
 /// How many keys there are.
 pub(crate) const KEY_COUNT: usize = KEYS.len();
-/// Keys by customer, the second of them with a quota in credits.
-const KEYS: [(usize, Option<i64>); 4] = [(0, None), (0, Some(12)), (1, None), (2, None)];
+/// A quota in credits, and its period if it resets.
+type Quota = (i64, Option<&'static str>);
+/// Keys by customer.
+const KEYS: [(usize, Option<Quota>); 4] =
+    [(0, None), (0, Some((12, None))), (1, None), (2, Some((8, Some("day+12:00"))))];
+/// What all keys of the last customer may spend. Both quotas that reset do so ten seconds after the beginning.
+const LAST_CUSTOMERS_QUOTA: (i64, &str) = (10, "day+12:00");
 
 pub(crate) fn pepper() -> Pepper {
     Pepper::new([7; 32])
@@ -37,11 +44,14 @@ pub(crate) fn keys() -> &'static [Arc<Key>] {
     static MADE: OnceLock<Vec<Arc<Key>>> = OnceLock::new();
     MADE.get_or_init(|| {
         let seed = Random::new(3);
-        let make = |(number, (owner, quota)): (usize, &(usize, Option<i64>))| {
+        let make = |(number, (owner, quota)): (usize, &(usize, Option<Quota>))| {
             let secret = ApiKey::mint(&seed);
             let policy = KeyPolicy {
                 name: format!("key {number}"),
-                quota: quota.map(credits),
+                quota: quota.map(|(amount, _)| credits(amount)),
+                quota_period: quota
+                    .and_then(|(_, period)| period)
+                    .map(|text| text.parse().expect("a period")),
                 ..KeyPolicy::default()
             };
             Arc::new(Key::new(secret.id(), customer(*owner), secret.digest(&pepper()), UnixMs(1), policy))
@@ -95,7 +105,14 @@ fn make_disk(with_webhook: bool) -> Vec<u8> {
     let mut commands = Vec::new();
     for (number, (_, paid)) in CUSTOMERS.iter().enumerate() {
         let (id, amount) = (customer(number), credits(*paid));
-        commands.push(Command::AddCustomer { id: id.clone(), at });
+        let policy = match number {
+            2 => CustomerPolicy {
+                quota: Some(credits(LAST_CUSTOMERS_QUOTA.0)),
+                quota_period: Some(LAST_CUSTOMERS_QUOTA.1.parse().expect("a period")),
+            },
+            _ => CustomerPolicy::default(),
+        };
+        commands.push(Command::AddCustomer { id: id.clone(), policy, at });
         commands.push(Command::Deposit { customer: id, amount, memo: String::new(), at });
     }
     commands.extend(keys().iter().map(|key| Command::AddKey { key: Box::new(Key::clone(key)) }));

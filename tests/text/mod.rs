@@ -8,6 +8,7 @@ mod left;
 mod load;
 mod log_lines;
 mod logprobs;
+mod media_types;
 mod money;
 mod one_body_streams;
 mod replay;

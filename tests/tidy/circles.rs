@@ -22,7 +22,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("host/admin/src", &["api", "http", "service"]),
     ("host/admin/src", &["http/openapi", "http/router"]),
     ("host/admin/src", &["service/admin_service", "service/configuration", "service/money"]),
-    ("host/console/src", &["pages/customers", "pages/keys", "pages/statements"]),
     ("host/driver/src", &["config", "driver", "scheduler", "state", "step", "submit", "text"]),
     (
         "host/edge/src",

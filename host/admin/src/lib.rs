@@ -21,19 +21,20 @@ mod token;
 pub use api::{
     AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
     DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
-    DeploymentStageView, DeploymentView, EffectiveView, EventName, Examination, FamilyDefaultsFile,
-    FamilyPrices, KeyPatch, KeyView, LimitsPatch, LoginLinkView, NewKey, NewWebhook, OperationError,
-    PluginOffer, PluginOutcome, PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView,
-    PriceChanges, PricePartView, PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView,
-    ProviderAccountView, ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord,
-    StageVerdict, StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView,
-    WebhookPolicyView, WebhookView,
+    DeploymentStageView, DeploymentView, DoctorReport, DoctorRun, EffectiveView, EventName,
+    FamilyDefaultsFile, FamilyPrices, LoginLinkView, NewWebhook, OperationError, PluginOffer, PluginOutcome,
+    PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView, PriceChanges, PricePartView,
+    PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView, ProviderAccountView,
+    ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord, RunState, StageVerdict,
+    StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView, WebhookPolicyView,
+    WebhookView,
 };
+pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
 pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
-pub use gatehouse_net::{Certificates, TlsError};
+pub use gatehouse_net::{Certificates, ServedBody, TlsError};
 pub use gatehouse_store::{
     AllTasksPage, AllTasksQuery, AuditQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage,
     StatementRow, UsagePeriod,
@@ -43,14 +44,11 @@ pub use gatehouse_tasks::{
     StepRecord, StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
     WebhookEvent, WebhookPolicy,
 };
-pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens, whole};
-pub use server::{
-    Access, AdminServer, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, Probes, ResponseBody,
-    StreamEnd,
-};
+pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens};
+pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
     Actor, AdminService, Backend, Configuration, Deployed, ForgottenDefaults, LOG_LEVELS, LogFilter, LogLine,
-    Logs, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
+    Logs, NewKey, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
     StagedDefaults, StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups,
     UsagePiece, UsageReport, UsageRequest, nearest, start_of,
 };

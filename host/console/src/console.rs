@@ -2,23 +2,29 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use bytes::Bytes;
 use gatehouse_admin::{
-    Access, AdminService, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, Role,
-    Sessions,
+    Access, AdminService, Console, ConsoleRefusal, LocalApi, PageCaller, ResponseBody, Role, Sessions, admit,
 };
 use http::header::ALLOW;
+use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::BodyExt as _;
 
+use crate::api::Api;
 use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::once::{self, Once};
 use crate::pages::{
-    audit, customers, failure, home, keys, login, logs, playground, plugins, prices, providers, statements,
-    system, tasks, usage, webhooks,
+    failure, home, login, logs, playground, plugins, prices, providers, statements, system, tasks, usage,
 };
 use crate::parts::shell;
 use crate::request::{PageRequest, Theme};
+use crate::resource::{action, edit, list, one};
 use crate::routes::{self, Found, Page};
 use crate::runs::Runs;
 
@@ -30,23 +36,34 @@ impl Pages {
     /// Pages over this service; `sessions` are those of the listener that serves them.
     #[must_use]
     pub fn new(service: Arc<AdminService>, sessions: Arc<Sessions>, facts: Facts) -> Self {
-        Self(Arc::new(PageContext { service, sessions, facts, runs: Runs::default(), once: Once::default() }))
+        let api = Api::new(LocalApi::new(Arc::clone(&service), "console"));
+        let (runs, once) = (Runs::default(), Once::default());
+        Self(Arc::new(PageContext { service, api, sessions, facts, runs, once }))
     }
 }
 
-impl Console for Pages {
-    fn access(&self, method: &Method, path: &str) -> Access {
-        match routes::find(method, path) {
-            Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
-            _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
-            // What does not exist is told to those who may read the rest.
-            _ => Access { role: Some(Role::Viewer), max_body: 0 },
+impl Pages {
+    /// The pages as the listener serves them.
+    #[must_use]
+    pub fn console(self) -> Console {
+        let refuse = self.clone();
+        let respond = move |Extension(visit): Extension<PageCaller>, request: Request| {
+            let pages = Arc::clone(&self.0);
+            async move {
+                let (parts, body) = request.into_parts();
+                // It was read within its limits already.
+                let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+                pages.respond(parts, body, visit).await
+            }
+        };
+        let admitted = from_fn(|request: Request, next: Next| {
+            let access = access(request.method(), request.uri().path());
+            admit(access, request, next)
+        });
+        Console {
+            router: axum::Router::new().fallback(respond).layer(admitted),
+            refuse: Box::new(move |refusal| refuse.refuse(refusal)),
         }
-    }
-
-    fn respond(&self, request: ConsoleRequest) -> ConsoleResponse {
-        let pages = Arc::clone(&self.0);
-        Box::pin(async move { pages.respond(request).await })
     }
 
     fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody> {
@@ -58,15 +75,29 @@ impl Console for Pages {
     }
 }
 
+fn access(method: &Method, path: &str) -> Access {
+    match routes::find(method, path) {
+        Found::Row(row, _) => Access { role: row.role, max_body: row.max_body },
+        _ if path.starts_with(assets::PREFIX) || path == ICON => Access { role: None, max_body: 0 },
+        // What does not exist is told to those who may read the rest.
+        _ => Access { role: Some(Role::Viewer), max_body: 0 },
+    }
+}
+
 /// Browsers ask for it by themselves.
 const ICON: &str = "/favicon.ico";
 
 impl PageContext {
-    async fn respond(self: Arc<Self>, request: ConsoleRequest) -> Response<ResponseBody> {
-        let path = request.parts.uri.path().to_owned();
-        let (session, theme) = (request.session.clone(), Theme::of(&request.parts.headers));
+    async fn respond(
+        self: Arc<Self>,
+        parts: Parts,
+        body: Bytes,
+        visit: PageCaller,
+    ) -> Response<ResponseBody> {
+        let path = parts.uri.path().to_owned();
+        let (session, theme) = (visit.session.clone(), Theme::of(&parts.headers));
         let failed = |error: &PageError| failure::show(&self, session.as_ref(), theme, error);
-        let row = match routes::find(&request.parts.method, &path) {
+        let row = match routes::find(&parts.method, &path) {
             Found::Row(row, id) => Some((row, id)),
             Found::OtherMethods(methods) => {
                 let message = format!("allowed here: {}", methods.join(", "));
@@ -82,7 +113,7 @@ impl PageContext {
             return asset
                 .unwrap_or_else(|| failed(&PageError::not_found(format!("there is no page at {path}"))));
         };
-        let mut request = PageRequest::new(request, id, self.service.clock.now());
+        let mut request = PageRequest::new((parts, body), visit, id, self.service.clock.now());
         request.number = self.once.number();
         let actor = request.actor();
         actor.during(self.page_once(row.page, request, &path)).await.unwrap_or_else(|error| {
@@ -116,25 +147,16 @@ impl PageContext {
         request: PageRequest,
     ) -> Result<Response<ResponseBody>, PageError> {
         match page {
+            Page::List(kind) => list::show(self, &request, kind).await,
+            Page::New(kind) => edit::new(self, &request, kind).await,
+            Page::Create(kind) => edit::create(self, &request, kind).await,
+            Page::One(kind) => one::show(self, &request, kind).await,
+            Page::Edit(kind) => edit::show(self, &request, kind).await,
+            Page::Save(kind) => edit::save(self, &request, kind).await,
+            Page::Act(kind, action) => action::act(self, &request, kind, action).await,
             Page::Appearance => Ok(shell::appearance(&request)),
-            Page::Audit => audit::show(self, &request).await,
-            Page::Customer => customers::one::show(self, &request).await,
-            Page::CustomerCreate => customers::new::create(self, &request).await,
-            Page::CustomerDeposit => customers::one::deposit(self, &request).await,
-            Page::CustomerNew => Ok(customers::new::show(self, &request)),
-            Page::CustomerWithdraw => customers::one::withdraw(self, &request).await,
-            Page::Customers => customers::list::show(self, &request).await,
-            Page::DeliveryResend => webhooks::actions::resend(self, &request).await,
             Page::Home => home::show(self, &request).await,
             Page::HomeLive => Ok(home::live(self, request)),
-            Page::Key => keys::one::show(self, &request).await,
-            Page::KeyCreate => keys::new::create(self, &request).await,
-            Page::KeyEdit => keys::edit::show(self, &request).await,
-            Page::KeySave => keys::edit::save(self, &request).await,
-            Page::KeyRotate => keys::rotate::rotate(self, &request).await,
-            Page::KeyNew => keys::new::show(self, &request).await,
-            Page::KeyRevoke => keys::one::revoke(self, &request).await,
-            Page::Keys => keys::list::show(self, &request).await,
             Page::Login => Ok(login::show(&request)),
             Page::Logs => logs::show(self, &request),
             Page::LogsDownload => logs::download(self, &request),
@@ -144,22 +166,12 @@ impl PageContext {
             Page::PlaygroundFamily => playground::show(self, &request).await,
             Page::PlaygroundLive => playground::follow(self, request),
             Page::PlaygroundSend => playground::act(self, &request).await,
-            Page::PluginActivate => plugins::actions::activate(self, &request).await,
-            Page::PluginRemove => plugins::actions::remove(self, &request).await,
-            Page::PluginDisable => plugins::actions::disable(self, &request).await,
-            Page::PluginEnable => plugins::actions::enable(self, &request).await,
-            Page::PluginRollBack => plugins::actions::roll_back(self, &request).await,
             Page::PluginUpload => plugins::upload::take(self, &request).await,
             Page::Plugins => plugins::list::show(self, &request).await,
-            Page::Deployment => plugins::deployments::show(self, &request),
-            Page::Deployments => plugins::deployments::list(self, &request).await,
-            Page::ProviderDrain => providers::drain(self, &request).await,
-            Page::ProviderResume => providers::resume(self, &request).await,
             Page::PricePreview => prices::active::preview(self, &request).await,
             Page::PriceBook => prices::versions::show(self, &request).await,
-            Page::PriceBooks => prices::versions::list(self, &request).await,
             Page::Prices => prices::active::show(self, &request).await,
-            Page::Providers => providers::show(self, &request),
+            Page::Providers => providers::show(self, &request).await,
             Page::SessionEnd => system::end_session(self, &request).await,
             Page::SessionEndAll => Ok(system::end_all_sessions(self).await),
             Page::Statements => statements::show(self, &request).await,
@@ -173,17 +185,6 @@ impl PageContext {
             Page::Tasks => tasks::list::show(self, &request).await,
             Page::TasksLive => tasks::list::follow(self, request),
             Page::Usage => usage::show(self, &request).await,
-            Page::Webhook => webhooks::one::show(self, &request).await,
-            Page::WebhookCreate => webhooks::new::create(self, &request).await,
-            Page::WebhookDisable => webhooks::actions::disable(self, &request).await,
-            Page::WebhookEnable => webhooks::actions::enable(self, &request).await,
-            Page::WebhookNew => Ok(webhooks::new::show(self, &request)),
-            Page::WebhookRemove => webhooks::actions::remove(self, &request).await,
-            Page::WebhookResend => webhooks::actions::resend_range(self, &request).await,
-            Page::WebhookRetire => webhooks::actions::retire(self, &request).await,
-            Page::WebhookRotate => webhooks::actions::rotate(self, &request).await,
-            Page::WebhookTest => webhooks::actions::test(self, &request).await,
-            Page::Webhooks => webhooks::list::show(self, &request).await,
         }
     }
 }

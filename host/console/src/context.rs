@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gatehouse_admin::{AdminService, Revealed, Sessions};
 use gatehouse_model::{ApiKey, KeyId};
 
+use crate::api::Api;
 use crate::once::Once;
 use crate::runs::Runs;
 
@@ -36,6 +37,7 @@ impl SandboxSecrets {
 /// What pages are made from.
 pub(crate) struct PageContext {
     pub(crate) service: Arc<AdminService>,
+    pub(crate) api: Api,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) facts: Facts,
     /// Requests of the playground.

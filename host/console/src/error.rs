@@ -2,17 +2,25 @@
 
 use gatehouse_admin::OperationError;
 use http::StatusCode;
+use serde_json::Value;
 
 /// A status and a sentence for the person.
 #[derive(Clone, Debug)]
 pub(crate) struct PageError {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
+    /// The stages of a deployment that was refused.
+    pub(crate) stages: Vec<Value>,
 }
 
 impl PageError {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), stages: Vec::new() }
+    }
+
+    /// A fault of the gateway's own.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {

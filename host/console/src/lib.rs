@@ -1,20 +1,25 @@
 //! The console: pages for operators, served by the admin listener.
 //!
-//! Owns HTML, style and scripts. Every page is rendered from the typed results of the admin service; it never opens the
-//! store and never keeps a copy of what it shows. Works without a script: scripts only copy, follow what changes, and
+//! Owns HTML, style and scripts. Lists, pages and forms of resources are made of one description each (`kinds`) and of the
+//! admin API's own schemas, by requests of the API; a few pages are their own and read the typed results of the service. It
+//! never opens the store and never keeps a copy of what it shows. Works without a script: scripts only copy, follow what changes, and
 //! warn. Never checks a host, a cookie or an origin: the listener (`admin`) does before a page is asked for.
 
+mod api;
 mod assets;
 mod console;
 mod context;
 mod error;
 mod form;
 mod format;
+mod kinds;
 mod multipart;
 mod once;
 mod pages;
 mod parts;
+mod recipes;
 mod request;
+mod resource;
 mod routes;
 mod runs;
 mod schema_form;

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gatehouse_admin::{Actor, Caller, ConsoleRequest, Role, SessionView, StreamEnd};
+use gatehouse_admin::{Actor, Caller, PageCaller, Role, SessionView, StreamEnd};
 use gatehouse_model::UnixMs;
 use http::header::{CONTENT_TYPE, COOKIE};
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 
 use crate::error::PageError;
@@ -71,8 +72,8 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    pub(crate) fn new(request: ConsoleRequest, id: String, now: UnixMs) -> Self {
-        let ConsoleRequest { parts, body, session, address, end } = request;
+    pub(crate) fn new((parts, body): (Parts, Bytes), visit: PageCaller, id: String, now: UnixMs) -> Self {
+        let PageCaller { session, address, end, .. } = visit;
         Self {
             query: Form::parse(parts.uri.query().unwrap_or_default().as_bytes()),
             theme: Theme::of(&parts.headers),
@@ -104,13 +105,18 @@ impl PageRequest {
         })
     }
 
-    /// Who it is done for, as the audit record names it.
-    pub(crate) fn actor(&self) -> Actor {
+    /// The person, as the audit record names it.
+    pub(crate) fn caller(&self) -> Caller {
         let (who, role) = match &self.session {
             Some(session) => (format!("session {}", session.number), session.role),
             None => (String::new(), Role::Viewer),
         };
-        Actor::of(&Caller { who, role, address: self.address })
+        Caller { who, role, address: self.address }
+    }
+
+    /// Who it is done for.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::of(&self.caller())
     }
 
     /// Whether the person may change anything.

@@ -1,7 +1,14 @@
 //! Every address of the console: method, path, who may use it. One row a page or action.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use gatehouse_admin::Role;
 use http::Method;
+
+use crate::kinds;
+use crate::resource::Resource;
+use crate::resource::action::Action;
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
@@ -11,29 +18,19 @@ const REQUEST: usize = 36 << 20;
 const COMPONENT: usize = 64 << 20;
 
 /// What an address shows or does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Page {
+    /// What the description of a kind makes.
+    List(&'static Resource),
+    New(&'static Resource),
+    Create(&'static Resource),
+    One(&'static Resource),
+    Edit(&'static Resource),
+    Save(&'static Resource),
+    Act(&'static Resource, &'static Action),
     Appearance,
-    Audit,
-    Customer,
-    CustomerCreate,
-    CustomerDeposit,
-    CustomerNew,
-    CustomerWithdraw,
-    Customers,
-    DeliveryResend,
-    Deployment,
-    Deployments,
     Home,
     HomeLive,
-    Key,
-    KeyCreate,
-    KeyEdit,
-    KeyNew,
-    KeyRevoke,
-    KeyRotate,
-    KeySave,
-    Keys,
     Login,
     Logs,
     LogsDownload,
@@ -43,17 +40,9 @@ pub(crate) enum Page {
     PlaygroundFamily,
     PlaygroundLive,
     PlaygroundSend,
-    PluginActivate,
-    PluginDisable,
-    PluginEnable,
-    PluginRemove,
-    PluginRollBack,
     PluginUpload,
     Plugins,
-    ProviderDrain,
-    ProviderResume,
     PriceBook,
-    PriceBooks,
     PricePreview,
     Prices,
     Providers,
@@ -70,121 +59,107 @@ pub(crate) enum Page {
     Tasks,
     TasksLive,
     Usage,
-    Webhook,
-    WebhookCreate,
-    WebhookDisable,
-    WebhookEnable,
-    WebhookNew,
-    WebhookRemove,
-    WebhookResend,
-    WebhookRetire,
-    WebhookRotate,
-    WebhookTest,
-    Webhooks,
 }
 
 /// One address.
 pub(crate) struct Row {
     pub(crate) method: &'static Method,
     /// `*` stands for one part, the id of what the page is about.
-    pub(crate) path: &'static str,
+    pub(crate) path: Cow<'static, str>,
     /// Missing for what everybody may read.
     pub(crate) role: Option<Role>,
     pub(crate) max_body: usize,
     pub(crate) page: Page,
 }
 
-const fn public(path: &'static str, page: Page) -> Row {
-    Row { method: &Method::GET, path, role: None, max_body: 0, page }
+fn public(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
+    Row { method: &Method::GET, path: path.into(), role: None, max_body: 0, page }
 }
 
-const fn read(path: &'static str, page: Page) -> Row {
-    Row { method: &Method::GET, path, role: Some(Role::Viewer), max_body: 0, page }
+fn read(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
+    Row { method: &Method::GET, path: path.into(), role: Some(Role::Viewer), max_body: 0, page }
 }
 
 /// A form for operators only; there is nothing in it for a viewer.
-const fn fill_in(path: &'static str, page: Page) -> Row {
-    Row { method: &Method::GET, path, role: Some(Role::Operator), max_body: 0, page }
+fn fill_in(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
+    Row { method: &Method::GET, path: path.into(), role: Some(Role::Operator), max_body: 0, page }
 }
 
-const fn change(path: &'static str, page: Page) -> Row {
-    Row { method: &Method::POST, path, role: Some(Role::Operator), max_body: FORM, page }
+fn change(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
+    Row { method: &Method::POST, path: path.into(), role: Some(Role::Operator), max_body: FORM, page }
 }
 
-pub(crate) const ROWS: &[Row] = &[
-    read("/", Page::Home),
-    read("/live", Page::HomeLive),
-    // It changes nothing but how this browser shows the pages.
-    Row { role: Some(Role::Viewer), ..change("/appearance", Page::Appearance) },
-    read("/audit", Page::Audit),
-    read("/customers", Page::Customers),
-    change("/customers", Page::CustomerCreate),
-    fill_in("/customers/new", Page::CustomerNew),
-    read("/customers/*", Page::Customer),
-    change("/customers/*/deposit", Page::CustomerDeposit),
-    change("/customers/*/withdraw", Page::CustomerWithdraw),
-    read("/keys", Page::Keys),
-    change("/keys", Page::KeyCreate),
-    fill_in("/keys/new", Page::KeyNew),
-    read("/keys/*", Page::Key),
-    fill_in("/keys/*/edit", Page::KeyEdit),
-    change("/keys/*/edit", Page::KeySave),
-    change("/keys/*/revoke", Page::KeyRevoke),
-    change("/keys/*/rotate", Page::KeyRotate),
-    public("/login", Page::Login),
-    // What a plugin says stands in the log of the process, and may quote what a client wrote.
-    fill_in("/logs", Page::Logs),
-    fill_in("/logs-download", Page::LogsDownload),
-    fill_in("/logs-live", Page::LogsLive),
-    // What is sent and what comes back are prompts and results.
-    fill_in("/playground", Page::Playground),
-    fill_in("/playground/*", Page::PlaygroundFamily),
-    Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
-    fill_in("/playground/*/live", Page::PlaygroundLive),
-    read("/plugins", Page::Plugins),
-    Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
-    read("/deployments", Page::Deployments),
-    read("/deployments/*", Page::Deployment),
-    change("/plugins/*/activate", Page::PluginActivate),
-    change("/plugins/*/remove", Page::PluginRemove),
-    change("/plugins/*/disable", Page::PluginDisable),
-    change("/plugins/*/enable", Page::PluginEnable),
-    change("/plugins/*/rollback", Page::PluginRollBack),
-    read("/prices", Page::Prices),
-    read("/price-books", Page::PriceBooks),
-    read("/price-books/*", Page::PriceBook),
-    change("/prices", Page::PricePreview),
-    read("/providers", Page::Providers),
-    change("/providers/*/drain", Page::ProviderDrain),
-    change("/providers/*/resume", Page::ProviderResume),
-    read("/statements", Page::Statements),
-    read("/system", Page::System),
-    change("/system/doctor", Page::SystemDoctor),
-    change("/system/reload", Page::SystemReload),
-    change("/system/sessions/*/end", Page::SessionEnd),
-    change("/system/sessions/end", Page::SessionEndAll),
-    // Results may quote what a client wrote.
-    fill_in("/admin/media/*", Page::Media),
-    read("/tasks", Page::Tasks),
-    read("/tasks-live", Page::TasksLive),
-    read("/tasks/*", Page::Task),
-    change("/tasks/*/cancel", Page::TaskCancel),
-    read("/tasks/*/live", Page::TaskLive),
-    change("/tasks/*/reconcile", Page::TaskReconcile),
-    read("/usage", Page::Usage),
-    read("/webhooks", Page::Webhooks),
-    change("/webhooks", Page::WebhookCreate),
-    fill_in("/webhooks/new", Page::WebhookNew),
-    read("/webhooks/*", Page::Webhook),
-    change("/webhooks/*/disable", Page::WebhookDisable),
-    change("/webhooks/*/enable", Page::WebhookEnable),
-    change("/webhooks/*/resend", Page::WebhookResend),
-    change("/webhooks/*/remove", Page::WebhookRemove),
-    change("/webhooks/*/retire", Page::WebhookRetire),
-    change("/webhooks/*/rotate", Page::WebhookRotate),
-    change("/webhooks/*/test", Page::WebhookTest),
-    change("/deliveries/*/resend", Page::DeliveryResend),
-];
+pub(crate) static ROWS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| own().into_iter().chain(kinds::ALL.iter().flat_map(|kind| of_kind(kind))).collect());
+
+/// The pages that no description of a kind makes.
+fn own() -> Vec<Row> {
+    vec![
+        read("/", Page::Home),
+        read("/live", Page::HomeLive),
+        // It changes nothing but how this browser shows the pages.
+        Row { role: Some(Role::Viewer), ..change("/appearance", Page::Appearance) },
+        public("/login", Page::Login),
+        // What a plugin says stands in the log of the process, and may quote what a client wrote.
+        fill_in("/logs", Page::Logs),
+        fill_in("/logs-download", Page::LogsDownload),
+        fill_in("/logs-live", Page::LogsLive),
+        // What is sent and what comes back are prompts and results.
+        fill_in("/playground", Page::Playground),
+        fill_in("/playground/*", Page::PlaygroundFamily),
+        Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
+        fill_in("/playground/*/live", Page::PlaygroundLive),
+        read("/plugins", Page::Plugins),
+        Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
+        read("/prices", Page::Prices),
+        read("/price-books/*", Page::PriceBook),
+        change("/prices", Page::PricePreview),
+        read("/providers", Page::Providers),
+        read("/statements", Page::Statements),
+        read("/system", Page::System),
+        change("/system/doctor", Page::SystemDoctor),
+        change("/system/reload", Page::SystemReload),
+        change("/system/sessions/*/end", Page::SessionEnd),
+        change("/system/sessions/end", Page::SessionEndAll),
+        // Results may quote what a client wrote.
+        fill_in("/admin/media/*", Page::Media),
+        read("/tasks", Page::Tasks),
+        read("/tasks-live", Page::TasksLive),
+        read("/tasks/*", Page::Task),
+        change("/tasks/*/cancel", Page::TaskCancel),
+        read("/tasks/*/live", Page::TaskLive),
+        change("/tasks/*/reconcile", Page::TaskReconcile),
+        read("/usage", Page::Usage),
+    ]
+}
+
+/// The pages of a kind.
+fn of_kind(kind: &'static Resource) -> Vec<Row> {
+    let path = kind.path;
+    let mut rows = Vec::new();
+    if !kind.empty.0.is_empty() {
+        rows.push(read(path, Page::List(kind)));
+    }
+    if kind.has_page {
+        rows.push(read(format!("{path}/*"), Page::One(kind)));
+    }
+    if let Some(forms) = kind.forms {
+        if forms.create.is_some() {
+            rows.push(fill_in(format!("{path}/new"), Page::New(kind)));
+            rows.push(change(path, Page::Create(kind)));
+        }
+        if forms.edit.is_some() {
+            rows.push(fill_in(format!("{path}/*/edit"), Page::Edit(kind)));
+            rows.push(change(format!("{path}/*/edit"), Page::Save(kind)));
+        }
+    }
+    let acts = kind
+        .actions
+        .iter()
+        .map(|action| change(format!("{path}/*/{}", action.word), Page::Act(kind, action)));
+    rows.extend(acts);
+    rows
+}
 
 /// What a path leads to.
 pub(crate) enum Found {
@@ -198,7 +173,7 @@ pub(crate) enum Found {
 /// Finds the row of a request; a path without `*` goes before one with it.
 pub(crate) fn find(method: &Method, path: &str) -> Found {
     let method = if method == Method::HEAD { &Method::GET } else { method };
-    let matching = || ROWS.iter().filter_map(|row| Some((row, id_in(row.path, path)?)));
+    let matching = || ROWS.iter().filter_map(|row| Some((row, id_in(&row.path, path)?)));
     let exact_first = matching().filter(|(row, _)| !row.path.contains('*')).chain(matching());
     if let Some((row, id)) = exact_first.clone().find(|(row, _)| row.method == method) {
         return Found::Row(row, id);
@@ -256,16 +231,16 @@ mod tests {
     fn paths_lead_to_pages() {
         for (method, path, expected) in [
             (Method::GET, "/", "Home "),
-            (Method::HEAD, "/keys", "Keys "),
-            (Method::POST, "/keys", "KeyCreate "),
-            (Method::GET, "/keys/new", "KeyNew "),
-            (Method::GET, "/keys/abc", "Key abc"),
-            (Method::GET, "/customers/a%40b.c", "Customer a@b.c"),
-            (Method::GET, "/customers/a%2Fb", "Customer a/b"),
+            (Method::HEAD, "/keys", "List(/keys) "),
+            (Method::POST, "/keys", "Create(/keys) "),
+            (Method::GET, "/keys/new", "New(/keys) "),
+            (Method::GET, "/keys/abc", "One(/keys) abc"),
+            (Method::GET, "/customers/a%40b.c", "One(/customers) a@b.c"),
+            (Method::GET, "/customers/a%2Fb", "One(/customers) a/b"),
             (Method::GET, "/customers/%ff", "nothing"),
             (Method::GET, "/customers/%4", "nothing"),
             (Method::GET, "/customers/", "nothing"),
-            (Method::POST, "/keys/abc/revoke", "KeyRevoke abc"),
+            (Method::POST, "/keys/abc/revoke", "Act(/keys, revoke) abc"),
             (Method::GET, "/keys/abc/revoke", "POST"),
             (Method::DELETE, "/keys", "GET POST"),
             (Method::GET, "/v1/models", "nothing"),
@@ -277,7 +252,9 @@ mod tests {
 
     #[test]
     fn what_changes_something_needs_an_operator() {
-        for row in ROWS.iter().filter(|row| row.method != Method::GET && row.page != Page::Appearance) {
+        for row in
+            ROWS.iter().filter(|row| row.method != Method::GET && !matches!(row.page, Page::Appearance))
+        {
             assert_eq!(row.role, Some(Role::Operator), "{}", row.path);
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{Actor, AdminService, ResponseBody};
+use gatehouse_admin::{Actor, AdminService, ServedBody};
 use gatehouse_model::{KeyId, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
@@ -125,7 +125,7 @@ impl Run {
     }
 
     /// Collects the answer; why it broke off, if it did.
-    async fn collect(&self, response: Response<ResponseBody>) -> Option<String> {
+    async fn collect(&self, response: Response<ServedBody>) -> Option<String> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
         {

@@ -1,5 +1,8 @@
 //! What the documentation is made of.
 
+/// The extension of an operation that makes tasks: the schema of their result.
+pub(crate) const RESULT: &str = "x-gatehouse-result";
+
 /// The API as one caller may use it.
 #[derive(Clone, Debug, Default)]
 pub struct Api {
@@ -172,6 +175,8 @@ pub struct Surface {
     pub name: String,
     /// JSON Schema of its parameters.
     pub schema: String,
+    /// JSON Schema of what its requests come to: the result of a task, or the JSON of an answer at once.
+    pub result_schema: Option<String>,
     /// Every id and alias that the caller may name; never empty.
     pub models: Vec<String>,
     /// The model meant when a request names none, if the caller may use it.

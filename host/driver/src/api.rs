@@ -68,17 +68,19 @@ pub struct DryRunCharge {
     pub unit: ChargeUnit,
     /// How many: units of a task, or single tokens.
     pub quantity: u64,
-    /// Of one unit, or of a million tokens.
+    /// Of `per` units, or of a million tokens.
     pub unit_price: Credits,
+    /// For how many units or tokens the price is.
+    pub per: u32,
     /// Of all.
     pub sum: Credits,
 }
 
 /// What a charge counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChargeUnit {
-    /// What the family charges by.
-    Unit,
+    /// What the family charges by, by its name where the family says one.
+    Unit(String),
     /// Tokens read.
     InputTokens,
     /// Tokens written.
@@ -122,6 +124,8 @@ pub struct SurfaceListing {
     pub name: String,
     /// JSON Schema of its parameters.
     pub schema: String,
+    /// JSON Schema of what its requests come to.
+    pub result_schema: Option<String>,
     /// Ids and aliases that the caller may name, sorted; empty only where a surface reads.
     pub models: Vec<String>,
     /// The model meant when a request names none, if the caller may use it.

@@ -19,9 +19,11 @@ use crate::config::{Config, PreparedTables};
 use crate::disks::Disk;
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
+use crate::kept_answers::KeptAnswers;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
+use crate::text::counters::UnpricedCounters;
 
 /// What a driver joins.
 pub struct Parts {
@@ -81,6 +83,7 @@ impl Driver {
                 clock,
                 seed,
                 pepper,
+                unpriced_counters: UnpricedCounters::default(),
                 disks,
                 live: LiveTasks::default(),
                 shutdown: watch::Sender::new(ShutdownState::Serving),
@@ -88,6 +91,7 @@ impl Driver {
                 rates: Arc::default(),
                 in_progress: Arc::new(InProgress::default()),
                 call_groups: CallGroups::default(),
+                kept_answers: KeptAnswers::default(),
                 background: Mutex::default(),
             });
             begin_counting();

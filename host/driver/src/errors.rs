@@ -7,6 +7,7 @@ use std::time::Duration;
 use gatehouse_media::ShareExceeded;
 use gatehouse_model::{Credits, Status, TaskId};
 use gatehouse_store::StoreError;
+use gatehouse_tasks::QuotaExceeded;
 
 use crate::rates::RateLimited;
 
@@ -90,20 +91,27 @@ pub enum SubmitError {
         /// What the account has.
         available: Credits,
     },
-    /// The key's quota does not allow it.
-    #[error("key quota exceeded: this request needs {needed} credits, {remaining} remain")]
-    QuotaExceeded {
-        /// The hold.
-        needed: Credits,
-        /// What the key has left.
-        remaining: Credits,
-    },
+    /// The quota of the key or of its customer does not allow it.
+    #[error(transparent)]
+    QuotaExceeded(QuotaExceeded),
     /// The key has come as often, or has as much under way, as it may.
     #[error("{0}")]
     RateLimited(RateLimited),
     /// The same idempotency key came with another body.
     #[error("this Idempotency-Key was used with a different request")]
     IdempotencyConflict,
+    /// The first request with the idempotency key is still at work.
+    #[error("the first request with this Idempotency-Key is still being answered, retry when it is done")]
+    AnswerUnderWay,
+    /// The first request with the idempotency key was answered and paid, and its answer is not there any more.
+    #[error(
+        "the request with this Idempotency-Key was answered, and the answer was not kept: expected at most {} MiB and a \
+         client that stays; to have it made and paid again, send another key", .longest >> 20
+    )]
+    AnswerNotKept {
+        /// The bytes of the longest answer that is kept.
+        longest: usize,
+    },
     /// The key was revoked or has expired between look-up and commit.
     #[error("this key is no longer valid")]
     KeyGone,

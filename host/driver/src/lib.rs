@@ -15,6 +15,7 @@ mod disks;
 mod driver;
 mod errors;
 mod in_progress;
+mod kept_answers;
 mod rates;
 mod read;
 mod request_report;
@@ -38,10 +39,9 @@ pub use disks::{Disk, DiskSpace};
 pub use driver::{Driver, Parts};
 pub use errors::{CancelError, RulingError, StartError, SubmitError, ViewError};
 pub use gatehouse_media::{MediaFile, MediaRefusal};
-pub use gatehouse_model::{FormFields, FormValue};
 pub use gatehouse_runtime::ServedRoute;
 pub use gatehouse_store::{StoreError, TaskPage, UsagePosition, UsageRow, UsageRows};
-pub use gatehouse_tasks::UsageSums;
+pub use gatehouse_tasks::{QuotaExceeded, QuotaOwner, UsageSums};
 pub use gatehouse_upstream::{
     AccountError, AccountOverview, BreakerState, ProviderOverview, QueueEstimate, check_post_url,
 };

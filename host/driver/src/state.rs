@@ -18,9 +18,11 @@ use crate::config::Config;
 use crate::config::tables::Tables;
 use crate::disks::Disk;
 use crate::in_progress::InProgress;
+use crate::kept_answers::KeptAnswers;
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::step::bulk::groups::CallGroups;
+use crate::text::counters::UnpricedCounters;
 
 /// How far a shutdown has come. Each state includes the restrictions of the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +49,8 @@ pub(crate) struct DriverState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) pepper: Pepper,
+    /// What the log has told of counters without a price.
+    pub(crate) unpriced_counters: UnpricedCounters,
     /// Those that may become full.
     pub(crate) disks: Vec<Disk>,
     pub(crate) live: LiveTasks,
@@ -60,6 +64,8 @@ pub(crate) struct DriverState {
     pub(crate) in_progress: Arc<InProgress>,
     /// Shared calls that wait for others.
     pub(crate) call_groups: CallGroups,
+    /// What requests with an idempotency key were answered with.
+    pub(crate) kept_answers: KeptAnswers,
     /// The scheduler loop and housekeeping.
     pub(crate) background: Mutex<Vec<JoinHandle<()>>>,
 }

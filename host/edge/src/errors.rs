@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use http::{HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -210,6 +210,8 @@ struct Detail {
     form: Option<Form>,
     extra: Option<(header::HeaderName, HeaderValue)>,
     retry_after: Option<Duration>,
+    /// When the quota resets that does not allow the request.
+    resets: Option<UnixMs>,
     /// Whether the same request may succeed later, where that differs from its kind's.
     is_retryable: Option<bool>,
     cause: Option<String>,
@@ -218,8 +220,17 @@ struct Detail {
 impl Refusal {
     pub(crate) fn new(kind: Kind, message: impl Into<Cow<'static, str>>) -> Self {
         let (message, retry_after) = (message.into(), default_retry_after(kind));
-        let (param, form, extra, cause, is_retryable) = (None, None, None, None, None);
-        Self(Box::new(Detail { kind, message, param, form, extra, retry_after, is_retryable, cause }))
+        Self(Box::new(Detail {
+            kind,
+            message,
+            param: None,
+            form: None,
+            extra: None,
+            retry_after,
+            resets: None,
+            is_retryable: None,
+            cause: None,
+        }))
     }
 
     /// An invalid request, with its wrong field or parameter.
@@ -268,6 +279,12 @@ impl Refusal {
         self
     }
 
+    /// With the moment from which on a quota allows the same request.
+    pub(crate) fn with_reset(mut self, resets: Option<UnixMs>) -> Self {
+        self.0.resets = resets;
+        self
+    }
+
     /// The cause for the operator's log.
     pub(crate) fn cause(&self) -> Option<&str> {
         self.0.cause.as_deref()
@@ -284,7 +301,7 @@ impl Refusal {
     }
 
     /// The response in the form of its endpoint family.
-    pub(crate) fn into_response(self, form: Form, id: RequestId) -> Response<ResponseBody> {
+    pub(crate) fn into_response(self, form: Form, id: RequestId, now: UnixMs) -> Response<ResponseBody> {
         let form = self.0.form.unwrap_or(form);
         let (row, body) = (self.row(), self.body(form, id));
         let mut response = Response::new(ResponseBody::Whole(body));
@@ -305,6 +322,12 @@ impl Refusal {
                 HeaderValue::from(whole_seconds(pause).clamp(1, MAX_RETRY_AFTER)),
             );
         }
+        if let Some(resets) = self.0.resets {
+            let value = HeaderValue::try_from(resets.to_string()).expect("a moment is ASCII");
+            headers.insert("x-quota-reset", value);
+            // No client repeats such a request by itself, so the time may be the true one, however long.
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(resets - now).max(1)));
+        }
         if let Some((name, value)) = self.0.extra {
             headers.insert(name, value);
         }
@@ -318,12 +341,16 @@ impl Refusal {
     /// The error of the responses form.
     fn openai(&self) -> Value {
         let row = self.row();
-        json!({
+        let mut error = json!({
             "message": self.0.message,
             "type": row.type_word,
             "param": self.0.param,
             "code": row.openai_code(),
-        })
+        });
+        if let Some(resets) = self.resets_at() {
+            error["resets_at"] = resets.into();
+        }
+        error
     }
 
     /// The error inside a response that has begun. Its codes are a closed list.
@@ -362,6 +389,7 @@ impl Refusal {
                     kind: "gateway_error",
                     code: row.messages_code,
                     message,
+                    resets_at: self.resets_at(),
                     details: self.details(),
                 },
                 request_id: id,
@@ -377,8 +405,13 @@ impl Refusal {
                 kind: if form == Form::Journey { row.journey_word() } else { row.type_word },
                 reason: row.reason,
                 param: self.0.param.as_deref(),
+                resets_at: self.resets_at(),
             },
         })
+    }
+
+    fn resets_at(&self) -> Option<String> {
+        self.0.resets.map(|resets| resets.to_string())
     }
 }
 
@@ -412,6 +445,8 @@ struct GenericDetail<'a> {
     reason: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -428,6 +463,8 @@ struct MessagesDetail<'a> {
     kind: &'static str,
     code: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resets_at: Option<String>,
     details: Details<'a>,
 }
 

@@ -1,6 +1,6 @@
 //! Text for the person at the terminal: standard output and standard error. What logs say is `telemetry`'s.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use gatehouse_runtime::{escape_control, escape_control_in_json};
 
@@ -16,6 +16,15 @@ pub(crate) fn print(text: &str) -> Exit {
 /// Writes an error to standard error. A failure to write has no further reader, so it is ignored.
 pub(crate) fn print_error(text: &str) {
     drop(writeln!(io::stderr().lock(), "gatehouse: {}", plain_lines(text)));
+}
+
+/// Writes how far a command is over what it wrote of that before; nothing where nobody sits before the terminal. An empty
+/// text takes it away.
+pub(crate) fn show_progress(text: &str) {
+    let mut out = io::stderr().lock();
+    if out.is_terminal() {
+        drop(write!(out, "\r\x1b[K{}", escape_control(text)).and_then(|()| out.flush()));
+    }
 }
 
 /// `text` with the control characters of its lines written out: the name of a key must not move the cursor, change a title

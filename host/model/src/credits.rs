@@ -30,16 +30,17 @@ impl Credits {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// `quantity` times this amount, or `None` where it does not fit.
-    #[must_use]
-    pub fn checked_times(self, quantity: u32) -> Option<Self> {
-        self.0.checked_mul(i64::from(quantity)).map(Self)
-    }
-
     /// The same amount with the sign turned, or `None` at the very end of the range.
     #[must_use]
     pub fn checked_neg(self) -> Option<Self> {
         self.0.checked_neg().map(Self)
+    }
+
+    /// Whether it is nothing; rows leave such an amount out.
+    #[must_use]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
     }
 
     /// As a JSON number of whole credits, for people: 4.5 for 4,500,000 micro-credits.

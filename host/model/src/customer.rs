@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::credits::Credits;
 use crate::ids::CustomerId;
+use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
 
-/// A customer's balances. `available + reserved + spent` always equals `deposited`.
+/// A customer's balances, and how much of them it may spend. `available + reserved + spent` always equals `deposited`.
+///
+/// Rows of earlier releases lack what has a default here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Customer {
     /// Its id.
@@ -21,12 +24,75 @@ pub struct Customer {
     pub spent: Credits,
     /// Everything ever paid in, less what was taken back.
     pub deposited: Credits,
+    /// Spending limit of all its keys together; `None` is no limit but the balance. Less than is used is allowed, and lets
+    /// nothing more be held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Credits>,
+    /// How often the quota resets; `None` for one that never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_period: Option<QuotaPeriod>,
+    /// What was used in the period of the last use. Left alone while there are no periods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_use: Option<PeriodUse>,
+    /// What counted against the quota when it was set last: a quota below it is exceeded from the beginning.
+    #[serde(default, skip_serializing_if = "Credits::is_zero")]
+    pub used_before_quota: Credits,
+    /// Counts edits. Money leaves it as it is.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub revision: u64,
+}
+
+/// What an operator decides about a customer, and may decide anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CustomerPolicy {
+    /// [`Customer::quota`].
+    pub quota: Option<Credits>,
+    /// [`Customer::quota_period`].
+    pub quota_period: Option<QuotaPeriod>,
 }
 
 impl Customer {
+    /// A customer with nothing in it.
+    #[must_use]
+    pub fn new(id: CustomerId, created: UnixMs, policy: CustomerPolicy) -> Self {
+        let CustomerPolicy { quota, quota_period } = policy;
+        Self {
+            id,
+            created,
+            available: Credits::ZERO,
+            reserved: Credits::ZERO,
+            spent: Credits::ZERO,
+            deposited: Credits::ZERO,
+            quota,
+            quota_period,
+            period_use: None,
+            used_before_quota: Credits::ZERO,
+            revision: 0,
+        }
+    }
+
+    /// What an operator decided about it.
+    #[must_use]
+    pub fn policy(&self) -> CustomerPolicy {
+        CustomerPolicy { quota: self.quota, quota_period: self.quota_period }
+    }
+
+    /// Its quota and what is used of it at that moment; `None` without a quota.
+    #[must_use]
+    pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
+        let used = self.reserved.checked_add(self.spent).unwrap_or(Credits(i64::MAX));
+        QuotaUse::new(self.quota, (self.quota_period, self.period_use), used, at)
+    }
+
     /// Whether it can pay for anything: without, all its requests are refused.
     #[must_use]
     pub fn has_credit(&self) -> bool {
         self.available > Credits::ZERO
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_first(revision: &u64) -> bool {
+    *revision == 0
 }

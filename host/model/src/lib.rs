@@ -14,6 +14,8 @@ mod digest;
 mod ids;
 mod key;
 pub mod metric;
+mod price;
+mod quota;
 mod recent;
 mod secret;
 mod status;
@@ -28,29 +30,33 @@ pub use contract::about::{
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
-pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange, passes};
+pub use contract::charge::{Charge, Line, Terms};
+pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
 pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};
+pub use contract::form::{FormFields, FormTypes, FormValue};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
 pub use contract::route::{
-    FormFields, FormValue, MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below,
-    path_parameter, paths_overlap, specified_routes,
+    MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below, path_parameter,
+    paths_overlap, specified_routes,
 };
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Charge, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome,
-    Probe, Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome, Probe,
+    Product, Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
     TextFailure, TextRequest, TextRoute, Usage,
 };
 pub use credits::Credits;
-pub use customer::Customer;
+pub use customer::{Customer, CustomerPolicy};
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use price::{PER, Price};
+pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
 pub use secret::Secret;
 pub use status::Status;

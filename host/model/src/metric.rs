@@ -42,6 +42,8 @@ metrics! {
     Gauge CONNECTIONS = "gatehouse_http_connections";
     /// Tokens charged for, by `model` and `kind`.
     Counter TOKENS = "gatehouse_tokens_total";
+    /// What providers counted that has no price, by `model` and `counter`.
+    Counter UNPRICED = "gatehouse_unpriced_counts_total";
     /// Micro-credits that texts cost above what their customers had, by `model`: the operator's cost.
     Counter UNPAID = "gatehouse_unpaid_micro_credits_total";
     /// Tasks accepted, by `model`.

@@ -17,13 +17,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage};
+use crate::contract::charge::{Charge, Terms, one_or_more};
 use crate::contract::failure::{Blame, Failure};
-use crate::contract::task_contract::{
-    Action, Charge, Event, FailedOutcome, InterimView, Outcome, Probe, Stage,
-};
+use crate::contract::task_contract::{Action, Event, FailedOutcome, InterimView, Outcome, Probe, Stage};
 use crate::credits::Credits;
 use crate::digest::Digest;
 use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
+use crate::price::Price;
 use crate::status::Status;
 use crate::time::UnixMs;
 
@@ -206,10 +206,14 @@ pub struct Task {
     pub assignment: Option<AccountAssignment>,
     /// Blobs only this task may name.
     pub blobs: Vec<BlobId>,
-    /// What was promised when it was accepted.
+    /// What it costs where its outcome does not settle, as promised when it was accepted.
     pub charge: Charge,
-    /// The price of one unit, frozen at submit.
-    pub unit_price: Credits,
+    /// The most that it may settle for; without lines where that is the charge.
+    #[serde(default, skip_serializing_if = "no_lines")]
+    pub at_most: Charge,
+    /// The prices of the lines of `charge`, then of `at_most`, frozen at submit.
+    #[serde(rename = "unit_price", deserialize_with = "one_or_more")]
+    pub prices: Vec<Price>,
     /// Held: at submit, and for each request that joined.
     pub held: Credits,
     /// The part of `held` that requests which joined have added. It is billed as it is when the task completes.
@@ -232,6 +236,18 @@ pub struct Task {
     /// Why it failed; on a task that has not ended yet, why it is going to ("accept now, fail at once").
     #[serde(alias = "fault")]
     pub failure: Option<TaskFailure>,
+}
+
+impl Task {
+    /// What was agreed on when it was accepted; what joined it is not in it.
+    #[must_use]
+    pub fn terms(&self) -> Terms<'_> {
+        Terms { charge: &self.charge, at_most: &self.at_most, prices: &self.prices }
+    }
+}
+
+fn no_lines(charge: &Charge) -> bool {
+    charge.0.is_empty()
 }
 
 impl From<Failure> for TaskFailure {

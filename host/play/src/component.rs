@@ -8,7 +8,7 @@ use gatehouse_sdk::{
     Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
     TaskView, TextFailure, TextRequest,
 };
-use gatehouse_testkit::{Declared, DialectMachine, Machine, Played, Script};
+use gatehouse_testkit::{Declared, DialectMachine, DirectMachine, Machine, Played, Script};
 use serde_json::Value;
 
 use crate::convert;
@@ -132,6 +132,10 @@ impl Machine for Component {
     }
 
     fn dialect(&self) -> Played<&dyn DialectMachine> {
+        Ok(self)
+    }
+
+    fn direct(&self) -> Played<&dyn DirectMachine> {
         Ok(self)
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use gatehouse_model as host;
 use gatehouse_sdk::{
     Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
-    Edit, Ending, Event, Extra, Framing, Outcome, Owned, Parent, Payload, Prepared, Product, Protocol, Raw,
-    Refusal, Reply, Status, Step, Submission, TaskView, TextRequest, UnixMs, Usage, View,
+    DirectRequest, Edit, Ending, Event, Exchange, Extra, Framing, Line, Outcome, Owned, Parent, Payload,
+    Plan, Prepared, Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView,
+    TextRequest, UnixMs, Usage, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -107,6 +108,7 @@ pub(crate) fn accepted(accepted: host::Accepted) -> Accepted<Vec<u8>> {
     Accepted {
         model: accepted.model,
         charge: charge(accepted.charge),
+        at_most: Some(charge(accepted.at_most)).filter(|most| !most.lines.is_empty()),
         stage: same_shape(&accepted.stage),
         progress: accepted.progress,
         expected: accepted.expected_ms.map(|ms| Duration::from_millis(ms.into())),
@@ -118,8 +120,8 @@ pub(crate) fn accepted(accepted: host::Accepted) -> Accepted<Vec<u8>> {
 }
 
 fn charge(charge: host::Charge) -> Charge {
-    let host::Charge { keys, quantity } = charge;
-    Charge::keys(keys).times(quantity)
+    let line = |host::Line { keys, quantity, unit }| Line { keys, quantity, unit };
+    Charge { lines: charge.0.into_iter().map(line).collect() }
 }
 
 pub(crate) fn refusal(refusal: host::Refusal) -> Refusal {
@@ -264,10 +266,42 @@ pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec
     DialectPrepared::new(call(prepared.call), framing, prepared.state)
 }
 
+pub(crate) fn direct_request(request: &DirectRequest) -> host::DirectRequest {
+    host::DirectRequest {
+        surface: request.surface.clone(),
+        model: request.model.clone(),
+        body: write(&request.body),
+        blobs: same_shape(&request.blobs),
+    }
+}
+
+pub(crate) fn plan(plan: host::DirectPlan) -> Plan<Vec<u8>> {
+    match plan {
+        host::DirectPlan::Call(exchange) => {
+            let host::Exchange { call: next, charge: bill, at_most, passes, state } = *exchange;
+            Plan::Call(Exchange {
+                call: call(next),
+                charge: bill.map(charge),
+                at_most: Some(charge(at_most)).filter(|most| !most.lines.is_empty()),
+                passes,
+                state,
+                extra: Extra::new(),
+            })
+        }
+        host::DirectPlan::Respond(answer) => Plan::Respond(response(answer)),
+    }
+}
+
+pub(crate) fn response(response: host::DirectResponse) -> Response {
+    let host::DirectResponse { mime, body, settle, fresh_s } = response;
+    Response { mime, body: body.into(), settle: settle.map(charge), fresh_s, extra: Extra::new() }
+}
+
 pub(crate) fn answered(answered: host::Answered) -> Answered {
     Answered {
         body: answered.body.into(),
         usage: answered.usage.map(usage),
+        counters: answered.counters,
         output_bytes: answered.output_bytes,
         extra: Extra::new(),
     }
@@ -277,6 +311,7 @@ pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
     Chunk {
         send: same_shape(&chunk.send),
         usage: chunk.usage.map(usage),
+        counters: chunk.counters,
         output_bytes: chunk.output_bytes,
         last: chunk.last,
         extra: Extra::new(),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_model::{
-    About, Accepted, Answered, Call, Chunk, Context, DialectPrepared, DialectRequest, Digest, Event, Json,
-    Prepared, Refusal, Reply, Sse, Step, Submission, TaskView, TextFailure, TextRequest,
+    About, Accepted, Answered, Call, Chunk, Context, DialectPrepared, DialectRequest, Digest, DirectPlan,
+    DirectRequest, DirectResponse, Event, Failure, Json, Prepared, Refusal, Reply, Sse, Step, Submission,
+    TaskView, TextFailure, TextRequest,
 };
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -191,6 +192,30 @@ impl ComponentRunner {
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
         self.stream(Half::Text, cx, state, batches)
+    }
+
+    /// Prepares a request that is answered at once, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn plan(&self, cx: Context, request: DirectRequest) -> Result<Result<DirectPlan, Refusal>, Fault> {
+        let version = Arc::clone(&self.version);
+        let budget_ms = version.limits().call_ms.get();
+        self.verifier.run(move || version.prepare_direct(&cx, request, budget_ms))
+    }
+
+    /// Translates the answer to it, in a fresh instance.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub fn respond(
+        &self,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<DirectResponse, Failure>, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || version.answer_direct(&cx, &state, reply))
     }
 
     /// Translates a Messages request with the dialect half, in a fresh instance.

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use gatehouse_model::{About, Digest, FormFields, FormValue, RouteInfo, RouteUse, UnixMs, paths_overlap};
-use gatehouse_schema::{Kind, Reader};
+use gatehouse_model::{About, Digest, FormTypes, RouteInfo, RouteUse, UnixMs, paths_overlap};
 
 use crate::deploy::disabled::Disabled;
-use crate::deploy::stages::fit::FitError;
+use crate::deploy::stages::fit::{FitError, Inventory};
+use crate::deploy::stages::routes::may_serve;
+use crate::forms;
 use crate::version::Version;
 
 /// The active version of every family, and their models by every name.
@@ -23,6 +24,8 @@ pub struct Registry {
     disabled: BTreeMap<String, DisabledFamily>,
     /// Every route of both.
     routes: Arc<[ServedRoute]>,
+    /// What the configuration allows; `None` where all is.
+    inventory: Option<Arc<Inventory>>,
 }
 
 /// A route that a family of this gateway declares. Several families may serve one, each with its models.
@@ -35,7 +38,7 @@ pub struct ServedRoute {
     /// Whether no active family serves it.
     pub is_off: bool,
     /// What the texts of a form stand for; `None` where its body is JSON.
-    pub form: Option<FormFields>,
+    pub form: Option<FormTypes>,
 }
 
 /// A family's serving version.
@@ -179,7 +182,7 @@ impl Registry {
         self.active().map(|active| Arc::clone(&active.version)).collect()
     }
 
-    /// Every route of the families, each once. The same value as long as no family is switched.
+    /// Every route of the families that the configuration allows, each once. The same value as long as no family is switched.
     #[must_use]
     pub fn routes(&self) -> &Arc<[ServedRoute]> {
         &self.routes
@@ -275,7 +278,7 @@ impl Registry {
         let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
         disabled.remove(version.family());
         families.insert(version.family().to_owned(), Active { version, since });
-        Ok(Self::of(families, disabled))
+        Ok(self.of(families, disabled))
     }
 
     /// This registry without the active version of `family`, which is switched off.
@@ -283,7 +286,7 @@ impl Registry {
         let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
         families.remove(family);
         disabled.insert(family.to_owned(), off);
-        Self::of(families, disabled)
+        self.of(families, disabled)
     }
 
     /// This registry without anything of `family`, which is uninstalled.
@@ -291,15 +294,21 @@ impl Registry {
         let (mut families, mut disabled) = (self.families.clone(), self.disabled.clone());
         families.remove(family);
         disabled.remove(family);
-        Self::of(families, disabled)
+        self.of(families, disabled)
     }
 
-    fn of(families: BTreeMap<String, Active>, disabled: BTreeMap<String, DisabledFamily>) -> Self {
-        let mut registry = Self { disabled, ..Self::default() };
+    /// This registry under another configuration: a path that it does not allow any more is not served.
+    pub(crate) fn under(&self, inventory: Option<Inventory>) -> Self {
+        let served = Self { inventory: inventory.map(Arc::new), ..Self::default() };
+        served.of(self.families.clone(), self.disabled.clone())
+    }
+
+    fn of(&self, families: BTreeMap<String, Active>, disabled: BTreeMap<String, DisabledFamily>) -> Self {
+        let mut registry = Self { disabled, inventory: self.inventory.clone(), ..Self::default() };
         for active in families.values() {
             registry.index(active.version.about());
         }
-        registry.routes = routes(&families, &registry.disabled);
+        registry.routes = routes(&families, &registry);
         registry.families = families;
         registry
     }
@@ -320,14 +329,14 @@ impl Registry {
 }
 
 /// The routes of all families, each once; an active family comes before one that is off.
-fn routes(
-    families: &BTreeMap<String, Active>,
-    disabled: &BTreeMap<String, DisabledFamily>,
-) -> Arc<[ServedRoute]> {
+fn routes(families: &BTreeMap<String, Active>, registry: &Registry) -> Arc<[ServedRoute]> {
+    let Registry { disabled, defaults, inventory, .. } = registry;
     let active = families.iter().flat_map(|(family, active)| {
         let about = active.version.about();
-        about.all_routes().into_iter().map(|route| {
-            let form = route.form.then(|| form_fields(about, &route.surface));
+        let is_allowed =
+            |route: &RouteInfo| inventory.as_ref().is_none_or(|all| may_serve(family, route, all).is_ok());
+        about.all_routes().into_iter().filter(is_allowed).map(|route| {
+            let form = route.form.then(|| forms::of_route(about, &route));
             ServedRoute { route, family: family.clone(), is_off: false, form }
         })
     });
@@ -337,24 +346,21 @@ fn routes(
     });
     let mut found: Vec<ServedRoute> = Vec::new();
     for served in active.chain(off) {
-        let is_known = found.iter().any(|known| known.route.is_at(&served.route));
-        if !is_known {
-            found.push(served);
+        match found.iter_mut().find(|known| known.route.is_at(&served.route)) {
+            None => found.push(served),
+            // Each family has the forms of its own models.
+            Some(known) => {
+                if let (Some(own), Some(forms)) = (&mut known.form, served.form) {
+                    own.by_model.extend(forms.by_model);
+                }
+            }
+        }
+    }
+    for ServedRoute { route, form, .. } in &mut found {
+        let usual = route.model.as_ref().or_else(|| defaults.get(&route.surface));
+        if let (Some(form), Some(model)) = (form, usual) {
+            forms::prefer(form, model);
         }
     }
     found.into()
-}
-
-/// What the texts of a form stand for, by the schema of the surface.
-fn form_fields(about: &About, surface: &str) -> FormFields {
-    let schema = about.surfaces.iter().find(|own| own.name == surface).map(|own| own.schema.as_str());
-    let schema = serde_json::from_str(schema.unwrap_or_default()).unwrap_or_default();
-    let Kind::Object(fields) = Reader::new(&schema).kind(&schema) else { return FormFields::new() };
-    let value = |kind: &Kind| match kind {
-        Kind::Boolean | Kind::Number { .. } | Kind::Object(_) | Kind::Map(_) => FormValue::Json,
-        Kind::Choice(values) if values.iter().all(|one| !one.value.is_string()) => FormValue::Json,
-        Kind::List { .. } => FormValue::List,
-        Kind::Text { .. } | Kind::Choice(_) | Kind::Variants(_) | Kind::Json => FormValue::Text,
-    };
-    fields.iter().map(|field| (field.name.clone(), value(&field.kind))).collect()
 }

@@ -97,7 +97,7 @@ impl ServiceState {
             threads: if synchronous { threads.synchronous() } else { threads },
             verifier,
             store,
-            registry: ArcSwap::default(),
+            registry: ArcSwap::from_pointee(Registry::default().under(config.inventory.clone())),
             loaded: Mutex::default(),
             kept: Mutex::default(),
             broken: Mutex::default(),

@@ -10,7 +10,7 @@ use gatehouse_model::{Digest, UnixMs};
 use crate::config::Config;
 use crate::deploy::disabled::Disabled;
 use crate::deploy::error::StageError;
-use crate::deploy::manifest_index::{ManifestEntry, ModelNames};
+use crate::deploy::manifest_index::{ManifestEntry, ManifestFacts, ModelNames};
 use crate::deploy::report::StageLog;
 use crate::deploy::stages::fit::{FitError, check_inventory};
 use crate::deploy::stages::routes::check_routes;
@@ -30,6 +30,8 @@ pub struct VersionSummary {
     pub digest: Digest,
     /// The models it declares, as far as they are known.
     pub models: Vec<ModelNames>,
+    /// What it says of itself to people, as far as it is known.
+    pub facts: ManifestFacts,
     /// What it does.
     pub state: VersionState,
 }
@@ -201,6 +203,7 @@ impl ServiceState {
             version: version.about().version.clone(),
             digest: version.digest(),
             models: ManifestEntry::from(version.about()).model_names(),
+            facts: version.about().into(),
             state,
         };
         let mut all: Vec<VersionSummary> = registry
@@ -219,6 +222,7 @@ impl ServiceState {
             version: kept.get(digest).map_or_else(String::new, |entry| entry.version.clone()),
             digest: *digest,
             models: kept.get(digest).map_or_else(Vec::new, ManifestEntry::model_names),
+            facts: kept.get(digest).map(|entry| entry.facts.clone()).unwrap_or_default(),
             state,
         };
         let broken = lock(&self.broken).clone();
@@ -235,6 +239,7 @@ impl ServiceState {
         let listed: Vec<Digest> = all.iter().map(|one| one.digest).collect();
         let idle = kept.into_iter().filter(|(digest, _)| !listed.contains(digest));
         all.extend(idle.map(|(digest, entry)| VersionSummary {
+            facts: entry.facts.clone(),
             models: entry.model_names(),
             family: entry.family,
             version: entry.version,

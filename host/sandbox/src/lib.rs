@@ -8,7 +8,8 @@
 //!
 //! One module a provider: [`ark`] (Seedance 2.0 and its library of assets), [`context`] (FLUX.1 Kontext), [`dashscope`]
 //! (Wan videos), [`imagine`] (xAI's image API), [`midjourney`] (a midjourney-proxy), [`veo`] (Veo 3.1, on Vertex AI), [`messages`] (Anthropic's Messages API)
-//! and [`chat`] (OpenAI's chat completions). [`text`] holds what the two text providers share; `common` what all share.
+//! [`chat`] (OpenAI's chat completions) and [`gemini`] (Google's generateContent). [`text`] holds what the text providers share;
+//! `common` what all share.
 //! [`scripted`] is one whose answers its caller gives.
 
 pub mod ark;
@@ -16,6 +17,7 @@ pub mod chat;
 mod common;
 pub mod context;
 pub mod dashscope;
+pub mod gemini;
 pub mod imagine;
 pub mod messages;
 pub mod midjourney;

@@ -22,6 +22,7 @@ use crate::context::provider::{ContextAddresses, Provider};
 use crate::context::record::ContextRecord;
 use crate::context::submit::endpoint::SubmitEndpoint;
 use crate::dashscope::{self, DashscopeAddresses, DashscopeRecord};
+use crate::gemini::Gemini;
 use crate::imagine::{self, ImagineAddresses, ImagineRecord};
 use crate::messages::Messages;
 use crate::midjourney::{self, MidjourneyAddresses, MidjourneyRecord};
@@ -39,6 +40,8 @@ pub struct Addresses<'a> {
     pub messages: &'a TextAddresses,
     /// `OpenAI`'s chat completions and embeddings.
     pub chat: &'a TextAddresses,
+    /// Google's `generateContent`.
+    pub gemini: &'a TextAddresses,
     /// xAI's image API.
     pub imagine: &'a ImagineAddresses,
     /// Seedance, and its library of assets.
@@ -56,6 +59,7 @@ pub struct Sandbox {
     context: Arc<Provider>,
     messages: Arc<TextProvider>,
     chat: Arc<TextProvider>,
+    gemini: Arc<TextProvider>,
     ark: Arc<ark::provider::Provider>,
     dashscope: Arc<dashscope::Provider>,
     imagine: Arc<imagine::Provider>,
@@ -78,6 +82,7 @@ impl Sandbox {
             let mut listeners = JoinSet::new();
             let imagine = imagine::start(&settings, &mut listeners).await?;
             let (messages_listener, chat_listener) = (bind(ports.messages).await?, bind(ports.chat).await?);
+            let gemini_listener = bind(ports.gemini).await?;
             let (context_record, text_record) = (bind(ports.record).await?, bind(ports.text_record).await?);
             let addresses = ContextAddresses {
                 submit: submit.origin.clone(),
@@ -92,17 +97,19 @@ impl Sandbox {
             };
             let messages = provider(&messages_listener, "/truth/messages");
             let chat = provider(&chat_listener, "/truth/chat");
+            let gemini = provider(&gemini_listener, "/truth/gemini");
             let dashscope = dashscope::start(&settings, &samples.origin, &mut listeners).await?;
             let midjourney = midjourney::start(&settings, &mut listeners).await?;
             let veo = veo::start(&settings, &mut listeners).await?;
             let context = Arc::new(Provider::new(settings, addresses)?);
 
-            let (of_context, of_messages, of_chat) =
-                (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat));
+            let (of_context, of_messages, of_chat, of_gemini) =
+                (Arc::clone(&context), Arc::clone(&messages), Arc::clone(&chat), Arc::clone(&gemini));
             let context_records = [("/truth", record(move || of_context.record()))];
             let text_records = [
                 ("/truth/messages", record(move || of_messages.record())),
                 ("/truth/chat", record(move || of_chat.record())),
+                ("/truth/gemini", record(move || of_gemini.record())),
             ];
             let ark = ark::start(&context.settings, &samples.origin, &mut listeners).await?;
             let sample_files = Samples::new(samples.origin.clone());
@@ -113,8 +120,9 @@ impl Sandbox {
             listeners.spawn(samples.serve(Arc::new(sample_files)));
             listeners.spawn(messages_listener.serve(Arc::new(TextEndpoint::<Messages>::new(&messages))));
             listeners.spawn(chat_listener.serve(Arc::new(TextEndpoint::<Chat>::new(&chat))));
+            listeners.spawn(gemini_listener.serve(Arc::new(TextEndpoint::<Gemini>::new(&gemini))));
             listeners.spawn(text_record.serve(Arc::new(RecordsEndpoint(text_records))));
-            Ok(Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners })
+            Ok(Self { context, messages, chat, gemini, ark, dashscope, imagine, midjourney, veo, listeners })
         })
     }
 
@@ -122,11 +130,13 @@ impl Sandbox {
     #[must_use]
     pub fn addresses(&self) -> Addresses<'_> {
         // Written out, so that a new provider is not forgotten.
-        let Self { context, messages, chat, ark, dashscope, imagine, midjourney, veo, listeners: _ } = self;
+        let Self { context, messages, chat, gemini, ark, dashscope, imagine, midjourney, veo, listeners: _ } =
+            self;
         Addresses {
             context: &context.addresses,
             messages: &messages.addresses,
             chat: &chat.addresses,
+            gemini: &gemini.addresses,
             imagine: &imagine.addresses,
             ark: &ark.addresses,
             dashscope: &dashscope.addresses,
@@ -183,6 +193,18 @@ impl Sandbox {
         self.chat.record()
     }
 
+    /// The addresses of the simulated `generateContent`.
+    #[must_use]
+    pub fn gemini(&self) -> &TextAddresses {
+        &self.gemini.addresses
+    }
+
+    /// The requests of the simulated `generateContent`.
+    #[must_use]
+    pub fn gemini_record(&self) -> TextRecord {
+        self.gemini.record()
+    }
+
     /// The addresses of the simulated Ark.
     #[must_use]
     pub fn ark(&self) -> &ArkAddresses {
@@ -235,6 +257,7 @@ impl Sandbox {
     pub fn release(&self) {
         self.messages.release();
         self.chat.release();
+        self.gemini.release();
     }
 
     /// Closes every listener and connection, without waiting for requests under way: a hung one never ends.

@@ -5,13 +5,16 @@
 //! usage with the ledger, the lists of webhooks in trouble and of customers without credit with their rows. Never
 //! repairs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use gatehouse_model::{Customer, CustomerId, Key, Task};
 use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
-use redb::{ReadTransaction, ReadableTableMetadata};
+use redb::{ReadTransaction, ReadableTableMetadata, TableDefinition};
+use serde::de::DeserializeOwned;
 
 use crate::administration::without_credit;
 use crate::error::StoreError;
-use crate::layout::{self, Day};
+use crate::layout::{self, Day, Row};
 use crate::listing::task_index::IndexCheck;
 use crate::statement::check::StatementCheck;
 use crate::statement::deposits::{self, Deposits};
@@ -26,14 +29,69 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; what merely contradicts itself is in the report.
     pub fn examine(&self) -> Result<Report, StoreError> {
-        self.read(examine)
+        self.examine_with(&Progress::default())
+    }
+
+    /// The same, telling how far it is.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
+        self.read(|txn| examine(txn, progress))
     }
 }
 
-fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
+/// How far an examination is, for a caller that waits for it. The look-up tables are not counted: they are walked along.
+#[derive(Debug, Default)]
+pub struct Progress {
+    checked: AtomicU64,
+    of: AtomicU64,
+}
+
+impl Progress {
+    /// Rows checked so far, and rows to check, zero before it is known.
+    #[must_use]
+    pub fn so_far(&self) -> (u64, u64) {
+        (self.checked.load(Ordering::Relaxed), self.of.load(Ordering::Relaxed))
+    }
+
+    /// Visits every row of a table.
+    fn each<K: redb::Key + 'static, T: DeserializeOwned>(
+        &self,
+        txn: &ReadTransaction,
+        table: TableDefinition<'_, K, Row>,
+        mut visit: impl FnMut(T) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        each(txn, table, |row| {
+            self.checked.fetch_add(1, Ordering::Relaxed);
+            visit(row)
+        })
+    }
+
+    fn expect<K: redb::Key + 'static>(
+        &self,
+        txn: &ReadTransaction,
+        table: TableDefinition<'_, K, Row>,
+    ) -> Result<(), StoreError> {
+        self.of.fetch_add(txn.open_table(table)?.len()?, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreError> {
+    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
+    progress.expect(txn, layout::LEDGER)?;
+    progress.expect(txn, layout::CUSTOMERS)?;
+    progress.expect(txn, layout::KEYS)?;
+    progress.expect(txn, layout::HOLDS)?;
+    progress.expect(txn, layout::LIVE)?;
+    progress.expect(txn, layout::NAMES)?;
+    for day in &days {
+        progress.expect(txn, Day::new(*day).history())?;
+    }
     let mut examination = Examination::default();
     let (mut statements, mut paid) = (StatementCheck::default(), Deposits::default());
-    each(txn, layout::LEDGER, |entry: JournalEntry| {
+    progress.each(txn, layout::LEDGER, |entry: JournalEntry| {
         examination.entry(&entry);
         statements.entry(&entry);
         paid.add(&entry);
@@ -42,33 +100,32 @@ fn examine(txn: &ReadTransaction) -> Result<Report, StoreError> {
     statements.rest(txn, &mut examination)?;
     deposits::check(paid, txn, &mut examination)?;
     usage::check::check(txn, &mut examination)?;
-    each(txn, layout::CUSTOMERS, |customer: Customer| {
+    progress.each(txn, layout::CUSTOMERS, |customer: Customer| {
         examination.customer(&customer);
         Ok(())
     })?;
-    each(txn, layout::KEYS, |key: Key| {
+    progress.each(txn, layout::KEYS, |key: Key| {
         examination.key(&key);
         Ok(())
     })?;
-    each(txn, layout::HOLDS, |hold: Hold| {
+    progress.each(txn, layout::HOLDS, |hold: Hold| {
         examination.hold(&hold);
         Ok(())
     })?;
     let mut index = IndexCheck::new(txn)?;
-    each(txn, layout::LIVE, |task: Task| {
+    progress.each(txn, layout::LIVE, |task: Task| {
         examination.live(&task);
         index.task(&task, &mut examination)
     })?;
-    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
     for day in days {
-        each(txn, Day::new(day).history(), |task: Task| {
+        progress.each(txn, Day::new(day).history(), |task: Task| {
             examination.finished(&task);
             index.task(&task, &mut examination)
         })?;
     }
     index.rest(&mut examination)?;
     let owners = txn.open_table(layout::NAME_OWNERS)?;
-    each(txn, layout::NAMES, |record: NameRecord| {
+    progress.each(txn, layout::NAMES, |record: NameRecord| {
         let owner = owners.get(record.claim.name.as_str())?;
         examination.name(&record, owner.map(|customer| CustomerId::from(customer.value())).as_ref());
         Ok(())

@@ -33,6 +33,7 @@ pub use changes::TaskListener;
 pub use config::Config;
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};
+pub use examine::Progress;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
 pub use open::pepper::PepperFit;

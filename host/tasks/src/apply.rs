@@ -49,13 +49,16 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             funds::deposit(storage, &customer, amount, memo, at)
         }
         Command::DropHistory { before_day } => sweep::drop_history(storage, before_day),
-        Command::EditKey { id, revision, policy, at: _ } => keys::edit_key(storage, &id, revision, *policy),
+        Command::EditCustomer { id, revision, policy, at } => {
+            funds::edit_customer(storage, &id, revision, policy, at)
+        }
+        Command::EditKey { id, revision, policy, at } => keys::edit_key(storage, &id, revision, *policy, at),
         Command::Finish { id, revision, ending, audit, at } => {
             finish::finish(storage, id, revision, ending, audit, at)
         }
         Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
-        Command::Hold { id, key, model, amount, unit_price, expires, at } => {
-            funds::hold(storage, id, key, (amount, unit_price), model, (at, expires))
+        Command::Hold { id, key, model, amount, expires, at } => {
+            funds::hold(storage, id, key, amount, model, (at, expires))
         }
         Command::Join { parent, request, idempotency, at } => {
             join::join(storage, parent, *request, idempotency, at)
@@ -72,7 +75,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
                 Err(Stop::Rejected(Rejection::malformed("change", problem)))
             }
         },
-        Command::AddCustomer { id, at } => funds::add_customer(storage, id, at),
+        Command::AddCustomer { id, policy, at } => funds::add_customer(storage, id, policy, at),
         Command::Reconcile { id, revision, ruling, reason, deadline, at } => {
             reconcile::reconcile(storage, id, revision, (ruling, reason), (at, deadline))
         }

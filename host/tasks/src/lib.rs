@@ -21,14 +21,15 @@ pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, Audit
 pub use apply::apply;
 pub use commands::change::{Change, Ending, Reconciliation, ResultRecord};
 pub use commands::command::{Applied, Command};
-pub use commands::funds::check_funds;
+pub use commands::funds::{check_funds, shared_quota};
 pub use commands::keys::MAX_OVERLAP;
 pub use commands::rejection::Rejection;
 pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
 pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
-pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote};
+pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote, QuotedLine};
+pub use ledger::quota::{PeriodShare, QuotaExceeded, QuotaOwner};
 pub use records::changes::{PriceChange, price_changes};
 pub use records::record::{
     DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,

@@ -6,7 +6,7 @@ pub(crate) mod output_bytes;
 use gatehouse_sdk::{Answered, Body, Context, Extra, Reply, TextFailure};
 
 use gatehouse_text_protocols::incoming::is_error;
-use gatehouse_text_protocols::json::{Edits, Object, Raw, Writer, quote, quoted};
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, Writer, quote, quoted};
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
@@ -95,6 +95,9 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     let (mut has_id, mut has_object, mut has_created, mut has_model) = (false, false, false, false);
     for (name, raw) in whole.iter() {
         match name {
+            // Not every client takes a nothing, or a text for a number, where each answer has a value.
+            "id" | "object" if JsonString::of(raw).is_none() => continue,
+            "created" if raw.get().parse::<i64>().is_err() => continue,
             "model" => {
                 has_model = true;
                 quote(&state.model, out.name(name));
@@ -124,7 +127,13 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     if reported.is_some() && whole.get("usage").is_none() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage: reported, output_bytes: clamp(written), extra: Extra::new() })
+    Ok(Answered {
+        body: out.done(),
+        usage: reported,
+        counters: Vec::new(),
+        output_bytes: clamp(written),
+        extra: Extra::new(),
+    })
 }
 
 /// A call that does not say what is called.

@@ -39,8 +39,11 @@ impl Delivery {
             .iter()
             .fold(outcome, |outcome, image| outcome.product(&image.source, Some(&image.mime)));
         let made = u32::try_from(self.images.len()).unwrap_or(self.asked);
-        let outcome =
-            if made < self.asked { outcome.settle(Charge::keys([MODEL]).times(made)) } else { outcome };
+        let outcome = if made < self.asked {
+            outcome.settle(Charge::keys([MODEL]).times(made.into()))
+        } else {
+            outcome
+        };
         Step::done(State::Copying(self), outcome)
     }
 

@@ -57,7 +57,7 @@ impl Jobs for Imagine {
 
     fn submit(_: &Context, request: Submission) -> Result<Accepted<State>, Refusal> {
         let image = ImageRequest::read(&request)?;
-        let charge = Charge::keys([MODEL]).times(image.n);
+        let charge = Charge::keys([MODEL]).times(image.n.into());
         Ok(Accepted::new(MODEL, charge, State::Accepted(image)).expected(USUAL_DURATION))
     }
 

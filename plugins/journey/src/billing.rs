@@ -22,7 +22,7 @@ pub(crate) fn films(version: Option<Version>, is_720p: bool, films: u32) -> Char
     if is_720p {
         all.insert(0, format!("{MODEL}@{}-720p", Action::Video.name()));
     }
-    Charge::keys(all).times(films)
+    Charge::keys(all).times(films.into())
 }
 
 fn keys(action: Action, version: Option<Version>, speed: Speed) -> Vec<String> {
@@ -67,9 +67,9 @@ mod tests {
                         ],
                     };
                     let charge = charge(action, version, speed);
-                    let (last, specific) = charge.keys.split_last().expect("keys");
+                    let (last, specific) = charge.lines[0].keys.split_last().expect("keys");
                     assert_eq!((last.as_str(), specific), ("journey", expected.as_slice()));
-                    assert_eq!(charge.quantity, 1);
+                    assert_eq!(charge.lines[0].quantity, 1);
                     seen += 1;
                 }
             }
@@ -93,10 +93,13 @@ mod tests {
 
     #[test]
     fn films_are_charged_for_each_and_by_their_resolution() {
-        let small = films(None, false, 2);
+        let small = films(None, false, 2).lines.remove(0);
         assert_eq!((small.keys, small.quantity), (vec!["journey@video".into(), "journey".into()], 2));
         let large = films(Some(Version::V7), true, 4);
-        assert_eq!(large.keys, ["journey@video-720p", "journey@video-v7", "journey@video", "journey"]);
-        assert_eq!(large.quantity, 4);
+        assert_eq!(
+            large.lines[0].keys,
+            ["journey@video-720p", "journey@video-v7", "journey@video", "journey"]
+        );
+        assert_eq!(large.lines[0].quantity, 4);
     }
 }

@@ -8,7 +8,8 @@ pub(crate) mod message;
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure};
-use gatehouse_text_protocols::incoming::{Incoming, is_error, without_halves};
+use gatehouse_text_protocols::halves::without_halves;
+use gatehouse_text_protocols::incoming::{Incoming, is_error};
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
 };
@@ -80,6 +81,7 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
     Ok(Answered {
         body: out,
         usage: counts.reported(),
+        counters: Vec::new(),
         output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
         extra: Extra::new(),
     })
@@ -141,7 +143,13 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     message.stop_reason = Some(stop);
     message.stop_sequence = sequence.filter(|_| stop == StopReason::StopSequence);
     let body = serde_json::to_string(&message).map_err(|_| errors::unreadable())?;
-    Ok(Answered { body, usage: counts.reported(), output_bytes: clamp(output_bytes), extra: Extra::new() })
+    Ok(Answered {
+        body,
+        usage: counts.reported(),
+        counters: Vec::new(),
+        output_bytes: clamp(output_bytes),
+        extra: Extra::new(),
+    })
 }
 
 type ToolUse<'a> = (String, Cow<'a, str>, Box<RawValue>);

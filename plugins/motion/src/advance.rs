@@ -108,7 +108,7 @@ impl Job {
                 let outcome = Outcome::new(public).product(video, Some("video/mp4")).private(private);
                 return Action::Done(match &self.charge {
                     Some(LaterCharge { keys, seconds }) => {
-                        outcome.settle(Charge::keys(keys.clone()).times(*seconds))
+                        outcome.settle(Charge::keys(keys.clone()).times((*seconds).into()))
                     }
                     None => outcome,
                 });

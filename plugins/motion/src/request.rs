@@ -99,13 +99,13 @@ impl VideoRequest {
     pub(crate) fn charge(&self) -> Charge {
         let model = self.model.id();
         let resolution = if self.is_1080 { "1080p" } else { "720p" };
-        Charge::keys([format!("{model}@{resolution}"), model.to_owned()]).times(self.seconds)
+        Charge::keys([format!("{model}@{resolution}"), model.to_owned()]).times(self.seconds.into())
     }
 
     /// What it costs, where less was found out than was held.
     pub(crate) fn later_charge(&self) -> Option<LaterCharge> {
         self.check.as_ref().filter(|check| check.seconds.is_none())?;
-        Some(LaterCharge { keys: self.charge().keys, seconds: self.seconds })
+        Some(LaterCharge { keys: self.charge().lines.remove(0).keys, seconds: self.seconds })
     }
 
     /// What the host found at the source that has a rule.

@@ -17,7 +17,7 @@ const CODES: [&str; 9] = [
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 33] = [
+const WORDS: [&[&str]; 46] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -60,6 +60,22 @@ const WORDS: [&[&str]; 33] = [
     &["too many tokens", "prompt"],
     &["prompt exceeds max length"],
     &["range of input length should be"],
+    // Groq and Cerebras, GitHub Models, Snowflake, SambaNova.
+    &["reduce the length of the messages"],
+    &["request body too large", "tokens"],
+    &["max tokens of", "exceeded"],
+    &["maximum supported sequence length"],
+    &["exceed", "maximum sequence length"],
+    // TensorRT-LLM, LMDeploy, TabbyAPI, older vLLM.
+    &["should not exceed max_num_tokens"],
+    &["exceed", "max_model_len"],
+    &["exceed", "session_len"],
+    &["prompt", "max_seq_len"],
+    &["too long to fit into the model"],
+    // Qianfan, Z.ai.
+    &["prompt tokens too long"],
+    &["max input characters"],
+    &["prompt \u{8d85}\u{957f}"],
 ];
 
 /// Whether the error says it.
@@ -107,6 +123,15 @@ mod tests {
             "Input length 5000 exceeds maximum allowed token size 4096",
             "context window exceeds limit",
             "too many tokens: total number of tokens in the prompt cannot exceed 4081",
+            "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+            "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+            "max tokens of 32768 exceeded",
+            "The provided prompt is 9000 tokens long, but the maximum supported sequence length is just 4096!",
+            "The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)",
+            "Prompt length 9000 is greater than max_seq_len 4096",
+            "The prompt (total length 9000) is too long to fit into the model (context length 4096).",
+            "prompt tokens too long",
+            "Prompt \u{8d85}\u{957f}",
         ] {
             let body = serde_json::json!({"error": {"message": said}}).to_string();
             assert!(is_exceeded(&ProviderError::read(&body).expect("an error")), "{said}");

@@ -51,6 +51,14 @@ fn mime(bytes: &[u8]) -> Option<&'static str> {
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         [b'%', b'P', b'D', b'F', b'-', ..] => Some("application/pdf"),
+        // Pictures that hardly a model reads: one that is called by another name is refused by its own.
+        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some("image/bmp"),
+        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => Some("image/tiff"),
+        [_, _, _, _, b'f', b't', b'y', b'p', brand @ ..] => match brand.get(..4)? {
+            b"avif" | b"avis" => Some("image/avif"),
+            b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"msf1" => Some("image/heic"),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -69,6 +77,10 @@ mod tests {
             ("data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUg", Some("image/png"), png),
             ("DATA:;base64,_9j_4A", Some("image/jpeg"), "/9j/4A=="),
             ("JVBERi0xLjQ=", Some("application/pdf"), "JVBERi0xLjQ="),
+            ("Qk0QAAAAAAAAADYA", Some("image/bmp"), "Qk0QAAAAAAAAADYA"),
+            ("SUkqAAgAAAA", Some("image/tiff"), "SUkqAAgAAAA="),
+            ("AAAAGGZ0eXBhdmlm", Some("image/avif"), "AAAAGGZ0eXBhdmlm"),
+            ("AAAAGGZ0eXBoZWlj", Some("image/heic"), "AAAAGGZ0eXBoZWlj"),
             ("aGVsbG8", None, "aGVsbG8="),
         ] {
             assert_eq!(Embedded::read(text), Some(Embedded { mime, base64: base64.to_owned() }), "{text}");

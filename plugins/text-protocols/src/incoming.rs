@@ -6,7 +6,6 @@
 
 mod chat;
 mod forms;
-mod halves;
 mod message_forms;
 mod messages;
 mod reasons;
@@ -14,10 +13,10 @@ mod think;
 
 use gatehouse_sdk::Sse;
 
+use crate::halves::without_halves;
 use crate::prefill::Lead;
 use chat::Chat;
 pub use forms::is_error;
-pub use halves::without_halves;
 use messages::Messages;
 
 /// The answer to one request as it comes in.
@@ -141,6 +140,20 @@ mod tests {
         let plain = message(json!({"role": "assistant", "content": "hi"})).to_string();
         assert_eq!(Incoming::new(true, "").whole(&plain), None);
         assert_eq!(Incoming::new(false, "x").whole("no JSON"), None);
+    }
+
+    /// Without it a provider's answer has the plugin run out of its stack, which counts as the plugin's fault.
+    #[test]
+    fn parts_inside_of_each_other_are_not_followed_to_their_end() {
+        let deep = format!("{}\"a\"{}", "[".repeat(100_000), "]".repeat(100_000));
+        for body in [
+            format!(r#"{{"choices":[{{"message":{{"content":{deep}}},"finish_reason":"stop"}}]}}"#),
+            format!(
+                r#"{{"choices":[{{"message":{{"content":"x","thinking":{deep}}},"finish_reason":"stop"}}]}}"#
+            ),
+        ] {
+            assert!(Incoming::new(true, "").whole(&body).is_some_and(|body| body.contains("[[[")));
+        }
     }
 
     #[test]

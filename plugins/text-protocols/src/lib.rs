@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod failures;
 pub mod field_names;
 pub mod files;
+pub mod halves;
 pub mod incoming;
 pub mod json;
 pub mod limits;

@@ -49,6 +49,15 @@ impl<'p> Path<'p> {
         Refusal::Invalid { field: Some(self.to_string()), message: format!("{self}: {sentence}") }
     }
 
+    /// How many names and numbers lead to the value.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        match self {
+            Path::Root(_) => 0,
+            Path::Key(parent, _) | Path::Index(parent, _) => parent.depth() + 1,
+        }
+    }
+
     fn style(&self) -> IndexStyle {
         match self {
             Path::Root(style) => *style,

@@ -78,6 +78,9 @@ const MINIMAX: [(u64, u64, u16, &str); 9] = [
     (2056, 2056, 402, "insufficient_quota"),
 ];
 
+/// How many servers' errors inside of each other are read.
+const MAX_DEPTH: usize = 8;
+
 /// An error object.
 #[derive(Debug, Default)]
 pub struct ProviderError {
@@ -96,6 +99,11 @@ impl ProviderError {
     /// Reads a body. `None` when it is not an error of either protocol (a page of a proxy).
     #[must_use]
     pub fn read(body: &str) -> Option<Self> {
+        Self::read_within(body, MAX_DEPTH)
+    }
+
+    fn read_within(body: &str, depth: usize) -> Option<Self> {
+        let depth = depth.checked_sub(1)?;
         // Gemini's compatible endpoint wraps its error in an array.
         let first = || serde_json::from_str::<Vec<Object<'_>>>(body).ok()?.into_iter().next();
         let body = Object::parse(body).or_else(first)?;
@@ -114,7 +122,7 @@ impl ProviderError {
                 (plain.is_some() || bare, plain)
             }
         };
-        if let Some(other) = other_form(&body).filter(|_| message.is_none()) {
+        if let Some(other) = other_form(&body, depth).filter(|_| message.is_none()) {
             return Some(other);
         }
         let (known, message) = match body.get("detail").and_then(|raw| validation(raw.get())) {
@@ -124,8 +132,8 @@ impl ProviderError {
         let error = error.unwrap_or(body);
         // A server between has the words of the one behind it in a member of its own (OpenRouter).
         let behind = error.object("metadata").and_then(|behind| match text(&behind, "raw") {
-            Some(raw) => Self::read(&raw),
-            None => Self::read(behind.get("raw")?.get()),
+            Some(raw) => Self::read_within(&raw, depth),
+            None => Self::read_within(behind.get("raw")?.get(), depth),
         });
         if let Some(behind) = behind.filter(|behind| behind.message.is_some()) {
             let status = behind.status.or_else(|| status(&error));
@@ -222,7 +230,7 @@ fn status(error: &Object<'_>) -> Option<u16> {
 }
 
 /// Forms of servers that have neither an error object nor a sentence in the usual place.
-fn other_form(body: &Object<'_>) -> Option<ProviderError> {
+fn other_form(body: &Object<'_>, depth: usize) -> Option<ProviderError> {
     if let Some(answer) = body.object("base_resp") {
         let code = answer.unsigned("status_code").filter(|code| *code != 0)?;
         let row = MINIMAX.iter().find(|(first, last, ..)| (*first..=*last).contains(&code));
@@ -242,7 +250,7 @@ fn other_form(body: &Object<'_>) -> Option<ProviderError> {
         Some(text) => {
             Some(ProviderError { message: Some(text.decoded().into_owned()), ..ProviderError::default() })
         }
-        None => ProviderError::read(first.get()),
+        None => ProviderError::read_within(first.get(), depth),
     }
 }
 
@@ -299,6 +307,12 @@ mod tests {
         ] {
             assert!(ProviderError::read(body).is_none(), "{body}");
         }
+        let deep = 100_000;
+        let deep = format!("{}null{}", "{\"error\":{\"metadata\":{\"raw\":".repeat(deep), "}}}".repeat(deep));
+        assert!(
+            ProviderError::read(&deep).is_some_and(|error| error.message().is_none()),
+            "it is not followed to its end"
+        );
         let status = |code: &str| {
             ProviderError::read(&format!(r#"{{"error":{{"code":{code}}}}}"#)).unwrap().implied_status()
         };

@@ -10,10 +10,8 @@ use crate::provider_error::{ProviderError, is_page};
 const MAX_CHARS: usize = 2000;
 /// Ends a text that was cut.
 const ELLIPSIS: &str = "...";
-/// Beginnings of account names and keys.
-const ACCOUNT_PREFIXES: [&str; 6] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_"];
-/// The beginning of keys that is a usual word, too: a client's tool may be called `key-value-store`.
-const KEY_PREFIX: &str = "key-";
+/// Beginnings of account names and keys. Some are usual words, too: a client's tool may be called `key-value-store`.
+const ACCOUNT_PREFIXES: [&str; 7] = ["org-", "org_", "sk-", "sess-", "proj_", "acct_", "key-"];
 /// Beginnings of the ids of calls, which clients send themselves.
 const CALL_PREFIXES: [&str; 2] = ["call_", "toolu_"];
 /// Beginnings of types and codes that are about the request, in lower case without marks.
@@ -159,10 +157,9 @@ fn without_accounts(text: &str) -> String {
 
 /// Whether a word is the name or the key of an account.
 fn is_account(word: &str) -> bool {
-    // A key is random, or partly hidden.
-    let is_key = word.starts_with(KEY_PREFIX)
-        && word.contains(|letter: char| letter.is_ascii_digit() || letter == '*');
-    word.len() > 8 && (is_key || ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
+    // It is random, or partly hidden.
+    let is_random = word.contains(|letter: char| !letter.is_ascii_lowercase() && !"-_".contains(letter));
+    word.len() > 8 && is_random && ACCOUNT_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -176,6 +173,10 @@ mod tests {
             ("in org-abc123def, key (sk-ab***gh123).", Some("in ***, key (***).")),
             ("a sk-1 key-fob of gpt-4.1", Some("a sk-1 key-fob of gpt-4.1")),
             ("tool 'key-value-store' of key-4f0a9c, key-ab***yz", Some("tool 'key-value-store' of ***, ***")),
+            (
+                "tool 'org-structure-view', 'sk-learn_fit' of proj_AbCdEfGhIjKl",
+                Some("tool 'org-structure-view', 'sk-learn_fit' of ***"),
+            ),
             (
                 "`tool_use` ids without results: toolu_0123456789012345, call_0000000000000001_0 of 01234567890",
                 Some("`tool_use` ids without results: toolu_0123456789012345, call_0000000000000001_0 of"),

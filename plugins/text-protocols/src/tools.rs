@@ -2,9 +2,12 @@
 //!
 //! Numbers are not reliable: one server numbers every call 0, another leaves the number out, a third sends a new id with
 //! every piece. Ids are not either: some servers send none. A piece begins another call under a known number where it has
-//! both another id and a name, or another name, or begins an object after that of the call is complete.
+//! both another id and a name, or another name, or begins an object after that of the call is complete. Nor is a piece always
+//! more of the arguments: some servers repeat all so far in each, or write a fence of Markdown around them.
 
 use std::borrow::Cow;
+
+use crate::broken_json;
 
 /// The calls of one answer so far, in the order they began.
 #[derive(Debug, Default)]
@@ -36,6 +39,10 @@ struct Call {
     text: String,
     /// How far the text of JSON is read that they are written in.
     quoted: Option<Quoted>,
+    /// A piece has repeated all before it.
+    repeats: bool,
+    /// The arguments begin with a fence.
+    is_fenced: bool,
 }
 
 /// A text of JSON that comes in pieces.
@@ -86,7 +93,8 @@ impl ToolCalls {
 
     fn begin(&mut self, number: Option<u64>, name: Option<String>) -> usize {
         let (json, text) = (JsonNesting::default(), String::new());
-        self.0.push(Call { number, id: None, name, json, text, quoted: None });
+        let (quoted, repeats, is_fenced) = (None, false, false);
+        self.0.push(Call { number, id: None, name, json, text, quoted, repeats, is_fenced });
         self.0.len() - 1
     }
 
@@ -123,7 +131,9 @@ impl ToolCalls {
         let Some(found) = found else { return Match::New };
         let call = &self.0[found];
         let again = arguments.trim();
-        let begins_again = call.json.is_complete() && again.trim_start_matches('"').starts_with('{');
+        let is_repeated = call.repeats && again == call.text.trim();
+        let begins_again =
+            call.json.is_complete() && !is_repeated && again.trim_start_matches('"').starts_with('{');
         if id.is_some() && call.id.as_deref() == id {
             let is_other = begins_again && again != call.text.trim() && call.quoted.is_none();
             return if is_other { Match::Behind(found) } else { Match::Known(found) };
@@ -149,6 +159,8 @@ impl Call {
             Some(quoted) => Cow::Owned(quoted.read(arguments)),
             None => Cow::Borrowed(arguments),
         };
+        let meant = if self.json.is_blank() { broken_json::meant_by_piece(&piece) } else { None };
+        let piece = self.unfenced(meant.map_or(piece, Cow::Owned));
         let begins = if self.json.is_blank() { piece.trim_start() } else { self.text.trim_start() };
         if !begins.starts_with('{') {
             self.json.read(&piece);
@@ -158,6 +170,13 @@ impl Call {
             let is_again = piece.trim() == self.text.trim();
             return if is_again || is_left_over(&piece) { Cow::Borrowed("") } else { piece };
         }
+        let piece = match unrepeated(&self.text, &piece).map(|added| piece.len() - added.len()) {
+            Some(known) => {
+                self.repeats = true;
+                from(piece, known)
+            }
+            None => piece,
+        };
         let end = self.json.read_object(&piece);
         let kept = if is_left_over(&piece[end..]) { end } else { piece.len() };
         self.text.push_str(&piece[..kept]);
@@ -166,11 +185,42 @@ impl Call {
             Cow::Owned(piece) => Cow::Owned(piece[..kept].to_owned()),
         }
     }
+
+    /// A piece without the fence that the arguments begin with.
+    fn unfenced<'p>(&mut self, piece: Cow<'p, str>) -> Cow<'p, str> {
+        if !self.json.is_blank() {
+            return piece;
+        }
+        self.is_fenced |= piece.trim_start().starts_with('`');
+        if !self.is_fenced {
+            return piece;
+        }
+        let start = piece.find('{').unwrap_or(piece.len());
+        from(piece, start)
+    }
 }
 
-/// Whether a text behind an object is brackets that close nothing.
+/// What is behind the first bytes.
+fn from(piece: Cow<'_, str>, start: usize) -> Cow<'_, str> {
+    match piece {
+        Cow::Borrowed(piece) => Cow::Borrowed(&piece[start..]),
+        Cow::Owned(piece) => Cow::Owned(piece[start..].to_owned()),
+    }
+}
+
+/// What a piece adds that begins with all arguments so far, and cannot be more of them. An object may hold one that begins as
+/// it does itself: then it is more.
+#[must_use]
+pub fn unrepeated<'p>(text: &str, piece: &'p str) -> Option<&'p str> {
+    let text = text.trim_start();
+    let added = piece.trim_start().strip_prefix(text).filter(|_| text.starts_with('{'))?;
+    let joined = serde_json::from_str::<serde::de::IgnoredAny>(&format!("{text}{piece}"));
+    joined.is_err_and(|error| !error.is_eof()).then_some(added)
+}
+
+/// Whether a text behind an object is brackets that close nothing, or the end of a fence.
 fn is_left_over(text: &str) -> bool {
-    text.contains(['}', ']']) && text.trim().bytes().all(|byte| matches!(byte, b'}' | b']'))
+    text.contains(['}', ']', '`']) && text.trim().bytes().all(|byte| matches!(byte, b'}' | b']' | b'`'))
 }
 
 impl Quoted {

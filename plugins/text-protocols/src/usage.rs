@@ -11,6 +11,21 @@ use crate::json::{Object, Raw, Writer};
 /// The counts that every chat client reads.
 const CHAT_COUNTS: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
 
+/// What was read, with what came from a cache: most servers, some SDKs, Gemini.
+const PROMPTS: [&str; 4] = ["prompt_tokens", "promptTokens", "promptTokenCount", "prompt_token_count"];
+/// What was read, where the names of a cache say whether it is in it.
+const INPUTS: [&str; 3] = ["input_tokens", "inputTokens", "inputTokenCount"];
+const COMPLETIONS: [&str; 7] = [
+    "completion_tokens",
+    "output_tokens",
+    "completionTokens",
+    "outputTokens",
+    "outputTokenCount",
+    "candidatesTokenCount",
+    "candidates_token_count",
+];
+const TOTALS: [&str; 4] = ["total_tokens", "totalTokens", "totalTokenCount", "total_token_count"];
+
 /// Those of a Messages provider: read, written, read from a cache, written to one.
 const MESSAGES_NAMES: [&str; 4] =
     ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
@@ -182,11 +197,21 @@ fn says_output(event: &Object<'_>) -> bool {
         || event.get(BEDROCK_METRICS).is_some()
 }
 
+/// The names of a report.
+const REPORTS: [&str; 3] = ["usage", "usageMetadata", "usage_metadata"];
+
+/// Whether a completion or a chunk may have a report: most chunks have none.
+#[must_use]
+pub fn may_report(json: &str) -> bool {
+    json.contains("\"usage")
+}
+
 /// Every `usage` in a completion or a chunk: in its own place, in Groq's extension, or in a choice, as Moonshot's
 /// streams have it, or in its message.
 #[must_use]
 pub fn chat_reports<'a>(completion: &Object<'a>) -> Vec<Raw<'a>> {
-    let mut found: Vec<Raw<'a>> = completion.get("usage").into_iter().collect();
+    let mut found: Vec<Raw<'a>> = REPORTS.iter().filter_map(|name| completion.get(name)).collect();
+    found.extend(completion.object("metadata").and_then(|metadata| metadata.get(REPORTS[0])));
     found.extend(completion.object("x_groq").and_then(|groq| groq.get("usage")));
     let choices = completion.get("choices").filter(|raw| raw.get().contains("\"usage\""));
     for choice in choices.and_then(crate::json::items).unwrap_or_default() {
@@ -225,11 +250,11 @@ impl ChatCounts {
         let (hit, miss) = (usage.count("prompt_cache_hit_tokens"), usage.count("prompt_cache_miss_tokens"));
         let halves =
             (hit.is_some() || miss.is_some()).then(|| hit.unwrap_or(0).saturating_add(miss.unwrap_or(0)));
-        let named = usage.count("prompt_tokens").or_else(|| usage.count("promptTokens"));
-        let prompt = named.or_else(|| usage.count("input_tokens")).max(halves);
-        let completion = ["completion_tokens", "output_tokens", "completionTokens"];
-        let completion = completion.iter().find_map(|name| usage.count(name));
-        let total = usage.count("total_tokens").or_else(|| usage.count("totalTokens"));
+        let first = |names: &[&str]| names.iter().find_map(|name| usage.count(name));
+        let named = first(&PROMPTS);
+        let prompt = named.or_else(|| first(&INPUTS)).max(halves);
+        let completion = first(&COMPLETIONS);
+        let total = first(&TOTALS);
         if prompt.is_none() && completion.is_none() {
             return total.filter(|total| *total > 0).map(|total| Self { total, ..Self::default() });
         }
@@ -237,17 +262,22 @@ impl ChatCounts {
         let rest = |known: Option<u64>| Some(total?.saturating_sub(known?));
         let (prompt, completion) = (prompt.or_else(|| rest(completion)), completion.or_else(|| rest(prompt)));
         let (prompt, mut completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
-        let of_messages = most(usage, &["cache_read_input_tokens"]);
+        let of_messages = most(usage, &["cache_read_input_tokens", "cacheReadInputTokens"]);
         let cached = most(&read, &["cached_tokens"])
             .max(hit.unwrap_or(0))
-            .max(most(usage, &["cached_tokens"]))
+            .max(most(usage, &["cached_tokens", "cachedContentTokenCount", "cached_content_token_count"]))
             .max(of_messages);
-        const WRITES: [&str; 3] =
-            ["cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+        const WRITES: [&str; 4] = [
+            "cache_write_tokens",
+            "cache_creation_input_tokens",
+            "cache_creation_tokens",
+            "cacheWriteInputTokens",
+        ];
         let (minutes, hour) = cache_writes(usage);
         let (minutes, hour) = (minutes.max(cache_writes(&read).0), hour.max(cache_writes(&read).1));
         let cache_write = most(&read, &WRITES).max(most(usage, &WRITES)).max(minutes.saturating_add(hour));
-        const REASONING: [&str; 2] = ["reasoning_tokens", "thinking_tokens"];
+        const REASONING: [&str; 4] =
+            ["reasoning_tokens", "thinking_tokens", "thoughtsTokenCount", "thoughts_token_count"];
         let reasoning = most(&written, &REASONING).max(most(usage, &REASONING));
         let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
         // xAI does not count reasoning in `completion_tokens`; its total shows it, or that there is more of it.
@@ -361,230 +391,4 @@ pub fn plausible(usage: Option<Usage>, output_bytes: u64) -> Option<Usage> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn chat(completions: &[Value]) -> (u64, u64, u64, u64) {
-        let mut counts = TokenCounts::default();
-        for completion in completions {
-            let json = completion.to_string();
-            for raw in chat_reports(&Object::parse(&json).unwrap()) {
-                counts.read_chat(raw);
-            }
-        }
-        let Usage { input, output, cached, cache_write, .. } = counts.usage();
-        (input, output, cached, cache_write)
-    }
-
-    /// Without it a provider's answer is charged by a guess, or its cache not at all.
-    #[test]
-    fn a_chat_providers_counts_are_found_in_every_spelling_and_place() {
-        let plain = json!({"prompt_tokens": 1000, "completion_tokens": 100});
-        for (completion, expected) in [
-            (json!({"usage": plain}), (1000, 100, 0, 0)),
-            (json!({"choices": [{"index": 0, "usage": plain}]}), (1000, 100, 0, 0)),
-            (json!({"choices": [], "x_groq": {"id": "req", "usage": plain}}), (1000, 100, 0, 0)),
-            (json!({"usage": null, "choices": [{"usage": plain}, {"usage": null}]}), (1000, 100, 0, 0)),
-            (json!({"usage": {"input_tokens": 1000, "output_tokens": 100}}), (1000, 100, 0, 0)),
-            // In the prompt, or beside it.
-            (
-                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 600}}}),
-                (400, 1, 600, 0),
-            ),
-            (
-                json!({"usage": {"prompt_tokens": 10, "completion_tokens": 1, "cached_tokens": 10_000}}),
-                (10, 1, 10_000, 0),
-            ),
-            (
-                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1601,
-                    "prompt_tokens_details": {"cached_tokens": 600}}}),
-                (1000, 1, 600, 0),
-            ),
-            (
-                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "total_tokens": 1001,
-                    "prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300}}}),
-                (100, 1, 600, 300),
-            ),
-            (
-                json!({"usage": {"input_tokens": 7, "output_tokens": 1, "cache_read_input_tokens": 5,
-                    "cache_creation_input_tokens": 3}}),
-                (7, 1, 5, 3),
-            ),
-            (
-                json!({"usage": {"prompt_tokens": 15, "completion_tokens": 1, "cache_read_input_tokens": 5,
-                    "cache_creation_input_tokens": 3}}),
-                (7, 1, 5, 3),
-            ),
-            // DeepSeek, with and without the sum.
-            (
-                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": 1, "prompt_cache_hit_tokens": 600,
-                    "prompt_cache_miss_tokens": 400}}),
-                (400, 1, 600, 0),
-            ),
-            (
-                json!({"usage": {"completion_tokens": 1, "prompt_cache_hit_tokens": 600, "prompt_cache_miss_tokens": 400}}),
-                (400, 1, 600, 0),
-            ),
-            // xAI: reasoning beside the completion.
-            (
-                json!({"usage": {"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 200,
-                    "prompt_tokens_details": {"cached_tokens": 60}, "completion_tokens_details": {"reasoning_tokens": 60}}}),
-                (40, 100, 60, 0),
-            ),
-            // The same without a sum, and Perplexity.
-            (
-                json!({"usage": {"prompt_tokens": 100, "completion_tokens": 40, "completion_tokens_details": {"reasoning_tokens": 60}}}),
-                (100, 100, 0, 0),
-            ),
-            (
-                json!({"usage": {"prompt_tokens": 33, "completion_tokens": 7, "total_tokens": 40, "reasoning_tokens": 74}}),
-                (33, 81, 0, 0),
-            ),
-            // Gemini counts its thinking in the sum alone.
-            (
-                json!({"usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 515}}),
-                (10, 505, 0, 0),
-            ),
-            // Numbers in other forms.
-            (json!({"usage": {"prompt_tokens": "1000", "completion_tokens": "100"}}), (1000, 100, 0, 0)),
-            (json!({"usage": {"prompt_tokens": 1000.0, "completion_tokens": 99.2}}), (1000, 100, 0, 0)),
-            (
-                json!({"usage": {"prompt_tokens": 1000, "completion_tokens": -1, "total_tokens": 1100}}),
-                (1000, 100, 0, 0),
-            ),
-            (json!({"usage": {"promptTokens": 1000, "completionTokens": 100}}), (1000, 100, 0, 0)),
-            (json!({"choices": [{"message": {"usage": plain}}]}), (1000, 100, 0, 0)),
-            (json!({"choices": [{"delta": {"usage": plain}}]}), (1000, 100, 0, 0)),
-        ] {
-            assert_eq!(chat(std::slice::from_ref(&completion)), expected, "{completion}");
-        }
-        for nothing in [json!({}), json!({"usage": {}}), json!({"usage": 3, "x_groq": 3, "choices": "usage"})]
-        {
-            let json = nothing.to_string();
-            assert!(TokenCounts::of_completion(&Object::parse(&json).unwrap()).reported().is_none());
-        }
-    }
-
-    /// Without it an answer whose server counts only the sum is charged by a guess.
-    #[test]
-    fn a_sum_alone_is_shared_out_by_what_was_written() {
-        for (written, expected) in [(0, (1100, 0)), (400, (1000, 100)), (40_000, (0, 1100))] {
-            let counts =
-                TokenCounts::of_completion(&Object::parse(r#"{"usage":{"total_tokens":1100}}"#).unwrap());
-            let Usage { input, output, .. } = counts.settled(written).reported().expect("counts");
-            assert_eq!((input, output), expected, "{written}");
-        }
-    }
-
-    /// Without it the output of a stream that is counted at its beginning alone, or in another place, costs one token; and what
-    /// a provider reads to shorten a conversation costs nothing.
-    #[test]
-    fn a_messages_providers_counts_are_found_in_every_place() {
-        let begins =
-            json!({"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}});
-        let ends = |usage: Value| json!({"type": "message_delta", "delta": {}, "usage": usage});
-        for (events, expected) in [
-            (vec![begins.clone()], (10, 0, 0)),
-            (vec![begins.clone(), ends(json!({"output_tokens": 5}))], (10, 5, 0)),
-            (vec![begins.clone(), ends(json!({"output_tokens": "5"}))], (10, 5, 0)),
-            (vec![begins.clone(), json!({"delta": {"usage": {"output_tokens": 9}}})], (10, 9, 0)),
-            (
-                vec![json!({"type": "message_stop", "usage": {"input_tokens": 10, "output_tokens": 5}})],
-                (10, 5, 0),
-            ),
-            (vec![ends(json!({"prompt_tokens": 10, "completion_tokens": 5}))], (10, 5, 0)),
-            (
-                vec![
-                    begins.clone(),
-                    json!({"type": "message_stop", BEDROCK_METRICS: {
-                    "inputTokenCount": 12, "outputTokenCount": 7, "cacheReadInputTokenCount": 3}}),
-                ],
-                (12, 7, 3),
-            ),
-            (
-                vec![ends(json!({"input_tokens": 10, "output_tokens": 5, "iterations": [
-                    {"type": "compaction", "input_tokens": 1800, "output_tokens": 35},
-                    {"type": "message", "input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}]}))],
-                (1810, 40, 4),
-            ),
-        ] {
-            let mut counts = TokenCounts::default();
-            for event in &events {
-                counts.read_event(&Object::parse(&event.to_string()).unwrap());
-            }
-            let Usage { input, output, cached, .. } = counts.settled(400).reported().expect("counts");
-            assert_eq!((input, output, cached), expected, "{events:?}");
-        }
-        let mut counts = TokenCounts::default();
-        counts.read_event(&Object::parse(&begins.to_string()).unwrap());
-        assert_eq!(counts.settled(4).usage().output, 1, "a short answer has no more");
-    }
-
-    /// Without it an hour in the cache costs what five minutes do.
-    #[test]
-    fn what_a_cache_keeps_for_an_hour_is_counted_apart() {
-        let apart = json!({"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 7});
-        let messages = [
-            json!({"input_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
-            json!({"input_tokens": 1, "cache_creation": apart}),
-        ];
-        let chat = [
-            json!({"prompt_tokens": 11, "completion_tokens": 1, "prompt_tokens_details": {
-                "cache_creation_input_tokens": 10, "cache_creation": apart}}),
-            json!({"prompt_tokens": 11, "completion_tokens": 1, "cache_creation_input_tokens": 10, "cache_creation": apart}),
-        ];
-        let is_right = |counts: &TokenCounts, report: &Value| {
-            let Usage { input, cache_write, cache_write_hour, .. } = counts.usage();
-            assert_eq!((input, cache_write, cache_write_hour), (1, 10, 7), "{report}");
-        };
-        for report in messages {
-            let mut counts = TokenCounts::default();
-            counts.read_messages(&Object::parse(&report.to_string()).unwrap());
-            // The end of a stream does not tell them apart any more.
-            counts.read_messages(
-                &Object::parse(r#"{"cache_creation_input_tokens":10,"output_tokens":1}"#).unwrap(),
-            );
-            is_right(&counts, &report);
-        }
-        for report in chat {
-            let completion = json!({"usage": report}).to_string();
-            is_right(&TokenCounts::of_completion(&Object::parse(&completion).unwrap()), &report);
-        }
-    }
-
-    /// Without it a last report of zeros or of one chunk alone makes a long answer free.
-    #[test]
-    fn a_later_smaller_count_of_a_stream_says_nothing() {
-        let report = |prompt: u64, completion: u64, cached: u64| {
-            json!({"usage": {"prompt_tokens": prompt, "completion_tokens": completion,
-                "prompt_tokens_details": {"cached_tokens": cached}}})
-        };
-        assert_eq!(chat(&[report(1000, 50, 0), report(0, 3, 0)]), (1000, 50, 0, 0));
-        assert_eq!(chat(&[report(1000, 0, 0), report(1000, 50, 600)]), (400, 50, 600, 0));
-        assert_eq!(chat(&[report(1000, 50, 600), report(1000, 50, 0)]), (400, 50, 600, 0));
-        let messages = |reports: &[Value]| {
-            let mut counts = TokenCounts::default();
-            for report in reports {
-                counts.read_messages(&Object::parse(&report.to_string()).unwrap());
-            }
-            let Usage { input, output, cached, cache_write, .. } = counts.usage();
-            (input, output, cached, cache_write)
-        };
-        let begins = json!({"input_tokens": 1000, "output_tokens": 1, "cache_read_input_tokens": 20});
-        for (ends, expected) in [
-            (json!({"output_tokens": 50}), (1000, 50, 20, 0)),
-            (json!({"input_tokens": 0, "output_tokens": 50}), (1000, 50, 20, 0)),
-            (json!({"input_tokens": 5, "output_tokens": 0, "cache_read_input_tokens": 0}), (1000, 1, 20, 0)),
-            (json!({"input_tokens": 2000, "output_tokens": 50}), (2000, 50, 20, 0)),
-            // The same tokens, told apart.
-            (
-                json!({"input_tokens": 20, "cache_read_input_tokens": 600, "cache_creation_input_tokens": 400}),
-                (20, 1, 600, 400),
-            ),
-        ] {
-            assert_eq!(messages(&[begins.clone(), ends.clone()]), expected, "{ends}");
-        }
-    }
-}
+mod tests;

@@ -55,7 +55,13 @@ impl Text for Parrot {
             200 => {
                 let usage = Usage { input: 1, output: 2, cached: 3, cache_write: 4, cache_write_hour: 1 };
                 let body = json!({"said": state, "reply": reply.text()}).to_string();
-                Ok(Answered { body, usage: Some(usage), output_bytes: 6, extra: Extra::new() })
+                Ok(Answered {
+                    body,
+                    usage: Some(usage),
+                    counters: Vec::new(),
+                    output_bytes: 6,
+                    extra: Extra::new(),
+                })
             }
             _ => Err(TextFailure::new(Obstacle::RateLimited, "rude")),
         }

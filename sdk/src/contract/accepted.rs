@@ -25,8 +25,10 @@ use crate::bindings::exports::gatehouse::family::jobs;
 pub struct Accepted<S> {
     /// The model's own id, never an alias.
     pub model: String,
-    /// What to hold.
+    /// What the task costs where its outcome does not settle.
     pub charge: Charge,
+    /// The most that its outcome may settle for, where that can be more than the charge: the dearer of both is held.
+    pub at_most: Option<Charge>,
     /// The stage the task starts in.
     pub stage: Stage,
     /// 0 to 100.
@@ -57,6 +59,7 @@ impl<S> Accepted<S> {
         Self {
             model: model.into(),
             charge,
+            at_most: None,
             stage: Stage::Submitted,
             progress: 0,
             expected: None,
@@ -79,6 +82,7 @@ impl<S> Accepted<S> {
         Accepted {
             model: self.model,
             charge: self.charge,
+            at_most: self.at_most,
             stage: self.stage,
             progress: self.progress,
             expected: self.expected,
@@ -87,6 +91,13 @@ impl<S> Accepted<S> {
             doomed: self.doomed,
             extra: self.extra,
         }
+    }
+
+    /// Sets the most that its outcome may settle for.
+    #[must_use]
+    pub fn at_most(mut self, charge: Charge) -> Self {
+        self.at_most = Some(charge);
+        self
     }
 
     /// Sets what `Start` or `Joined` hands over.
@@ -117,6 +128,7 @@ impl From<Accepted<Vec<u8>>> for jobs::Accepted {
         Self {
             model: accepted.model,
             charge: accepted.charge.into(),
+            at_most: accepted.at_most.map(Into::into),
             stage: accepted.stage,
             progress: accepted.progress,
             expected_ms: accepted.expected.map(short_millis),

@@ -112,6 +112,16 @@ impl From<Usage> for text::Usage {
     }
 }
 
+/// A counter that [`Usage`] has no field for: its name in kebab-case (`input-audio`, `searches`) and a number. What is in it is in no
+/// field of `Usage` and in no other counter. An operator may give it a price of its own.
+pub type Counter = (String, u64);
+
+fn counted(usage: Usage, more: Vec<Counter>) -> text::Usage {
+    let mut counters = text::Usage::from(usage);
+    counters.extend(more);
+    counters
+}
+
 /// A whole answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answered {
@@ -119,6 +129,8 @@ pub struct Answered {
     pub body: String,
     /// None when the provider reported none: the host then estimates.
     pub usage: Option<Usage>,
+    /// What else the provider counted, beside a `usage`: see [`Counter`].
+    pub counters: Vec<Counter>,
     /// Bytes of text the model wrote.
     pub output_bytes: u32,
     /// What a later host is told besides.
@@ -129,7 +141,7 @@ impl From<Answered> for text::Answered {
     fn from(answered: Answered) -> Self {
         Self {
             body: answered.body,
-            usage: answered.usage.map(Into::into),
+            usage: answered.usage.map(|usage| counted(usage, answered.counters)),
             output_bytes: answered.output_bytes,
             extra: json::extra(answered.extra),
         }
@@ -143,6 +155,8 @@ pub struct Chunk {
     pub send: Vec<Sse>,
     /// All tokens so far, as soon and as often as they are known; the latest counts.
     pub usage: Option<Usage>,
+    /// What else the provider counted so far, beside a `usage`: see [`Counter`].
+    pub counters: Vec<Counter>,
     /// Bytes of text the model wrote in these events.
     pub output_bytes: u32,
     /// The client has its terminal event; nothing follows.
@@ -155,7 +169,7 @@ impl From<Chunk> for text::Chunk {
     fn from(chunk: Chunk) -> Self {
         Self {
             send: chunk.send,
-            usage: chunk.usage.map(Into::into),
+            usage: chunk.usage.map(|usage| counted(usage, chunk.counters)),
             output_bytes: chunk.output_bytes,
             last: chunk.last,
             extra: json::extra(chunk.extra),

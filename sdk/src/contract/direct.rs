@@ -31,7 +31,7 @@ pub struct Response {
     pub mime: String,
     /// Its bytes.
     pub body: Vec<u8>,
-    /// Billed instead of what was held; never more.
+    /// Billed instead of the charge, up to what was held.
     pub settle: Option<Charge>,
     /// For how many seconds the client may keep it, up to a day.
     pub fresh_s: Option<u32>,
@@ -57,8 +57,10 @@ pub enum Plan<S> {
 pub struct Exchange<S> {
     /// The upstream request.
     pub call: Call,
-    /// What is held; `None` where the answer is free, as on a surface that reads.
+    /// What it costs where the answer passes or does not settle; `None` where it is free, as on a surface that reads.
     pub charge: Option<Charge>,
+    /// The most that the answer may settle for, where that can be more than the charge: the dearer of both is held.
+    pub at_most: Option<Charge>,
     /// The types of a successful answer whose bytes are the client's as they come.
     pub passes: Vec<String>,
     /// For the answer.
@@ -71,13 +73,20 @@ impl<S> Exchange<S> {
     /// A free call, of whose answer `answer` makes the client's.
     #[must_use]
     pub fn new(call: Call, state: S) -> Self {
-        Self { call, charge: None, passes: Vec::new(), state, extra: Extra::new() }
+        Self { call, charge: None, at_most: None, passes: Vec::new(), state, extra: Extra::new() }
     }
 
-    /// What is held for it.
+    /// What it costs.
     #[must_use]
     pub fn charge(mut self, charge: Charge) -> Self {
         self.charge = Some(charge);
+        self
+    }
+
+    /// The most that its answer may settle for.
+    #[must_use]
+    pub fn at_most(mut self, charge: Charge) -> Self {
+        self.at_most = Some(charge);
         self
     }
 
@@ -93,8 +102,8 @@ impl<S> Plan<S> {
     /// The same plan with another state.
     pub fn map<T>(self, change: impl FnOnce(S) -> T) -> Plan<T> {
         match self {
-            Self::Call(Exchange { call, charge, passes, state, extra }) => {
-                Plan::Call(Exchange { call, charge, passes, state: change(state), extra })
+            Self::Call(Exchange { call, charge, at_most, passes, state, extra }) => {
+                Plan::Call(Exchange { call, charge, at_most, passes, state: change(state), extra })
             }
             Self::Respond(response) => Plan::Respond(response),
         }
@@ -121,7 +130,7 @@ impl Response {
         self
     }
 
-    /// Bills this instead of what was held; never more.
+    /// Bills this instead of the charge, up to what was held.
     #[must_use]
     pub fn settle(mut self, charge: Charge) -> Self {
         self.settle = Some(charge);
@@ -146,13 +155,16 @@ impl TryFrom<direct::DirectRequest> for DirectRequest {
 impl From<Plan<Vec<u8>>> for direct::Plan {
     fn from(plan: Plan<Vec<u8>>) -> Self {
         match plan {
-            Plan::Call(Exchange { call, charge, passes, state, extra }) => Self::Call(direct::Exchange {
-                call,
-                charge: charge.map(Into::into),
-                passes,
-                state,
-                extra: json::extra(extra),
-            }),
+            Plan::Call(Exchange { call, charge, at_most, passes, state, extra }) => {
+                Self::Call(direct::Exchange {
+                    call,
+                    charge: charge.map(Into::into),
+                    at_most: at_most.map(Into::into),
+                    passes,
+                    state,
+                    extra: json::extra(extra),
+                })
+            }
             Plan::Respond(response) => Self::Respond(response.into()),
         }
     }

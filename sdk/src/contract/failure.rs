@@ -1,6 +1,6 @@
 //! Refusals of requests, failures of tasks, and charges.
 
-pub use crate::bindings::gatehouse::family::types::{Blame, Failure, Problem};
+pub use crate::bindings::gatehouse::family::types::{Blame, Failure, Line, Problem};
 
 use crate::bindings::gatehouse::family::types;
 
@@ -126,51 +126,55 @@ impl Failure {
     }
 }
 
-/// What to bill: price keys, most specific first, and how many units of the first one that has a price. The last key is in the
-/// manifest; each earlier one begins with it, followed by `-` or `@`. It crosses the border as a charge of one line, which is
-/// what hosts of this version take.
+/// What to bill: lines, each with price keys, most specific first, and how many units of the first one that has a price. The last key
+/// is in the manifest; each earlier one begins with it, followed by `-` or `@`.
 ///
 /// ```
 /// use gatehouse_sdk::Charge;
 ///
-/// let charge = Charge::keys(["motion-2.6@1080p-audio", "motion-2.6@1080p", "motion-2.6"]).times(5).of("second");
-/// assert_eq!((charge.quantity, charge.unit.as_str()), (5, "second"));
+/// let film = Charge::keys(["motion-2.6@1080p", "motion-2.6"]).times(5).of("second");
+/// let charge = film.and(Charge::keys(["motion-audio"]).times(300).of("character"));
+/// assert_eq!((charge.lines[0].quantity, charge.lines[1].unit.as_str()), (5, "character"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// The price keys.
-    pub keys: Vec<String>,
-    /// How many units.
-    pub quantity: u32,
-    /// What one unit is; empty where there is nothing to say.
-    pub unit: String,
+    /// 1 to 16, no two with the same keys.
+    pub lines: Vec<Line>,
 }
 
 impl Charge {
     /// One unit of the first of `keys` that has a price.
     #[must_use]
     pub fn keys<K: Into<String>>(keys: impl IntoIterator<Item = K>) -> Self {
-        Self { keys: keys.into_iter().map(Into::into).collect(), quantity: 1, unit: String::new() }
+        let keys = keys.into_iter().map(Into::into).collect();
+        Self { lines: vec![Line { keys, quantity: 1, unit: String::new() }] }
     }
 
-    /// The same price, `quantity` times.
+    /// So many units of its last line.
     #[must_use]
-    pub fn times(mut self, quantity: u32) -> Self {
-        self.quantity = quantity;
+    pub fn times(mut self, quantity: u64) -> Self {
+        self.lines.last_mut().into_iter().for_each(|line| line.quantity = quantity);
         self
     }
 
-    /// Says what one unit is: "picture", "second", "character".
+    /// Says what one unit of its last line is: "picture", "second", "character".
     #[must_use]
     pub fn of(mut self, unit: impl Into<String>) -> Self {
-        self.unit = unit.into();
+        let unit = unit.into();
+        self.lines.last_mut().into_iter().for_each(|line| line.unit.clone_from(&unit));
+        self
+    }
+
+    /// The lines of both.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        self.lines.extend(more.lines);
         self
     }
 }
 
 impl From<Charge> for types::Charge {
     fn from(charge: Charge) -> Self {
-        let Charge { keys, quantity, unit } = charge;
-        vec![types::Line { keys, quantity: quantity.into(), unit }]
+        charge.lines
     }
 }

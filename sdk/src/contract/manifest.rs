@@ -22,13 +22,13 @@ pub struct About {
     /// Features without which a host must not take this version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// A name for people; kept for readers, this host does not use it yet.
+    /// A name for people, shown to operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// An SPDX expression; kept for readers, this host does not use it yet.
+    /// An SPDX expression, shown to operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
-    /// Where to read more about it; kept for readers, this host does not use it yet.
+    /// Where to read more about it, shown to operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub homepage: Option<String>,
     /// The models; the operator configures those of text families.
@@ -49,7 +49,7 @@ pub struct About {
     /// The least specific price keys. Each must have a price when the family is switched on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub price_keys: Vec<String>,
-    /// What one unit of a price key is: "picture", "second", "character"; kept for readers, this host does not use it yet.
+    /// What one unit of a price key is: "picture", "second", "character"; shown to operators.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, String>,
     /// The operator's settings for the family as a JSON Schema.
@@ -106,7 +106,7 @@ pub struct Surface {
     pub default_model: Option<String>,
     /// The parameters as a JSON Schema.
     pub schema: Value,
-    /// The client's `result` as a JSON Schema; kept for readers, this host does not use it yet.
+    /// The client's `result`, or the JSON of an answer at once, as a JSON Schema. The API's documentation has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_schema: Option<Value>,
     /// Where the task is named that a request follows up.

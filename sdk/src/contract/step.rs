@@ -52,7 +52,7 @@ pub struct Outcome {
     pub products: Vec<Product>,
     /// Names the customer owns from now on.
     pub claims: Vec<Claim>,
-    /// Bill less than was held; never more. Requests that joined the task are billed as they are.
+    /// Bill this instead of the charge, up to what was held. Requests that joined the task are billed as they are.
     pub settle: Option<Charge>,
     /// What a later host is told besides.
     pub extra: Extra,
@@ -99,7 +99,7 @@ impl Outcome {
         self
     }
 
-    /// Bills less than was held.
+    /// Bills this instead of the charge, up to what was held.
     #[must_use]
     pub fn settle(mut self, charge: Charge) -> Self {
         self.settle = Some(charge);

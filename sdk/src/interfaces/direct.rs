@@ -35,7 +35,7 @@ use crate::interfaces::family::Family;
 ///         }
 ///         let text = request.body["input"].as_str().unwrap_or_default();
 ///         let call = Call::post("speech", "/v1/speech").json(&json!({"text": text}));
-///         let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+///         let characters = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
 ///         let charge = Charge::keys(["voice-1"]).times(characters).of("character");
 ///         Ok(Plan::Call(Exchange::new(call, ()).charge(charge).passes("audio/*")))
 ///     }

@@ -143,11 +143,12 @@ export class Job {
     Object.assign(this, { submission, submitted, poll, polled, policy: { ...POLICY, ...policy } });
   }
 
-  // Accepts a request for so many units; the price key is the model's name.
-  accept(model, request, { expectedMs, quantity = 1, unit = "" } = {}) {
+  // Accepts a request for so many units; the price key is the model's name. `atMost` is the most that its end may settle for.
+  accept(model, request, { expectedMs, quantity = 1, unit = "", atMost } = {}) {
     return {
       model,
       charge: [{ keys: [model], quantity, unit }],
+      atMost,
       stage: "submitted",
       progress: 0,
       expectedMs,

@@ -203,12 +203,21 @@ class Job:
     polled: Callable[[upstream.Reply], Polled]
     policy: Policy = field(default_factory=Policy)
 
-    def accept(self, model: str, request: Any, expected_ms: int | None = None, quantity: int = 1, unit: str = "") -> jobs.Accepted:
-        """Accepts a request for so many units; the price key is the model's name."""
+    def accept(
+        self,
+        model: str,
+        request: Any,
+        expected_ms: int | None = None,
+        quantity: int = 1,
+        unit: str = "",
+        at_most: list[Line] | None = None,
+    ) -> jobs.Accepted:
+        """Accepts a request for so many units; the price key is the model's name. `at_most` is the most that its end may settle for."""
         state = {"request": request, "rests": 0, "unreachable": None, "until": None}
         return jobs.Accepted(
             model=model,
             charge=[Line([model], quantity, unit)],
+            at_most=at_most,
             stage=Stage.SUBMITTED,
             progress=0,
             expected_ms=expected_ms,

@@ -85,7 +85,9 @@ impl Reader {
     fn line(&mut self, line: &Line, position: &Position) {
         let streams = std::mem::take(&mut self.streams);
         match line {
-            Line::Submit(_) | Line::Ask(Ask::Text(_) | Ask::Translate(_)) => self.begin(position),
+            Line::Submit(_) | Line::Ask(Ask::Text(_) | Ask::Translate(_) | Ask::Direct(_)) => {
+                self.begin(position)
+            }
             Line::Expect(expect) => {
                 self.streams = streams;
                 self.expected(expect);
@@ -134,7 +136,8 @@ impl Reader {
             Some("json-array") => self.framing = Framing::JsonArray,
             _ => {}
         }
-        let called = [&part["call"], &part["merged"], &part["prepared"]["call"], &part["translated"]["call"]];
+        let nested = ["prepared", "translated", "planned"].map(|name| &part[name]["call"]);
+        let called = [&part["call"], &part["merged"]].into_iter().chain(nested);
         if let Some(call) = called.into_iter().find(|call| call.is_object()) {
             self.call = Some(call.clone());
         }
@@ -197,6 +200,9 @@ mod tests {
             "end"
             {"expect": {"chunk": {"last": true}}}
             {"answer": {"status": 429}}
+            {"direct": {"surface": "s", "body": {}}}
+            {"expect": {"planned": {"call": {"path": "/speak"}}}}
+            {"answer": {"status": 200, "text": "sound", "headers": {"content-type": "audio/mpeg"}}}
             {"translate": {"dialect": "brook", "provider": "p", "body": {"model": "m", "stream": true}}}
             {"expect": {"translated": {"call": {"path": "/flow"}, "framing": "lines"}}}
             {"events": [{"data": "a"}]}
@@ -219,7 +225,8 @@ mod tests {
             [
                 vec!["/one 200 s.play:7", "/two timeout s.play:11"],
                 vec!["/chat 2 events Sse s.play:15", "/chat 429 s.play:21"],
-                vec!["/flow 1 events Lines s.play:24"],
+                vec!["/speak 200 s.play:24"],
+                vec!["/flow 1 events Lines s.play:27"],
             ]
         );
         assert_eq!(conversations[0].position, "s.play:4");

@@ -43,6 +43,7 @@
 //! ```
 
 mod conversation;
+mod direct;
 mod facts;
 mod lines;
 mod machine;
@@ -53,6 +54,7 @@ mod script;
 mod written;
 
 pub use conversation::{Conversation, Exchange, ProviderAnswer};
+pub use direct::DirectMachine;
 pub use facts::picture;
 pub use gatehouse_sdk::{Body, Framing, Outage, Reply, Sse};
 pub use machine::{Declared, DialectMachine, Machine, NativeDialect, NativeText, Played};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    Accepted, Blame, Call, Cause, DialectRequest, Ending, Facts, Outage, Outcome, Probe, Reply, Sse, Stage,
-    Submission, TaskView, TextRequest, View,
+    Accepted, Blame, Call, Cause, DialectRequest, DirectRequest, Ending, Facts, Outage, Outcome, Probe,
+    Reply, Sse, Stage, Submission, TaskView, TextRequest, View,
 };
 use serde_json::Value;
 
@@ -94,7 +94,9 @@ pub(crate) enum Ask {
     Text(Box<TextRequest>),
     /// A Messages request for a dialect.
     Translate(Box<DialectRequest>),
-    /// The provider's whole answer to it.
+    /// A client's request that is answered at once.
+    Direct(Box<DirectRequest>),
+    /// The provider's whole answer to it, or to a text request.
     Answer(Reply),
     /// The next events of the provider's stream.
     Events(Vec<Sse>),
@@ -111,6 +113,7 @@ impl Ask {
             Self::Split(..) => "split",
             Self::Text(_) => "text",
             Self::Translate(_) => "translate",
+            Self::Direct(_) => "direct",
             Self::Answer(_) => "answer",
             Self::Events(_) => "events",
             Self::End => "end",

@@ -9,6 +9,7 @@ use gatehouse_sdk::{
 };
 use serde_json::Value;
 
+use crate::direct::DirectMachine;
 use crate::rules;
 
 /// What a call came to; `Err` when the family broke, or has no such interface here.
@@ -76,6 +77,11 @@ pub trait Machine {
         absent("dialect")
     }
 
+    /// Its half that answers at once, if it has one here.
+    fn direct(&self) -> Played<&dyn DirectMachine> {
+        absent("direct")
+    }
+
     /// Translates a whole answer.
     fn answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Answered, TextFailure>> {
         let _ = (cx, state, reply);
@@ -115,7 +121,7 @@ pub trait DialectMachine {
     ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>>;
 }
 
-fn declared(about: &About, reads_state: &[u32]) -> Declared {
+pub(crate) fn declared(about: &About, reads_state: &[u32]) -> Declared {
     let surfaces = about.surfaces.iter().map(|surface| surface.name.clone());
     Declared { surfaces: surfaces.collect(), reads_state: reads_state.to_vec() }
 }

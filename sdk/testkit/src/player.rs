@@ -1,19 +1,22 @@
 //! Runs a script: keeps the clock and the state, calls the family, compares what it returns.
 
 use gatehouse_sdk::{
-    Accepted, Action, Charge, Context, Dialect, Event, Finding, Jobs, Product, Refusal, Step, Submission,
-    Text,
+    Accepted, Action, Charge, Context, Dialect, Direct, Event, Finding, Jobs, Product, Refusal, Step,
+    Submission, Text,
 };
 use serde_json::Value;
 
+use crate::direct::NativeDirect;
 use crate::lines::{Ask, Expect, Feed, Line};
 use crate::machine::{Declared, Machine, Native, NativeDialect, NativeText};
 use crate::script::Script;
 use crate::written::{difference, shown};
 use checks::{equal, run, settles, surface, twice};
+use direct::DirectState;
 use text::TextState;
 
 mod checks;
+mod direct;
 mod text;
 
 /// Any id the host could have given.
@@ -32,17 +35,24 @@ struct Player<'a> {
     machine: &'a dyn Machine,
     declared: Declared,
     cx: Context,
-    /// What was charged for the task; `None` before, and when a request has joined it: its charge is not in the script.
-    charge: Option<Charge>,
+    /// What may be settled for the task; `None` before, and when a request has joined it: its charge is not in the script.
+    held: Option<Charge>,
     state: Vec<u8>,
     brief: Vec<u8>,
     answer: Answer,
     /// The last answer beside the task's own steps.
     aside: Option<Value>,
-    /// The text request under way.
-    text: Option<TextState>,
+    /// What its provider answers: the request that is under way.
+    asked: Asked,
     /// The last answer has been expected by some line.
     expected: bool,
+}
+
+/// A request without a task whose provider may answer.
+enum Asked {
+    Nothing,
+    Text(TextState),
+    Direct(DirectState),
 }
 
 impl Script {
@@ -70,6 +80,14 @@ impl Script {
         self.run(&NativeDialect::<F>::NEW);
     }
 
+    /// Runs it with the half of a family that answers at once, as plain Rust.
+    ///
+    /// # Panics
+    /// As [`Script::run_native`].
+    pub fn run_native_direct<F: Direct>(&self) {
+        self.run(&NativeDirect::<F>::new());
+    }
+
     /// Runs it with any machine.
     ///
     /// # Panics
@@ -89,12 +107,12 @@ impl Script {
             machine,
             declared: machine.declared(),
             cx: self.cx.clone(),
-            charge: None,
+            held: None,
             state: Vec::new(),
             brief: Vec::new(),
             answer: Answer::Nothing,
             aside: None,
-            text: None,
+            asked: Asked::Nothing,
             expected: true,
         };
         for (index, (line, place)) in self.lines.iter().enumerate() {
@@ -133,7 +151,8 @@ impl Player<'_> {
             self.cx.task = Some(TASK.to_owned());
             self.state = accepted.state.clone().unwrap_or_default();
             self.brief.clone_from(&accepted.brief);
-            self.charge = Some(accepted.charge.clone());
+            let most = accepted.at_most.as_ref().unwrap_or(&accepted.charge);
+            self.held = Some(most.clone());
         }
         self.came_now(Answer::Submitted(verdict));
         Ok(())
@@ -156,10 +175,10 @@ impl Player<'_> {
         let event = self.event(feed)?;
         let step = twice(|| self.machine.advance(&self.cx, &self.state, &event))?;
         if matches!(event, Event::Joined(_)) {
-            self.charge = None;
+            self.held = None;
         }
-        if let (Action::Done(outcome), Some(held)) = (&step.next, &self.charge) {
-            settles(held, outcome)?;
+        if let (Action::Done(outcome), Some(held)) = (&step.next, &self.held) {
+            settles(&held.lines, outcome.settle.as_ref())?;
         }
         self.state.clone_from(&step.state);
         self.came_now(Answer::Stepped(Box::new(step)));
@@ -174,12 +193,15 @@ impl Player<'_> {
                 surface(&self.declared, &request.surface)?;
                 self.begin();
             }
+            Ask::Direct(request) => {
+                surface(&self.declared, &request.surface)?;
+                self.begin();
+            }
             Ask::Translate(_) => self.begin(),
             Ask::Render(name, _) => surface(&self.declared, name)?,
             _ => {}
         }
-        let (machine, cx) = (self.machine, &self.cx);
-        let not_prepared = || "unexpected here: no text request has been prepared".to_owned();
+        let (machine, cx) = (self.machine, &self.cx.clone());
         let came = match ask {
             Ask::Render(surface, view) => shown::rendered(&twice(|| machine.view(cx, surface, view))?),
             Ask::Merge(key, items) => shown::merged(&twice(|| machine.merge(cx, key, items))?),
@@ -187,22 +209,36 @@ impl Player<'_> {
             Ask::Migrate(from, state) => self.migrate(*from, state)?,
             Ask::Text(request) => {
                 let (state, came) = text::prepare(machine, cx, request)?;
-                self.text = state;
+                self.asked = state.map_or(Asked::Nothing, Asked::Text);
                 came
             }
             Ask::Translate(request) => {
                 let (state, came) = text::translate(machine, cx, request)?;
-                self.text = state;
+                self.asked = state.map_or(Asked::Nothing, Asked::Text);
                 came
             }
-            Ask::Answer(reply) => self.text.as_ref().ok_or_else(not_prepared)?.answer(machine, cx, reply)?,
-            Ask::Events(events) => {
-                self.text.as_mut().ok_or_else(not_prepared)?.events(machine, cx, events)?
+            Ask::Direct(request) => {
+                let (state, came) = direct::plan(machine, cx, request)?;
+                self.asked = state.map_or(Asked::Nothing, Asked::Direct);
+                came
             }
-            Ask::End => self.text.as_mut().ok_or_else(not_prepared)?.end(machine, cx)?,
+            Ask::Answer(reply) => match &self.asked {
+                Asked::Text(text) => text.answer(machine, cx, reply)?,
+                Asked::Direct(direct) => direct.answer(machine, cx, reply)?,
+                Asked::Nothing => return Err("unexpected here: no request has been prepared".to_owned()),
+            },
+            Ask::Events(events) => self.stream()?.events(machine, cx, events)?,
+            Ask::End => self.stream()?.end(machine, cx)?,
         };
         (self.aside, self.expected) = (Some(came), false);
         Ok(())
+    }
+
+    fn stream(&mut self) -> Result<&mut TextState, String> {
+        match &mut self.asked {
+            Asked::Text(text) => Ok(text),
+            _ => Err("unexpected here: no request has been prepared".to_owned()),
+        }
     }
 
     fn migrate(&mut self, from: u32, state: &[u8]) -> Result<Value, String> {

@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use gatehouse_contract::{
-    MAX_CALL, MAX_ITEMS, MAX_WAIT, NAME_BYTES, STATE_KIB, extends_price_key, is_claimable, is_host_header,
-    is_source,
+    MAX_CALL, MAX_FRESH_S, MAX_ITEMS, MAX_LINES, MAX_PASSES, MAX_WAIT, NAME_BYTES, STATE_KIB,
+    extends_price_key, is_claimable, is_host_header, is_mime, is_source,
 };
 use gatehouse_sdk::{
-    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Outcome, Problem, Product, Refusal,
-    Step, Target, Tile,
+    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Line, Outcome, Plan, Problem, Product,
+    Reading, Refusal, Replay, Response, Step, Target, Tile,
 };
 use serde_json::Value;
 
@@ -42,6 +42,7 @@ pub(crate) fn accepted(about: &About, surface: &str, accepted: &Accepted<Vec<u8>
         return Err(format!("the model {:?} is not in the manifest", accepted.model));
     }
     charge(about, &accepted.charge)?;
+    accepted.at_most.as_ref().map_or(Ok(()), |most| charge(about, most))?;
     progress(accepted.progress)?;
     match (&accepted.state, &accepted.doomed) {
         (Some(bytes), _) => state(bytes),
@@ -85,6 +86,49 @@ pub(crate) fn step(about: &About, cx: &Context, step: &Step<Vec<u8>>) -> Result<
     }
 }
 
+/// What is made of a request that is answered at once, on a surface that reads or on another.
+pub(crate) fn plan(about: &About, reads: bool, plan: &Plan<Vec<u8>>) -> Result<(), String> {
+    let exchange = match plan {
+        Plan::Call(exchange) => exchange,
+        Plan::Respond(answer) if answer.settle.is_some() => {
+            return Err("settle: an answer without a call is free".to_owned());
+        }
+        Plan::Respond(answer) => return response(about, answer),
+    };
+    let Call { affinity, shared, credentials, reading, replay, .. } = &exchange.call;
+    if reads && exchange.charge.is_some() {
+        return Err("a charge on a surface that reads, which is free".to_owned());
+    }
+    if reads && *replay != Replay::Safe {
+        return Err("expected a safe call on a surface that reads".to_owned());
+    }
+    if affinity.is_some() || shared.is_some() || !credentials || *reading != Reading::Whole {
+        return Err(
+            "expected a plain call, without affinity, shared, with credentials and read whole".to_owned()
+        );
+    }
+    call(about, &exchange.call)?;
+    state(&exchange.state)?;
+    if exchange.passes.len() > MAX_PASSES {
+        return Err(format!("expected at most {MAX_PASSES} types that pass, got {}", exchange.passes.len()));
+    }
+    exchange.passes.iter().try_for_each(|pattern| mime(pattern))?;
+    exchange.charge.as_ref().map_or(Ok(()), |bill| charge(about, bill))
+}
+
+/// What a client gets at once.
+pub(crate) fn response(about: &About, response: &Response) -> Result<(), String> {
+    mime(&response.mime)?;
+    if let Some(fresh) = response.fresh_s.filter(|fresh| *fresh > MAX_FRESH_S) {
+        return Err(format!("fresh_s: expected at most {MAX_FRESH_S} seconds, got {fresh}"));
+    }
+    response.settle.as_ref().map_or(Ok(()), |settle| charge(about, settle))
+}
+
+fn mime(mime: &str) -> Result<(), String> {
+    if is_mime(mime) { Ok(()) } else { Err(format!("expected a type such as audio/mpeg, got {mime:?}")) }
+}
+
 fn state(state: &[u8]) -> Result<(), String> {
     if state.len() <= STATE_BYTES {
         return Ok(());
@@ -97,15 +141,33 @@ fn progress(percent: u8) -> Result<(), String> {
 }
 
 fn charge(about: &About, charge: &Charge) -> Result<(), String> {
-    let Some((least, specific)) = charge.keys.split_last() else {
+    if charge.lines.is_empty() || charge.lines.len() > MAX_LINES {
+        return Err(format!("a charge has 1 to {MAX_LINES} lines, not {}", charge.lines.len()));
+    }
+    charge.lines.iter().try_for_each(|line| charge_line(about, line))?;
+    let is_again =
+        |(at, line): (usize, &Line)| charge.lines[..at].iter().any(|before| before.keys == line.keys);
+    if charge.lines.iter().enumerate().any(is_again) {
+        return Err("two lines of a charge have the same price keys".to_owned());
+    }
+    Ok(())
+}
+
+fn charge_line(about: &About, line: &Line) -> Result<(), String> {
+    let Some((least, specific)) = line.keys.split_last() else {
         return Err("a charge needs a price key".to_owned());
     };
     if !about.price_keys.contains(least) {
         return Err(format!("the last price key {least:?} is not in the manifest"));
     }
-    match specific.iter().find(|key| !extends_price_key(key, least)) {
-        Some(key) => Err(format!("the price key {key:?} does not begin with {least:?} and `-` or `@`")),
-        None => Ok(()),
+    if let Some(key) = specific.iter().find(|key| !extends_price_key(key, least)) {
+        return Err(format!("the price key {key:?} does not begin with {least:?} and `-` or `@`"));
+    }
+    match about.units.get(least) {
+        Some(unit) if !line.unit.is_empty() && line.unit != *unit => {
+            Err(format!("the unit of {least:?} is {unit:?} in the manifest, not {:?}", line.unit))
+        }
+        _ => Ok(()),
     }
 }
 

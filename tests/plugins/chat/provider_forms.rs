@@ -102,6 +102,57 @@ fn calls_are_read_in_every_form() {
     assert!(answered.body.contains("\"function_call\":{"), "it was asked for: {}", answered.body);
 }
 
+/// Without it a client fails to parse a call, or calls a tool with arguments that were cut.
+#[test]
+fn arguments_are_read_however_they_are_written() {
+    let call = |arguments: &str| json!({"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let argued = |written: &str, reason: &str| {
+        let got =
+            read(Protocol::Chat, &whole(json!({"content": null, "tool_calls": [call(written)]}), reason));
+        got["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].clone()
+    };
+    for written in ["```\n{\"p\": 1}\n```", "{'p': 1}", "{\"p\": 1,}", "{\"p\": 1}]"] {
+        assert_eq!(argued(written, "tool_calls"), "{\"p\": 1}", "{written}");
+        assert_eq!(argued(written, "length"), *written, "it may have been cut there");
+    }
+    assert_eq!(argued("{\"p\": \"rm", "tool_calls"), "{\"p\": \"rm", "nothing is made up");
+    let piece = |text: &str| {
+        let call = json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": text}});
+        json!({"id": "c", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}).to_string()
+    };
+    let pieces = ["{\"p\"", "{\"p\": \"{", "{\"p\": \"{}\"", "{\"p\": \"{}\"}", "{\"p\": \"{}\"}"].map(piece);
+    let end = r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let lines: Vec<&str> = pieces.iter().map(String::as_str).chain([end, "[DONE]"]).collect();
+    let deltas = relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&lines), 2).deltas();
+    let calls = deltas.iter().filter_map(|delta| delta["tool_calls"].get(0));
+    let joined: String = calls.filter_map(|call| call["function"]["arguments"].as_str()).collect();
+    assert_eq!(joined, "{\"p\": \"{}\"}");
+}
+
+/// Without it a client whose types are strict refuses the answer for a member that nobody reads.
+#[test]
+fn what_each_answer_has_is_there_and_of_its_type() {
+    for odd in [
+        json!({"id": null, "object": null, "created": null}),
+        json!({"created": "1", "id": {}}),
+        json!({"created": 1.5}),
+    ] {
+        let with = |mut given: Value| {
+            odd.as_object().expect("members").iter().for_each(|(name, value)| given[name] = value.clone());
+            given
+        };
+        let is_whole =
+            |got: &Value| got["id"].is_string() && got["object"].is_string() && got["created"].is_u64();
+        let got = read(Protocol::Chat, &with(whole(json!({"role": "assistant", "content": "a"}), "stop")));
+        assert!(is_whole(&got), "{got}");
+        let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+            "choices": [{"index": 0, "delta": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}]});
+        let events = data(&[&with(chunk).to_string(), "[DONE]"]);
+        let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, 1);
+        assert!(is_whole(&heard.chunks()[0]), "{odd} {:?}", heard.chunks());
+    }
+}
+
 /// Without it clients show what a model thinks as its answer.
 #[test]
 fn thinking_in_a_text_is_thinking() {

@@ -123,6 +123,43 @@ fn system_and_developer_join() {
     assert_eq!(system, json!([text("a"), cached]));
 }
 
+/// Without it a client that marks whole messages, as several libraries do, pays for its history on every turn.
+#[test]
+fn what_is_to_be_cached_is_marked_at_the_last_block() {
+    let cache = json!({"type": "ephemeral", "ttl": "1h"});
+    let cached = |mut block: Value| {
+        block["cache_control"] = cache.clone();
+        block
+    };
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let (system, messages) = talk(json!([
+        cached(json!({"role": "system", "content": "a"})),
+        cached(json!({"role": "user", "content": [text("b"), text("c")]})),
+        cached(json!({"role": "assistant", "content": "d"})),
+        cached(json!({"role": "user", "content": [cached(text("e")), text("f")]})),
+        cached(json!({"role": "assistant", "content": "g", "tool_calls": [call]})),
+        cached(json!({"role": "tool", "tool_call_id": "c", "content": "h"})),
+        {"role": "assistant", "content": null, "tool_calls": [cached(call)]},
+        {"role": "tool", "tool_call_id": "c", "content": "i", "cache_control": null},
+    ]));
+    assert_eq!(system, json!([cached(text("a"))]));
+    let called = |id: &str| cached(json!({"type": "tool_use", "id": id, "name": "f", "input": {}}));
+    let result = json!({"type": "tool_result", "tool_use_id": "c", "content": [text("h")]});
+    let expected = [
+        user(json!([text("b"), cached(text("c"))])),
+        json!({"role": "assistant", "content": [cached(text("d"))]}),
+        user(json!([cached(text("e")), cached(text("f"))])),
+        json!({"role": "assistant", "content": [text("g"), called("c")]}),
+        user(json!([cached(result)])),
+        json!({"role": "assistant", "content": [called("c_2")]}),
+        user(json!([{"type": "tool_result", "tool_use_id": "c_2", "content": "i"}])),
+    ];
+    assert_eq!(messages, json!(expected));
+    let history = json!([cached(json!({"role": "user", "content": "a"}))]);
+    let plain = sent(Protocol::Chat, json!({}), json!({"messages": history}));
+    assert_eq!(plain["messages"], json!([{"role": "user", "content": "a"}]), "no chat provider knows it");
+}
+
 #[test]
 fn roles_alternate_and_results_come_first() {
     let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});

@@ -20,8 +20,11 @@ fn accepted(body: Value) -> Script {
     let count = body["assets"].as_array().map_or(1, Vec::len);
     Script::new().submit(AVATARS, body).expect_accepted(move |accepted| {
         assert_eq!((accepted.stage, accepted.progress), (Stage::Processing, 10));
-        assert_eq!((accepted.model.as_str(), accepted.charge.keys[0].as_str()), ("clip-2.0", "clip-avatar"));
-        assert_eq!(accepted.charge.quantity as usize, count);
+        assert_eq!(
+            (accepted.model.as_str(), accepted.charge.lines[0].keys[0].as_str()),
+            ("clip-2.0", "clip-avatar")
+        );
+        assert_eq!(accepted.charge.lines[0].quantity, count as u64);
     })
 }
 

@@ -163,8 +163,11 @@ fn each_model_has_its_name_its_resolutions_and_its_prices() {
                     .submit(VIDEOS, body(fields))
                     .expect_accepted(move |accepted| {
                         assert_eq!(accepted.model, model);
-                        assert_eq!(accepted.charge.keys, [format!("{model}@{resolution}"), model.to_owned()]);
-                        assert_eq!(accepted.charge.quantity, 7);
+                        assert_eq!(
+                            accepted.charge.lines[0].keys,
+                            [format!("{model}@{resolution}"), model.to_owned()]
+                        );
+                        assert_eq!(accepted.charge.lines[0].quantity, 7);
                     })
                     .start()
                     .expect_call(move |call| assert_eq!(call.json_body()["model"], upstream));

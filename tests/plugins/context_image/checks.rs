@@ -167,8 +167,8 @@ fn each_model_has_its_path_and_its_price() {
     for (model, path) in [("ctx-pro", "/v1/flux-kontext-pro"), ("ctx-max", "/v1/flux-kontext-max")] {
         let priced = move |accepted: &Accepted<Vec<u8>>| {
             assert_eq!(accepted.model, model);
-            assert_eq!(accepted.charge.keys, [model]);
-            assert_eq!(accepted.charge.quantity, 1);
+            assert_eq!(accepted.charge.lines[0].keys, [model]);
+            assert_eq!(accepted.charge.lines[0].quantity, 1);
             assert_eq!((accepted.stage, accepted.progress), (Stage::Submitted, 0));
         };
         let script = Script::new()

@@ -27,8 +27,8 @@ fn completes(n: u32, items: &[Value], sources: &[&str]) {
             None => assert_eq!(made, n),
             Some(settle) => {
                 assert_eq!(
-                    (settle.keys.as_slice(), settle.quantity),
-                    (&["imagine-1.5-gw".to_owned()][..], made)
+                    (settle.lines[0].keys.as_slice(), settle.lines[0].quantity),
+                    (&["imagine-1.5-gw".to_owned()][..], u64::from(made))
                 );
                 assert!(made < n);
             }

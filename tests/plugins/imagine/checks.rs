@@ -166,8 +166,8 @@ fn both_names_and_no_name_mean_the_same() {
     for request in [body(json!({"n": 7})), body(json!({"n": 7, "model": "imagine-1.5-ext"})), nameless] {
         let priced = |accepted: &Accepted<Vec<u8>>| {
             assert_eq!(accepted.model, "imagine-1.5-gw");
-            assert_eq!(accepted.charge.keys, ["imagine-1.5-gw"]);
-            assert_eq!(accepted.charge.quantity, 7);
+            assert_eq!(accepted.charge.lines[0].keys, ["imagine-1.5-gw"]);
+            assert_eq!(accepted.charge.lines[0].quantity, 7);
             assert_eq!((accepted.stage, accepted.progress), (Stage::Submitted, 0));
         };
         let script =

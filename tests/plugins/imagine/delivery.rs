@@ -34,11 +34,13 @@ fn an_image_that_stays_out_of_reach_is_left_out_and_not_billed() {
             );
             let sources: Vec<&str> = outcome.products.iter().map(|product| product.source.as_str()).collect();
             assert_eq!(sources, [link(1), link(2)]);
-            assert_eq!(outcome.settle.as_ref().map(|settle| settle.quantity), Some(2));
+            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(2));
         })
         // The next one is left out at once.
         .lost("the server answered 404")
-        .expect_done(|outcome| assert_eq!(outcome.settle.as_ref().map(|settle| settle.quantity), Some(1)));
+        .expect_done(|outcome| {
+            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(1))
+        });
     play(&script);
 }
 

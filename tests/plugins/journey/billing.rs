@@ -21,9 +21,9 @@ const VERSIONS: [(&str, &str); 9] = [
 ];
 const SPEEDS: [&str; 4] = ["", "relax", "fast", "turbo"];
 
-fn charged(request: Submission, keys: Vec<String>, quantity: u32) {
+fn charged(request: Submission, keys: Vec<String>, quantity: u64) {
     let script = Script::new().submit_whole(request).expect_accepted(move |accepted| {
-        assert_eq!((&accepted.charge.keys, accepted.charge.quantity), (&keys, quantity));
+        assert_eq!((&accepted.charge.lines[0].keys, accepted.charge.lines[0].quantity), (&keys, quantity));
     });
     script.run_native::<journey::Journey>();
 }
@@ -168,6 +168,6 @@ fn the_component_has_the_same_keys() {
     let expected = keys("imagine", "v8.2", "turbo");
     let script = Script::new()
         .submit("journey.imagine", body)
-        .expect_accepted(move |accepted| assert_eq!(accepted.charge.keys, expected));
+        .expect_accepted(move |accepted| assert_eq!(accepted.charge.lines[0].keys, expected));
     play(&script);
 }

@@ -73,9 +73,9 @@ fn a_request_becomes_the_brief_of_the_waiting_task() {
                 Some(source) => assert_eq!(brief["area"], json!({"field": field, "source": source})),
                 None => assert_eq!(brief["area"], Value::Null),
             }
-            assert_eq!(accepted.charge.keys[0], key);
+            assert_eq!(accepted.charge.lines[0].keys[0], key);
             assert_eq!(
-                (accepted.charge.keys.last().map(String::as_str), accepted.charge.quantity),
+                (accepted.charge.lines[0].keys.last().map(String::as_str), accepted.charge.lines[0].quantity),
                 (Some("journey"), 1)
             );
         });
@@ -146,7 +146,10 @@ fn a_custom_zoom_waits_too_and_has_one_charge() {
         .reply(200, finished(json!({})))
         .expect_done(|outcome| {
             let settle = outcome.settle.as_ref().expect("only the modal request is billed");
-            assert_eq!((settle.keys.last().map(String::as_str), settle.quantity), (Some("journey"), 0));
+            assert_eq!(
+                (settle.lines[0].keys.last().map(String::as_str), settle.lines[0].quantity),
+                (Some("journey"), 0)
+            );
         });
     play(&script);
 }
@@ -284,7 +287,7 @@ fn a_file_that_cannot_be_used_leaves_the_task_in_modal() {
     for (paid, fields) in [("relax", json!({})), ("fast", json!({})), ("fast", json!({"speed": "fast"}))] {
         let script = Script::new().submit_whole(retried(paid, fields)).expect_accepted(move |accepted| {
             let brief: Value = serde_json::from_slice(&accepted.brief).expect("a brief is JSON");
-            assert_eq!((&brief["speed"], accepted.charge.quantity), (&json!(paid), 0));
+            assert_eq!((&brief["speed"], accepted.charge.lines[0].quantity), (&json!(paid), 0));
         });
         play(&script);
     }

@@ -139,7 +139,7 @@ fn fewer_films_cost_less() {
     let two = json!([{"url": link("0.mp4")}, {"url": link("1.mp4")}]);
     ends(film(4), finished(json!({"videoUrls": two})), |outcome| {
         let settle = outcome.settle.as_ref().expect("less than was held");
-        assert_eq!((settle.keys[0].as_str(), settle.quantity), ("journey@video-720p", 2));
+        assert_eq!((settle.lines[0].keys[0].as_str(), settle.lines[0].quantity), ("journey@video-720p", 2));
     });
 }
 

@@ -152,3 +152,49 @@ fn a_file_is_sent_under_the_type_of_its_bytes() {
     let text = json!({"type": "image", "source": {"type": "base64", "media_type": "text/plain", "data": "aGVsbG8="}});
     assert!(refused(&user(&text), Protocol::Messages, json!({})).contains("image/png"));
 }
+
+/// Without it a picture that no model reads reaches the provider under another name, and fails there in words about the wrong
+/// type, or its refusal names a type that its client takes for a good one.
+#[test]
+fn a_picture_is_refused_by_what_its_bytes_are() {
+    const EXPECTED: &str = "`messages.0.content.0.source.media_type`: expected `image/jpeg`, `image/png`, `image/gif` or `image/webp`, got ";
+    for (data, called, known) in [
+        ("AAAAGGZ0eXBoZWlj", "image/jpeg", "the bytes of image/heic"),
+        ("AAAAGGZ0eXBhdmlm", "image/png", "the bytes of image/avif"),
+        ("SUkqAAgAAAA=", "image/png", "the bytes of image/tiff"),
+        ("Qk0QAAAAAAAAADYA", "image/bmp", "the string \"image/bmp\""),
+        ("PHN2Zy8+", "image/svg+xml", "the string \"image/svg+xml\""),
+    ] {
+        let picture = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": called, "data": data}});
+        let mime = if called == "image/svg+xml" { called } else { known.trim_start_matches("the bytes of ") };
+        let mime = if mime.starts_with("the") { called } else { mime };
+        for protocol in [Protocol::Messages, Protocol::Chat] {
+            for data in [data, BLOB] {
+                let mut request = text_request(&user(&picture(data)).to_string(), protocol, json!({}));
+                let facts = Facts { blob: Some(BLOB.into()), ..Facts::new(MediaKind::Image, mime, 9_000) };
+                request.blobs.push(facts);
+                let refusal = both().prepare::<Messages>(&request).expect_err("no model reads it");
+                assert!(
+                    format!("{refusal:?}").contains(&format!("{EXPECTED}{known}").replace('"', "\\\"")),
+                    "{data}: {refusal:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Without it a client has the plugin run out of its stack, which counts as a fault of the plugin's version.
+#[test]
+fn documents_inside_of_each_other_have_an_end() {
+    let nested = |deep: usize| {
+        let open = r#"[{"type":"document","source":{"type":"content","content":"#.repeat(deep);
+        let content = format!("{open}\"x\"{}", "}}]".repeat(deep));
+        format!(r#"{{"model":"m","max_tokens":9,"messages":[{{"role":"user","content":{content}}}]}}"#)
+    };
+    for protocol in [Protocol::Messages, Protocol::Chat] {
+        assert!(both().prepare::<Messages>(&text_request(&nested(3), protocol, json!({}))).is_ok());
+        let refusal = both().prepare::<Messages>(&text_request(&nested(100_000), protocol, json!({})));
+        let said = format!("{:?}", refusal.expect_err("too deep"));
+        assert!(said.contains("expected a string, so deep inside of other blocks, got an array"), "{said}");
+    }
+}

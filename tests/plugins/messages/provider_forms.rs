@@ -102,6 +102,63 @@ fn calls_keep_their_arguments_and_stay_apart() {
     }
 }
 
+/// Without it a tool runs with `{{"a":{"a":1}`, or an answer fails for a comma. What was cut is no call that may be made.
+#[test]
+fn arguments_are_read_however_they_are_written() {
+    let call = |arguments: &str| json!({"id": "a", "index": 0, "type": "function", "function": {"name": "f", "arguments": arguments}});
+    for written in
+        ["```json\n{\"p\": 1}\n```", "{'p': 1}", "{\"p\": 1,}", "{p: 1}", "{\"p\": 1}}", "\"{\\\"p\\\": 1}\""]
+    {
+        let given = whole(json!({"content": null, "tool_calls": [call(written)]}), "tool_calls");
+        let (message, ..) = answered(Protocol::Chat, false, &given);
+        assert_eq!(message["content"][0]["input"], json!({"p": 1}), "{written}");
+        let block = json!([{"type": "tool_use", "id": "a", "name": "f", "input": written}]);
+        let given = json!({"type": "message", "model": "m", "content": block, "stop_reason": "tool_use"});
+        let (message, ..) = answered(Protocol::Messages, false, &given);
+        assert_eq!(message["content"][0]["input"], json!({"p": 1}), "{written}");
+    }
+    for cut in ["{\"p\": \"rm", "{\"p\": 1", "{\"p\": 1, \"q\": "] {
+        rejected(Protocol::Chat, 200, &whole(json!({"tool_calls": [call(cut)]}), "tool_calls"));
+    }
+    for pieces in [
+        &["{\"p\"", "{\"p\": {\"q", "{\"p\": {\"q\": 1}", "{\"p\": {\"q\": 1}}", "{\"p\": {\"q\": 1}}"][..],
+        &["{", "{\"p\": {\"q\": 1}}"],
+        &["", "{\"p\": ", "{\"q\": 1}", "}"],
+        &["{'p': {\"q\": 1,}}"],
+        &["```json\n{\"p\": ", "{\"q\": 1}}\n``", "`"],
+    ] {
+        let first = chunk(json!({"tool_calls": [call("")]}), Value::Null);
+        let piece = |text: &&str| {
+            chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]}), Value::Null)
+        };
+        let all: Vec<Value> = std::iter::once(first)
+            .chain(pieces.iter().map(piece))
+            .chain([chunk(json!({}), json!("tool_calls"))])
+            .collect();
+        let (blocks, _) = streamed(false, &all);
+        assert_eq!(blocks.len(), 1, "{pieces:?}");
+        assert_eq!(blocks[0]["json"].as_str().map(str::trim_end), Some("{\"p\": {\"q\": 1}}"), "{pieces:?}");
+        if pieces[0].starts_with('`') {
+            continue;
+        }
+        let delta = |text: &&str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}});
+        let mut all = vec![
+            json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}}}),
+        ];
+        all.extend(pieces.iter().map(delta));
+        all.extend([
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 1}}),
+            json!({"type": "message_stop"}),
+        ]);
+        let read = play(&state(Protocol::Messages, false), &frames(&all)).events();
+        let joined: String =
+            read.iter().filter_map(|event| event["delta"]["partial_json"].as_str()).collect();
+        assert_eq!(joined, "{\"p\": {\"q\": 1}}", "{pieces:?}");
+    }
+}
+
 /// Without it clients show what a model thinks as its answer, and a client that goes on at a messages provider is refused on
 /// every turn for thinking that nobody signed.
 #[test]

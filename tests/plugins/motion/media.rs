@@ -86,7 +86,7 @@ fn a_continuation_without_a_duration_is_five_seconds_longer() {
     {
         let body = json!({"model": "motion-2.7", "video_urls": [CLIP]});
         let held = Script::new().submit(SURFACE, body).expect_accepted(|accepted| {
-            assert_eq!(accepted.charge.quantity, 15, "the most it can be");
+            assert_eq!(accepted.charge.lines[0].quantity, 15, "the most it can be");
         });
         let done = held
             .start()
@@ -104,7 +104,10 @@ fn a_continuation_without_a_duration_is_five_seconds_longer() {
             )
             .expect_done(move |outcome| {
                 let settle = outcome.settle.as_ref().expect("less than was held");
-                assert_eq!((settle.keys[0].as_str(), settle.quantity), ("motion-2.7@1080p", seconds));
+                assert_eq!(
+                    (settle.lines[0].keys[0].as_str(), settle.lines[0].quantity),
+                    ("motion-2.7@1080p", seconds)
+                );
             });
         play(&done);
     }

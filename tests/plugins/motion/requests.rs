@@ -285,7 +285,7 @@ fn a_second_has_a_price_by_model_and_resolution() {
     ] {
         let priced = move |accepted: &Accepted<Vec<u8>>| {
             assert_eq!(
-                (accepted.charge.keys.as_slice(), accepted.charge.quantity),
+                (accepted.charge.lines[0].keys.as_slice(), accepted.charge.lines[0].quantity),
                 (&keys.map(str::to_owned)[..], seconds)
             );
         };
@@ -334,7 +334,7 @@ fn files_of_the_request_are_judged_at_once() {
     let body = json!({"model": "motion-2.7", "video_urls": [blob]});
     let three = Facts { milliseconds: Some(3000), ..clip.clone() };
     let continued = submit(body.clone(), three).expect_accepted(|accepted| {
-        assert_eq!(accepted.charge.quantity, 8, "what is known is held, no more");
+        assert_eq!(accepted.charge.lines[0].quantity, 8, "what is known is held, no more");
     });
     play(&continued.start().expect_call(|call| assert_eq!(call.json_body()["parameters"]["duration"], 8)));
     let long = "`video_urls[0]`: expected a video of 2 to 10 s, got 10.001 s";

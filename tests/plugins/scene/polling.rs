@@ -66,8 +66,8 @@ fn what_the_filters_took_is_not_paid_for() {
     some["raiMediaFilteredReasons"] = json!(["x. Support codes: 56562880"]);
     play(&polled(text(json!({"n": 3, "duration": 6}))).reply(200, done(some)).expect_done(|outcome| {
         let settle = outcome.settle.as_ref().expect("less");
-        assert_eq!((settle.quantity, outcome.products.len()), (6, 1));
-        assert_eq!(settle.keys, ["scene-3.1-fast-official@720p", FAST]);
+        assert_eq!((settle.lines[0].quantity, outcome.products.len()), (6, 1));
+        assert_eq!(settle.lines[0].keys, ["scene-3.1-fast-official@720p", FAST]);
     }));
     let moderated = "the request or the generated video was stopped by content moderation: violence";
     let all = json!({"raiMediaFilteredCount": 1, "raiMediaFilteredReasons": ["x. Support codes: 56562880"]});

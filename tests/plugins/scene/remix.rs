@@ -146,8 +146,8 @@ fn every_name_of_the_model_is_taken() {
             let made = parent(record(json!({"model": model})), 8000);
             let priced = move |accepted: &Accepted<Vec<u8>>| {
                 let keys = [format!("{model}@1080p"), model.to_owned()];
-                assert_eq!((accepted.model.as_str(), accepted.charge.quantity), (model, 7));
-                assert_eq!(accepted.charge.keys, keys);
+                assert_eq!((accepted.model.as_str(), accepted.charge.lines[0].quantity), (model, 7));
+                assert_eq!(accepted.charge.lines[0].keys, keys);
             };
             let fields = body(json!({"model": name, "resolution": "1080p"}));
             play(&asked(Script::new(), made, fields).expect_accepted(priced));

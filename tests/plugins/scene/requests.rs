@@ -251,7 +251,10 @@ fn a_second_has_a_price_by_model_resolution_and_sound() {
     ] {
         let priced = move |accepted: &Accepted<Vec<u8>>| {
             let expected: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
-            assert_eq!((&accepted.charge.keys, accepted.charge.quantity), (&expected, seconds));
+            assert_eq!(
+                (&accepted.charge.lines[0].keys, accepted.charge.lines[0].quantity),
+                (&expected, seconds)
+            );
         };
         play(&Script::new().submit(VIDEOS, text(fields)).expect_accepted(priced));
     }

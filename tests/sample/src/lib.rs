@@ -5,6 +5,6 @@ mod templates;
 
 pub use rows::{
     START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
-    name, request_id, result, ruled, sent_call, task, task_id,
+    name, quota_period, request_id, result, ruled, sent_call, task, task_id,
 };
 pub use templates::{ANY_LIVE, CommandTemplate, beginning, command_sequences};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_model::{
     BlobId, Body, Call, Charge, Claim, Credits, CustomerId, Digest, Event, FailureKind, Key, KeyDigest,
-    KeyId, KeyPolicy, Payload, Phase, Reading, Replay, Reply, RequestId, Status, Target, Task, TaskFailure,
-    TaskId, UnixMs,
+    KeyId, KeyPolicy, Payload, Phase, Price, QuotaPeriod, Reading, Replay, Reply, RequestId, Status, Target,
+    Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_tasks::{Change, Ending, JoinRequest, JudgedTask, Reconciliation, ResultRecord};
 
@@ -48,6 +48,13 @@ pub fn key(number: u8, customer: u8, quota: Option<i64>) -> Key {
     Key::new(key_id(number), customer_id(customer), digest(number), START, policy)
 }
 
+/// A period of a quota: over an hour after [`START`], three hours after it, or at the next Monday in between.
+#[must_use]
+pub fn quota_period(number: u8) -> QuotaPeriod {
+    let text = ["day", "day-02:00", "week+01:00"][usize::from(number % 3)];
+    text.parse().expect("it is one")
+}
+
 /// What is kept of the secret of the key of that number.
 #[must_use]
 pub fn digest(number: u8) -> KeyDigest {
@@ -80,8 +87,9 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         joined: vec![],
         assignment: None,
         blobs: vec![],
-        charge: Charge { keys: vec!["image".into()], quantity: 1 },
-        unit_price: Credits(price),
+        charge: Charge::of(["image"], 1),
+        at_most: Charge::default(),
+        prices: vec![Price::each(Credits(price))],
         held: Credits(price),
         joined_held: Credits::ZERO,
         stop_asked: false,
@@ -193,8 +201,8 @@ pub fn join_request(key: u8, price: i64, at: UnixMs) -> JoinRequest {
         judged: JudgedTask { revision: 0, undelivered: 0 },
         brief: Bytes::copy_from_slice(&at.0.to_be_bytes()),
         blobs: vec![BlobId::from_bits(at.0.into())],
-        charge: Charge { keys: vec!["join".into()], quantity: 1 },
-        unit_price: Credits(price),
+        charge: Charge::of(["join"], 1),
+        prices: vec![Price::each(Credits(price))],
         held: Credits(price),
         deadline: at.plus(Duration::from_secs(1800)),
     }

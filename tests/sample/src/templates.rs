@@ -8,7 +8,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Claim, Credits, CustomerId, Digest, Key, KeyPolicy, Limits, Phase, Status, Task, TaskId, UnixMs, Usage,
+    Claim, Credits, Customer, CustomerId, CustomerPolicy, Digest, Key, KeyPolicy, Limits, Phase, Status,
+    Task, TaskId, UnixMs, Usage,
 };
 use gatehouse_tasks::{Change, Command, Ending, Idempotency, JudgedTask, MemoryLedgerStorage};
 use proptest::bool::weighted;
@@ -18,7 +19,7 @@ use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
 use crate::rows::{
     START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
-    request_id, result, ruled, sent_call, task, task_id,
+    quota_period, request_id, result, ruled, sent_call, task, task_id,
 };
 
 /// Numbers below it name any living task.
@@ -33,6 +34,7 @@ pub enum CommandTemplate {
         key: u8,
         customer: u8,
         quota: Option<i64>,
+        period: Option<u8>,
         hours: Option<u8>,
     },
     Advance {
@@ -69,10 +71,17 @@ pub enum CommandTemplate {
     DropHistory {
         days: u32,
     },
+    EditCustomer {
+        customer: u8,
+        late: u64,
+        quota: Option<i64>,
+        period: Option<u8>,
+    },
     EditKey {
         key: u8,
         late: u64,
         quota: Option<i64>,
+        period: Option<u8>,
         concurrency: Option<u8>,
         of_model: Option<u8>,
     },
@@ -134,9 +143,12 @@ impl CommandTemplate {
     #[must_use]
     pub fn command(&self, storage: &MemoryLedgerStorage, at: UnixMs) -> Command {
         match self.clone() {
-            Self::AddKey { key: number, customer, quota, hours } => {
+            Self::AddKey { key: number, customer, quota, period, hours } => {
                 let expires = hours.map(|hours| at.plus(Duration::from_secs(u64::from(hours) * 3600)));
-                Command::AddKey { key: Box::new(Key { expires, ..key(number, customer, quota) }) }
+                let quota_period = period.map(quota_period);
+                Command::AddKey {
+                    key: Box::new(Key { expires, quota_period, ..key(number, customer, quota) }),
+                }
             }
             Self::Advance { task, late, status, progress, deliver, view } => {
                 let id = chosen(storage, task, |live| !deliver || !live.joined.is_empty());
@@ -174,7 +186,14 @@ impl CommandTemplate {
                 at,
             },
             Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
-            Self::EditKey { key, late, quota, concurrency, of_model } => {
+            Self::EditCustomer { customer, late, quota, period } => {
+                let row = storage.customers().find(|row| row.id == customer_id(customer));
+                let revision = row.map_or(0, |row: &Customer| row.revision).saturating_sub(late);
+                let policy =
+                    CustomerPolicy { quota: quota.map(Credits), quota_period: period.map(quota_period) };
+                Command::EditCustomer { id: customer_id(customer), revision, policy, at }
+            }
+            Self::EditKey { key, late, quota, period, concurrency, of_model } => {
                 let row = storage.keys().find(|row| row.id == key_id(key));
                 let revision = row.map_or(0, |row| row.revision).saturating_sub(late);
                 let limits = |concurrency: Option<u8>| Limits {
@@ -183,6 +202,7 @@ impl CommandTemplate {
                 };
                 let policy = KeyPolicy {
                     quota: quota.map(Credits),
+                    quota_period: period.map(quota_period),
                     limits: limits(concurrency),
                     model_limits: [("model-0".to_owned(), limits(of_model))].into(),
                     ..row.map(Key::policy).unwrap_or_default()
@@ -204,7 +224,6 @@ impl CommandTemplate {
                 key: key_id(key),
                 model: format!("model-{}", request % 2),
                 amount: Credits(amount),
-                unit_price: Credits(1),
                 expires: at.plus(STEP * steps),
                 at,
             },
@@ -227,7 +246,9 @@ impl CommandTemplate {
                     at,
                 }
             }
-            Self::AddCustomer { customer } => Command::AddCustomer { id: customer_id(customer), at },
+            Self::AddCustomer { customer } => {
+                Command::AddCustomer { id: customer_id(customer), policy: CustomerPolicy::default(), at }
+            }
             Self::Release { request } => Command::Release { id: request_id(request), at },
             Self::RevokeKey { key } => Command::RevokeKey { id: key_id(key), at },
             Self::RotateKey { key, new, steps } => Command::RotateKey {
@@ -327,7 +348,8 @@ pub fn command_sequences(length: usize) -> impl Strategy<Value = Vec<CommandTemp
 /// What every sequence begins with.
 #[must_use]
 pub fn beginning() -> Vec<CommandTemplate> {
-    let key = |key, customer, quota| CommandTemplate::AddKey { key, customer, quota, hours: None };
+    let key =
+        |key, customer, quota| CommandTemplate::AddKey { key, customer, quota, period: None, hours: None };
     vec![
         CommandTemplate::AddCustomer { customer: 0 },
         CommandTemplate::AddCustomer { customer: 1 },
@@ -336,6 +358,16 @@ pub fn beginning() -> Vec<CommandTemplate> {
         key(0, 0, None),
         key(1, 0, Some(100)),
         key(2, 1, Some(1000)),
+    ]
+}
+
+/// A quota below `most` with its period, now and then none, or one that cannot be.
+fn any_quota(most: i64) -> impl Strategy<Value = (Option<i64>, Option<u8>)> {
+    prop_oneof![
+        2 => Just((None, None)),
+        3 => (-5..most).prop_map(|quota| (Some(quota), None)),
+        4 => (0..most, 0..3_u8).prop_map(|(quota, period)| (Some(quota), Some(period))),
+        1 => (0..3_u8).prop_map(|period| (None, Some(period))),
     ]
 }
 
@@ -350,8 +382,9 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
     ];
     let late = || prop_oneof![4 => Just(0_u64), 1 => 1_u64..3];
     prop_oneof![
-        1 => (0..4_u8, 0..3_u8, option::of(-5..200_i64), option::of(0..4_u8))
-            .prop_map(|(key, customer, quota, hours)| CommandTemplate::AddKey { key, customer, quota, hours }),
+        1 => (0..4_u8, 0..3_u8, any_quota(200), option::of(0..4_u8)).prop_map(
+            |(key, customer, (quota, period), hours)| CommandTemplate::AddKey { key, customer, quota, period, hours }
+        ),
         8 => (0..8_u8, late(), status, any::<u8>(), weighted(0.4), option::of(any::<u8>())).prop_map(
             |(task, late, status, progress, deliver, view)| {
                 CommandTemplate::Advance { task, late, status, progress, deliver, view }
@@ -365,9 +398,12 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
         1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
-        2 => (0..6_u8, late(), option::of(-5..200_i64), option::weighted(0.3, 1..4_u8), option::weighted(0.3, 1..3_u8))
-            .prop_map(|(key, late, quota, concurrency, of_model)| {
-                CommandTemplate::EditKey { key, late, quota, concurrency, of_model }
+        1 => (0..3_u8, late(), any_quota(300)).prop_map(|(customer, late, (quota, period))| {
+            CommandTemplate::EditCustomer { customer, late, quota, period }
+        }),
+        2 => (0..6_u8, late(), any_quota(200), option::weighted(0.3, 1..4_u8), option::weighted(0.3, 1..3_u8))
+            .prop_map(|(key, late, (quota, period), concurrency, of_model)| {
+                CommandTemplate::EditKey { key, late, quota, period, concurrency, of_model }
             }),
         2 => (0..6_u8, 3..6_u8, 0..6_u32)
             .prop_map(|(key, new, steps)| CommandTemplate::RotateKey { key, new, steps }),

@@ -88,8 +88,12 @@ pub(crate) fn may_come(simulation: &Simulation, error: &SubmitError) -> bool {
             simulation.count("an account could not pay");
             true
         }
-        SubmitError::QuotaExceeded { needed, remaining } if needed > remaining => {
-            simulation.count("a quota was used up");
+        SubmitError::QuotaExceeded(short) if short.needed > short.remaining => {
+            simulation.count(if short.resets.is_some() {
+                "a quota was used up until it resets"
+            } else {
+                "a quota was used up"
+            });
             true
         }
         _ => false,

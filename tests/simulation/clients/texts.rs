@@ -112,7 +112,7 @@ fn expected(simulation: &Simulation, error: &TextError) -> Result<(), String> {
         TextError::Unavailable { .. } => simulation.count("no account could take a text"),
         TextError::Refused(SubmitError::KeyGone | SubmitError::Draining | SubmitError::Store(_)) => {}
         TextError::Refused(SubmitError::InsufficientBalance { needed, available }) if needed > available => {}
-        TextError::Refused(SubmitError::QuotaExceeded { needed, remaining }) if needed > remaining => {}
+        TextError::Refused(SubmitError::QuotaExceeded(short)) if short.needed > short.remaining => {}
         other => return Err(format!("it was refused: {other}")),
     }
     Ok(())

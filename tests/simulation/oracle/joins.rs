@@ -44,7 +44,7 @@ impl Oracle {
     /// # Errors
     /// A request that is lost, is there twice, is from nobody, or is not held once.
     pub(super) fn joins_of(&self, simulation: &Simulation, task: &Task) -> Result<Option<SeenQuilt>, String> {
-        let own = task.unit_price.checked_times(task.charge.quantity).ok_or("a price too high")?;
+        let own = task.terms().hold().ok_or("a price too high")?;
         if task.family != "quilt" {
             let is_alone = task.joined.is_empty() && task.held == own && task.joined_held == Credits::ZERO;
             return if is_alone { Ok(None) } else { Err(format!("nothing can join it: {task:?}")) };

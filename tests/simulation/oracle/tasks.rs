@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_driver::Driver;
-use gatehouse_model::{Credits, Event, FailureKind, Phase, Replay, Status, Task, TaskId};
+use gatehouse_model::{Credits, Event, FailureKind, Phase, Price, Replay, Status, Task, TaskId};
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
@@ -142,8 +142,8 @@ impl Oracle {
             (seen.task, seen.quilt) = (task, quilt);
         } else {
             let price = simulation.prices().get(&task.model).copied().unwrap_or(Credits::ZERO);
-            if task.unit_price != price || task.charge.quantity != 1 {
-                return Err(format!("{id}: {} credits are its price, not {price}", task.unit_price));
+            if task.prices != [Price::each(price)] || task.charge.0[0].quantity != 1 {
+                return Err(format!("{id}: {:?} are its prices, not {price}", task.prices));
             }
             if task.deadline != task.created.plus(limit) {
                 return Err(format!("I8: {id} was made at {} and ends at {}", task.created, task.deadline));
@@ -192,7 +192,7 @@ fn follows(old: &Task, new: &Task, asks: bool) -> Result<(), String> {
         && old.created == new.created
         // What joins has a time limit of its own.
         && (old.deadline == new.deadline || (old.deadline < new.deadline && old.joined_held < new.joined_held))
-        && old.unit_price == new.unit_price
+        && old.prices == new.prices
         && old.model == new.model
         && old.seed == new.seed
         // A task ends on the version that admitted it, or on one that reads its state.

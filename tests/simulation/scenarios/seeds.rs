@@ -46,6 +46,7 @@ const COVERED: [&str; 56] = [
     "a picture was moderated",
     "a poll was answered with a fault",
     "a quota was used up",
+    "a quota was used up until it resets",
     "a state was migrated",
     "a submission was repeated",
     "a success came too late",

@@ -9,7 +9,7 @@ use crate::provider::text_outcomes::Protocol;
 use gatehouse_driver::{Config, Driver, ModelConfig, Parts, TextConfig};
 use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
-use gatehouse_model::{CustomerId, Secret};
+use gatehouse_model::{CustomerId, Price, Secret};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{Store, StoreError, Writer};
 use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};
@@ -71,7 +71,7 @@ impl System {
         );
         let config = Config {
             time_limit_s: simulation.plan.limit_s,
-            prices: simulation.prices(),
+            prices: simulation.prices().into_iter().map(|(key, price)| (key, Price::each(price))).collect(),
             text: text_config(),
             webhooks_over_http: true,
             models: text_models(),

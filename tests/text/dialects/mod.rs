@@ -3,6 +3,7 @@
 
 mod brook;
 mod google;
+mod simulated;
 mod versions;
 
 use std::collections::VecDeque;
@@ -83,10 +84,12 @@ impl Provider {
         let models = [
             model("over-brook", "brook", "brook-1"),
             model("over-array", "brook", "brook-1"),
+            model("over-whole", "brook", "brook-1"),
             model("over-google", "generatecontent", "gemini-3-pro"),
         ]
         .concat();
-        Scene::start(&format!("{provider}{models}[models.over-array.rules]\narray = true\n\n{more}")).await
+        let rules = "[models.over-array.rules]\nframing = \"array\"\n\n[models.over-whole.rules]\nframing = \"whole\"\n\n";
+        Scene::start(&format!("{provider}{models}{rules}{more}")).await
     }
 }
 

@@ -4,8 +4,8 @@
 
 pub(crate) mod configuration;
 pub(crate) mod deployment;
+pub(crate) mod doctor;
 pub(crate) mod error;
-pub(crate) mod key_policy;
 pub(crate) mod plugin_offer;
 pub(crate) mod price;
 pub(crate) mod price_version;
@@ -16,8 +16,8 @@ pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use deployment::{DeploymentKindView, DeploymentOutcomeView, DeploymentStageView, DeploymentView};
+pub use doctor::{DoctorReport, DoctorRun, RunState};
 pub use error::OperationError;
-pub use key_policy::{KeyPatch, LimitsPatch, NewKey};
 pub use plugin_offer::{Component, PluginOffer};
 pub use price::{FamilyPrices, PreviewCharge, PreviewUnit, PricePreview, PricesView, TokenPrice, UnitPrice};
 pub use price_version::{
@@ -27,8 +27,7 @@ pub use provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 pub use result::{
-    Examination, KeyView, LoginLinkView, PluginOutcome, PluginState, PluginView, Revealed, StageVerdict,
-    StageView, UninstalledView,
+    LoginLinkView, PluginOutcome, PluginState, PluginView, Revealed, StageVerdict, StageView, UninstalledView,
 };
 pub use task::{AdoptedReply, RulingWord, TaskRuling};
 pub use webhook::{

@@ -1,5 +1,7 @@
 //! Prices as operators see them: the book in effect by family, and what one request would cost.
 
+use std::collections::BTreeMap;
+
 use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge};
 use gatehouse_model::TaskFailure;
 use schemars::JsonSchema;
@@ -21,13 +23,15 @@ pub struct PricesView {
     pub unused: Vec<String>,
 }
 
-/// What one unit of a price key costs.
+/// What the units of a price key cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitPrice {
     /// The price key.
     pub key: String,
-    /// Of one unit.
+    /// Of `per` units.
     pub price_micro: i64,
+    /// 1, 1,000 or 1,000,000.
+    pub per: u32,
 }
 
 /// What a million tokens of a text model cost.
@@ -50,6 +54,9 @@ pub struct TokenPrice {
     /// Of a million tokens read and put into a cache that keeps them for an hour.
     #[serde(default)]
     pub cache_write_1h_micro: i64,
+    /// Of a million of other counters that its provider tells, by name.
+    #[serde(default)]
+    pub counters_micro: BTreeMap<String, i64>,
 }
 
 /// The prices of one family.
@@ -93,10 +100,14 @@ pub struct PreviewCharge {
     pub price_key: String,
     /// What is counted.
     pub unit: PreviewUnit,
+    /// What one unit is ("second"); empty where its family does not say.
+    pub unit_name: String,
     /// How many units or single tokens.
     pub quantity: u64,
-    /// Of one unit, or of a million tokens.
+    /// Of `per` units, or of a million tokens.
     pub unit_price_micro: i64,
+    /// For how many units or tokens the price is.
+    pub per: u32,
     /// Of all.
     pub sum_micro: i64,
 }
@@ -125,6 +136,20 @@ impl PreviewUnit {
     }
 }
 
+impl PreviewCharge {
+    /// Whether it counts tokens, whose price is always that of a million.
+    #[must_use]
+    pub fn is_of_tokens(&self) -> bool {
+        self.unit != PreviewUnit::Unit
+    }
+
+    /// What is counted, for people.
+    #[must_use]
+    pub fn unit_name(&self) -> &str {
+        if self.unit_name.is_empty() { self.unit.as_str() } else { &self.unit_name }
+    }
+}
+
 impl From<DryRun> for PricePreview {
     fn from(found: DryRun) -> Self {
         let DryRun { model, charges, sum, at_most, expected_ms, failure } = found;
@@ -136,13 +161,14 @@ impl From<DryRun> for PricePreview {
 
 impl From<DryRunCharge> for PreviewCharge {
     fn from(charge: DryRunCharge) -> Self {
-        let DryRunCharge { keys, key, unit, quantity, unit_price, sum } = charge;
-        let unit = match unit {
-            ChargeUnit::Unit => PreviewUnit::Unit,
-            ChargeUnit::InputTokens => PreviewUnit::InputTokens,
-            ChargeUnit::OutputTokens => PreviewUnit::OutputTokens,
+        let DryRunCharge { keys, key, unit, quantity, unit_price, per, sum } = charge;
+        let (unit, unit_name) = match unit {
+            ChargeUnit::Unit(name) => (PreviewUnit::Unit, name),
+            ChargeUnit::InputTokens => (PreviewUnit::InputTokens, String::new()),
+            ChargeUnit::OutputTokens => (PreviewUnit::OutputTokens, String::new()),
         };
         let (price_keys, price_key) = (keys, key);
-        Self { price_keys, price_key, unit, quantity, unit_price_micro: unit_price.0, sum_micro: sum.0 }
+        let (unit_price_micro, sum_micro) = (unit_price.0, sum.0);
+        Self { price_keys, price_key, unit, unit_name, quantity, unit_price_micro, per, sum_micro }
     }
 }

@@ -57,6 +57,10 @@ pub struct PriceView {
 pub enum PricePartView {
     /// One unit.
     Unit,
+    /// A thousand units.
+    ThousandUnits,
+    /// A million units.
+    MillionUnits,
     /// A million tokens read.
     InputTokens,
     /// A million tokens written.
@@ -67,6 +71,8 @@ pub enum PricePartView {
     CacheWriteTokens,
     /// A million tokens read and put into a cache that keeps them for an hour.
     CacheWriteHourTokens,
+    /// A million of a counter of a text model; the key names both.
+    Counter,
 }
 
 /// What differs between two versions.
@@ -102,11 +108,14 @@ impl PricePartView {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unit => "a unit",
+            Self::ThousandUnits => "a thousand units",
+            Self::MillionUnits => "a million units",
             Self::InputTokens => "input tokens",
             Self::OutputTokens => "output tokens",
             Self::CachedTokens => "cached tokens",
             Self::CacheWriteTokens => "cache writes",
             Self::CacheWriteHourTokens => "cache writes for an hour",
+            Self::Counter => "a counter",
         }
     }
 }
@@ -115,11 +124,14 @@ impl From<PricePart> for PricePartView {
     fn from(part: PricePart) -> Self {
         match part {
             PricePart::Unit => Self::Unit,
+            PricePart::Thousand => Self::ThousandUnits,
+            PricePart::Million => Self::MillionUnits,
             PricePart::Input => Self::InputTokens,
             PricePart::Output => Self::OutputTokens,
             PricePart::Cached => Self::CachedTokens,
             PricePart::CacheWrite => Self::CacheWriteTokens,
             PricePart::CacheWriteHour => Self::CacheWriteHourTokens,
+            PricePart::Counter => Self::Counter,
         }
     }
 }

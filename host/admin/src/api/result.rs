@@ -1,17 +1,18 @@
-//! What pages and folders show of plugins, keys, logins and the ledger.
+//! What pages and folders show of plugins and logins.
 //!
 //! Names that programs already read (`withdrawn`) stay in the JSON where the type has a newer word.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use gatehouse_model::{ChatFormat, Credits, CustomerId, Digest, Key, KeyId, Limits, UnixMs};
-use ipnet::IpNet;
+use gatehouse_model::{Digest, UnixMs};
+use gatehouse_runtime::ManifestFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::DefaultView;
 use crate::http::access::caller::Role;
+use crate::http::values::Moment;
 
 /// What a check or a deployment came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,84 +40,16 @@ pub struct UninstalledView {
 }
 
 /// A login link of the console. Works once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LoginLink")]
 pub struct LoginLinkView {
     /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    #[schemars(with = "Vec<String>")]
     pub urls: Vec<Revealed>,
     /// What it allows.
     pub role: Role,
     /// When it stops working.
-    pub expires: UnixMs,
-}
-
-/// A key without its digest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyView {
-    /// The public part of the key.
-    pub id: KeyId,
-    /// The customer that pays.
-    #[serde(rename = "account")]
-    pub customer: CustomerId,
-    /// A name for people.
-    pub name: String,
-    /// When it was made.
-    pub created: UnixMs,
-    /// Spending limit.
-    pub quota: Option<Credits>,
-    /// Held plus settled through it.
-    pub used: Credits,
-    /// Models it may use; empty means all.
-    pub models: Vec<String>,
-    /// Networks it may be used from; empty means all.
-    pub networks: Vec<IpNet>,
-    /// When it stops working.
-    pub expires: Option<UnixMs>,
-    /// When it was revoked.
-    pub revoked: Option<UnixMs>,
-    /// Form of chat completions, where the request does not choose.
-    pub chat_format: ChatFormat,
-    /// How fast and how much at a time.
-    #[serde(default)]
-    pub limits: Limits,
-    /// The same of single models.
-    #[serde(default)]
-    pub model_limits: BTreeMap<String, Limits>,
-    /// Live tasks and open text requests at present, by model.
-    #[serde(default)]
-    pub open: BTreeMap<String, u32>,
-    /// Counts the changes of the key; an edit may insist on it.
-    #[serde(default)]
-    pub revision: u64,
-    /// The key that it replaced.
-    #[serde(default)]
-    pub rotated_from: Option<KeyId>,
-    /// The key that replaced it.
-    #[serde(default)]
-    pub rotated_to: Option<KeyId>,
-}
-
-impl From<Key> for KeyView {
-    fn from(key: Key) -> Self {
-        Self {
-            id: key.id,
-            customer: key.customer,
-            name: key.name,
-            created: key.created,
-            quota: key.quota,
-            used: key.used,
-            models: key.models,
-            networks: key.networks,
-            expires: key.expires,
-            revoked: key.revoked,
-            chat_format: key.chat_format,
-            limits: key.limits,
-            model_limits: key.model_limits,
-            open: key.open,
-            revision: key.revision,
-            rotated_from: key.rotated_from,
-            rotated_to: key.rotated_to,
-        }
-    }
+    pub expires: Moment,
 }
 
 /// A secret in a result: it serialises, and its `Debug` form hides it.
@@ -130,40 +63,22 @@ impl fmt::Debug for Revealed {
     }
 }
 
-/// The doctor's report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Examination {
-    /// Violated invariants, a sentence each; empty for a sound ledger.
-    pub findings: Vec<String>,
-    /// Number of rows checked, by kind.
-    pub counts: BTreeMap<String, u64>,
-    /// Difference between the ledger and the balances; zero for a sound ledger.
-    pub imbalance: Credits,
-}
-
-impl Examination {
-    /// Whether there is no finding.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty() && self.imbalance == Credits::ZERO
-    }
-}
-
-/// One stage of a plugin version's deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One stage of a deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Stage")]
 pub struct StageView {
-    /// "admit", "compile", ...
+    /// `admit`, `compile`, ...
     pub stage: String,
     /// Its end.
     pub verdict: StageVerdict,
-    /// Its duration in milliseconds.
+    /// How long it took.
     pub took_ms: u64,
-    /// The finding, a sentence.
+    /// What it found, a sentence.
     pub note: String,
 }
 
 /// The end of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageVerdict {
     /// The version may go on.
@@ -188,6 +103,9 @@ pub struct PluginView {
     /// Other names of its models, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, Vec<String>>,
+    /// What its manifest says of it to people.
+    #[serde(default)]
+    pub facts: ManifestFacts,
     /// Its state on this gateway.
     pub state: PluginState,
 }

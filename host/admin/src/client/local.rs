@@ -3,37 +3,39 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use http::request::Parts;
+use axum::body::Body;
 use http_body_util::BodyExt as _;
+use tokio::sync::Semaphore;
+use tower::ServiceExt as _;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
-use crate::http::access::caller::{Authenticator, Claimed, Role};
-use crate::http::resources;
-use crate::http::router::Router;
+use crate::http::access::caller::{Caller, Role};
+use crate::http::router::{Api, Sender};
 use crate::service::AdminService;
 
 /// The sender is on this machine.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Answers requests of one sender.
-pub struct LocalApi(Arc<Router>);
+/// Requests at work at once; more wait. They are not counted with the listener's: one of those may wait for one of these.
+const MAX_OPERATIONS: usize = 16;
 
-/// The one sender, by the name that the audit record has.
-struct Sender(&'static str);
-
-impl Authenticator for Sender {
-    fn authenticate(&self, _: &Parts) -> Claimed {
-        Claimed::Valid { who: self.0.to_owned(), role: Role::Operator }
-    }
+/// Answers requests of this process.
+#[derive(Clone)]
+pub struct LocalApi {
+    api: Arc<Api>,
+    router: axum::Router,
+    who: &'static str,
 }
 
 impl LocalApi {
     /// Over this service, for a sender of this name.
     #[must_use]
-    pub fn new(service: AdminService, who: &'static str) -> Self {
-        let service = Arc::new(service);
-        let clock = Arc::clone(&service.clock);
-        Self(Arc::new(Router::new(resources::routes(), vec![Arc::new(Sender(who))], service, clock)))
+    pub fn new(service: impl Into<Arc<AdminService>>, who: &'static str) -> Self {
+        let service = service.into();
+        let (operations, clock) = (Arc::new(Semaphore::new(MAX_OPERATIONS)), Arc::clone(&service.clock));
+        let api = Api::new(service, None, operations, clock);
+        let router = api.router();
+        Self { api, router, who }
     }
 
     /// Does a request.
@@ -41,11 +43,18 @@ impl LocalApi {
     /// # Errors
     /// Why nothing has changed.
     pub async fn send(&self, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
-        let (parts, mut body) = request.into_http().into_parts();
-        let answer = match self.0.accept(&parts, ADDRESS).await {
-            Ok(accepted) => self.0.prepare(&parts, &mut body, accepted).await.await,
-            Err(refused) => refused,
-        };
+        let caller = Caller { who: self.who.to_owned(), role: Role::Operator, address: ADDRESS };
+        self.send_as(caller, request).await
+    }
+
+    /// Does a request for somebody: with their role, and their name in the audit record.
+    ///
+    /// # Errors
+    /// Why nothing has changed.
+    pub async fn send_as(&self, caller: Caller, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
+        let mut request = request.into_http().map(Body::new);
+        request.extensions_mut().insert(Sender { id: self.api.new_id(), caller });
+        let answer = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         let (head, body) = answer.into_parts();
         let body = body.collect().await.map_err(|error| cut_short(&error))?.to_bytes();
         read_answer(head.status, &head.headers, &body).unwrap_or_else(|error| Err(cut_short(&error)))

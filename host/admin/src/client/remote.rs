@@ -90,6 +90,17 @@ impl RemoteApi {
         let answer = read_answer(status, &headers, &body).map_err(|why| foreign(&self.endpoint, why))?;
         answer.map_err(ClientError::from)
     }
+
+    /// Status and text of a page of the listener that is no resource, such as `/readyz`.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn page(&self, path: &'static str) -> Result<(StatusCode, String), ClientError> {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = http::Uri::from_static(path);
+        let (status, _, body) = answer_to(&self.endpoint, &self.client, request).await?;
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    }
 }
 
 type Answer = (StatusCode, HeaderMap, Bytes);

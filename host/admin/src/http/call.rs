@@ -1,6 +1,7 @@
 //! One request as its handler gets it: who sends it, its path, parameters, headers and body, all checked by its route; and
 //! the commit of what it changes.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use super::reply::Reply;
 use super::request::query::Query;
 use super::request::{body, cursor, precondition};
 use super::values::List;
-use crate::service::{AdminService, rejected};
+use crate::service::{AdminService, Doctor, rejected};
 
 /// What a handler returns.
 pub(crate) type Outcome = Result<Reply, ApiError>;
@@ -26,6 +27,7 @@ pub(crate) type Outcome = Result<Reply, ApiError>;
 pub(crate) struct Call {
     pub(crate) service: Arc<AdminService>,
     pub(crate) links: Option<Arc<dyn LoginLinks>>,
+    pub(crate) doctor: Arc<Doctor>,
     pub(crate) caller: Caller,
     pub(crate) id: RequestId,
     /// The moment of the request; commands carry it.
@@ -34,7 +36,7 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(super) operation: &'static str,
-    pub(super) path: Vec<(&'static str, String)>,
+    pub(super) path: Vec<(String, String)>,
     pub(super) idempotency: Option<AdminIdempotency>,
     pub(super) trail: Arc<AuditTrail>,
 }
@@ -51,7 +53,7 @@ pub(crate) struct Committed {
 impl Call {
     /// The segment of the path at `{name}`.
     pub(crate) fn path(&self, name: &str) -> &str {
-        self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+        self.path.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
     /// The JSON body.
@@ -59,9 +61,19 @@ impl Call {
         body::json(&self.body)
     }
 
+    /// The same as an id; text that is none names nothing, so it is a `what` that is not there.
+    pub(crate) fn id<T: FromStr>(&self, name: &str, what: &str) -> Result<T, ApiError> {
+        let text = self.path(name);
+        text.parse().map_err(|_| ApiError::not_found(format!("no {what} {text}")))
+    }
+
     /// The position after which the page begins.
-    pub(crate) fn position(&self) -> Result<Option<String>, ApiError> {
-        cursor::read(self.operation, &self.query)
+    pub(crate) fn position<T: FromStr>(&self) -> Result<Option<T>, ApiError> {
+        let Some(text) = cursor::read(self.operation, &self.query)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| {
+            ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before")
+                .with_param("cursor")
+        })
     }
 
     /// A page, with the position of its last row where more follow.

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use axum::response::Response;
 use gatehouse_model::RequestId;
 use http::header::{ALLOW, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::reply::{AdminBody, json_response};
+use super::reply::json_response;
 use crate::api::error::OperationError;
 
 /// The kinds of error that a client can tell apart.
@@ -163,7 +164,7 @@ impl ApiError {
         TABLE.iter().find(|row| row.kind == self.0.kind).expect("every kind has its row")
     }
 
-    pub(crate) fn into_response(self, id: RequestId) -> Response<AdminBody> {
+    pub(crate) fn into_response(self, id: RequestId) -> Response {
         let row = self.row();
         let mut body = self.0.more;
         body.insert(

@@ -17,10 +17,8 @@ pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod values;
 
+pub(crate) use access::caller::COMMAND_LINE;
+pub use access::caller::Tokens;
 pub use access::caller::{Authenticator, Caller, Claimed, Role};
-pub(crate) use access::tokens::COMMAND_LINE;
-pub use access::tokens::Tokens;
-pub(crate) use reply::AdminBody;
-pub use reply::whole;
 pub(crate) use router::BASE;
 pub use values::Moment;

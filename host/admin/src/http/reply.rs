@@ -1,26 +1,14 @@
 //! Answers: JSON with a status, an `ETag`, other bytes, and a body that is made while it is sent.
 
-use std::io;
-
-use bytes::Bytes;
+use axum::body::Body;
+use axum::response::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderName, HeaderValue, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full};
+use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
-
-/// The body of every answer of the admin listener. An error cuts it short, so that no client takes it for whole.
-pub(crate) type AdminBody = UnsyncBoxBody<Bytes, io::Error>;
-
-/// A body whose bytes are at hand.
-#[must_use]
-pub fn whole(bytes: impl Into<Bytes>) -> AdminBody {
-    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
-}
 
 /// The answer of a handler.
 #[derive(Debug)]
-pub(crate) struct Reply(Response<AdminBody>);
+pub(crate) struct Reply(Response);
 
 impl Reply {
     /// 200 with JSON.
@@ -40,16 +28,26 @@ impl Reply {
 
     /// 304 without a body.
     pub(crate) fn not_modified() -> Self {
-        Self(Response::builder().status(StatusCode::NOT_MODIFIED).body(whole("")).expect("a plain response"))
+        Self(
+            http::Response::builder()
+                .status(StatusCode::NOT_MODIFIED)
+                .body(Body::empty())
+                .expect("a plain response"),
+        )
     }
 
     /// 204 without a body.
     pub(crate) fn empty() -> Self {
-        Self(Response::builder().status(StatusCode::NO_CONTENT).body(whole("")).expect("a plain response"))
+        Self(
+            http::Response::builder()
+                .status(StatusCode::NO_CONTENT)
+                .body(Body::empty())
+                .expect("a plain response"),
+        )
     }
 
     /// 200 with a body of another type.
-    pub(crate) fn typed(content_type: &'static str, body: AdminBody) -> Self {
+    pub(crate) fn typed(content_type: &'static str, body: Body) -> Self {
         let mut response = Response::new(body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         Self(response)
@@ -71,16 +69,16 @@ impl Reply {
         self.0.status().as_u16()
     }
 
-    pub(crate) fn into_response(self) -> Response<AdminBody> {
+    pub(crate) fn into_response(self) -> Response {
         let mut response = self.0;
         finish(&mut response);
         response
     }
 }
 
-pub(crate) fn json_response(status: StatusCode, value: &impl Serialize) -> Response<AdminBody> {
+pub(crate) fn json_response(status: StatusCode, value: &impl Serialize) -> Response {
     let text = serde_json::to_vec(value).expect("answers have string keys only");
-    let mut response = Response::new(whole(text));
+    let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     finish(&mut response);
@@ -88,7 +86,7 @@ pub(crate) fn json_response(status: StatusCode, value: &impl Serialize) -> Respo
 }
 
 /// Headers of every answer that does not say otherwise.
-fn finish(response: &mut Response<AdminBody>) {
+fn finish(response: &mut Response) {
     let headers = response.headers_mut();
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));

@@ -202,19 +202,4 @@ impl Route {
     pub(crate) fn is_safe(&self) -> bool {
         self.method == Method::GET
     }
-
-    /// The values of `{name}` segments where the path fits.
-    pub(crate) fn matches(&self, segments: &[String]) -> Option<Vec<(&'static str, String)>> {
-        let mut pattern = self.path.split('/').skip(1);
-        let mut values = Vec::new();
-        for segment in segments {
-            let expected = pattern.next()?;
-            match expected.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-                Some(name) if !segment.is_empty() => values.push((name, segment.clone())),
-                None if expected == segment => {}
-                _ => return None,
-            }
-        }
-        pattern.next().is_none().then_some(values)
-    }
 }

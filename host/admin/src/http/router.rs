@@ -1,34 +1,39 @@
-//! The order of all checks on a request of `/admin/v1`: credential, path, method, role, parameters, headers, body; then its
-//! handler, and the audit of what is not safe.
+//! The routes of `/admin/v1` as an [`axum::Router`], and the order of all checks on a request: credential
+//! ([`Authentication`]), path and method (axum), role, parameters, headers, body; then its handler, and the audit of what is
+//! not safe.
+//!
+//! The form of errors, `allow` with its spaces, entity tags and the names of unknown parameters are our own: tests hold
+//! them, and axum has none of them.
 
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::extract::{FromRequestParts as _, MatchedPath, OriginalUri, Path, Request};
+use axum::response::Response;
+use axum::routing::{MethodFilter, any, on};
 use bytes::Bytes;
-use gatehouse_model::{Clock, RequestId, Seed};
+use gatehouse_model::{Clock, RequestId, UnixMs};
 use gatehouse_tasks::{AdminIdempotency, Command};
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, COOKIE};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Response};
-use http_body::Body;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use tokio::sync::Semaphore;
 
 use super::access::attempts::FailedAttempts;
-use super::access::caller::{Authenticator, Caller, Claimed, LoginLinks, Role};
+use super::access::caller::{Authenticator, Caller, Claimed, LoginLinks};
 use super::audit::{AuditTrail, line};
 use super::call::{Call, Outcome};
 use super::error::{ApiError, Kind};
 use super::openapi;
-use super::reply::{AdminBody, Reply};
+use super::reply::Reply;
 use super::request::body::{self, MAX_JSON_BYTES, MAX_UPLOAD_BYTES};
 use super::request::idempotency;
-use super::request::query::{Query, decoded};
+use super::request::query::Query;
+use super::resources;
 use super::route::{Route, Takes};
 use crate::api::error::OperationError;
-use crate::service::{Actor, AdminService};
-
-/// The rest of a request, once its body is read.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Response<AdminBody>> + Send>>;
+use crate::service::{Actor, AdminService, Doctor};
 
 /// Where the API is.
 pub(crate) const BASE: &str = "/admin/v1";
@@ -36,182 +41,198 @@ const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers the requests of the API.
-pub(crate) struct Router {
+pub(crate) struct Api {
     routes: Vec<Route>,
-    authenticators: Vec<Arc<dyn Authenticator>>,
-    attempts: FailedAttempts,
     service: Arc<AdminService>,
     links: Option<Arc<dyn LoginLinks>>,
+    doctor: Arc<Doctor>,
     clock: Arc<dyn Clock>,
-    seed: Arc<dyn Seed>,
+    /// A permit for each request at work.
+    operations: Arc<Semaphore>,
 }
 
-/// A request before its body is read.
-pub(crate) struct Accepted {
+/// Who sends a request, as an extension of it. The API answers none without.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
     pub(crate) id: RequestId,
-    route: usize,
-    caller: Caller,
-    path: Vec<(&'static str, String)>,
-    query: Query,
-    trail: Arc<AuditTrail>,
+    pub(crate) caller: Caller,
 }
 
-impl Accepted {
-    /// What its caller may do.
-    pub(crate) fn role(&self) -> Role {
-        self.caller.role
-    }
+/// What the body and the headers of a request say.
+struct Read {
+    at: UnixMs,
+    headers: HeaderMap,
+    body: Bytes,
+    idempotency: Option<AdminIdempotency>,
 }
 
-/// Why a request was refused before its body, and by whom it was sent.
-struct Refused {
-    error: ApiError,
-    caller: Option<Caller>,
-    operation: &'static str,
-    /// Whether it leaves no line: one of too many guesses.
-    silent: bool,
+/// Finds out who sends a request, before any route is asked.
+pub(crate) struct Authentication {
+    api: Arc<Api>,
+    authenticators: Vec<Arc<dyn Authenticator>>,
+    attempts: FailedAttempts,
 }
 
-impl Router {
+/// Whether a path is the API's.
+pub(crate) fn owns(path: &str) -> bool {
+    path.strip_prefix(BASE).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+impl Api {
     pub(crate) fn new(
-        routes: Vec<Route>,
-        authenticators: Vec<Arc<dyn Authenticator>>,
         service: Arc<AdminService>,
+        links: Option<Arc<dyn LoginLinks>>,
+        operations: Arc<Semaphore>,
         clock: Arc<dyn Clock>,
-    ) -> Self {
-        let routes = openapi::with_document(routes);
-        let seed = Arc::clone(&service.seed);
-        let attempts = FailedAttempts::default();
-        Self { routes, authenticators, attempts, service, links: None, clock, seed }
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            routes: openapi::with_document(resources::routes()),
+            service,
+            links,
+            doctor: Arc::default(),
+            operations,
+            clock,
+        })
     }
 
-    /// The same with login links of a console.
-    pub(crate) fn with_links(self, links: Arc<dyn LoginLinks>) -> Self {
-        Self { links: Some(links), ..self }
+    /// Its routes below [`BASE`], for requests with a [`Sender`].
+    pub(crate) fn router(self: &Arc<Self>) -> axum::Router {
+        let mut router = axum::Router::new();
+        for (at, route) in self.routes.iter().enumerate() {
+            let filter = MethodFilter::try_from(route.method.clone()).expect("a common method");
+            let api = Arc::clone(self);
+            router = router
+                .route(route.path, on(filter, move |request: Request| Arc::clone(&api).answer(at, request)));
+        }
+        let (no_path, no_method) = (Arc::clone(self), Arc::clone(self));
+        let unknown = move |request: Request| {
+            let error = ApiError::new(Kind::UnknownPath, format!("no resource at {}", path_of(&request)));
+            Arc::clone(&no_path).misses(request.into_parts().0, error)
+        };
+        let router = router.fallback(unknown.clone()).method_not_allowed_fallback(
+            move |path: MatchedPath, request: Request| {
+                let error = ApiError::wrong_method(&no_method.allowed(path.as_str()));
+                Arc::clone(&no_method).misses(request.into_parts().0, error)
+            },
+        );
+        // What is nested has no path of its own that is only a slash.
+        axum::Router::new().nest(BASE, router).route("/admin/v1/", any(unknown))
     }
 
-    /// Whether a path is the API's.
-    pub(crate) fn owns(path: &str) -> bool {
-        path.strip_prefix(BASE).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    /// An id for a request that comes now.
+    pub(crate) fn new_id(&self) -> RequestId {
+        RequestId::new(self.clock.now(), self.service.seed.as_ref())
     }
 
-    /// An error before the router was asked, in the API's form.
-    pub(crate) fn refuse(&self, kind: Kind, message: &str) -> Response<AdminBody> {
-        let id = RequestId::new(self.clock.now(), self.seed.as_ref());
+    /// An error before a route was asked, in the API's form.
+    pub(crate) fn refuse(&self, kind: Kind, message: &str) -> Response {
+        let id = self.new_id();
         with_id(ApiError::new(kind, message.trim_end()).into_response(id), id)
     }
 
-    /// Checks the head of a request.
-    ///
-    /// # Errors
-    /// The answer.
-    pub(crate) async fn accept(&self, head: &Parts, peer: IpAddr) -> Result<Accepted, Response<AdminBody>> {
-        let id = RequestId::new(self.clock.now(), self.seed.as_ref());
-        match self.check(head, peer, id) {
-            Ok(accepted) => Ok(accepted),
-            Err(refused) => {
-                if !is_safe(&head.method) && !refused.silent {
-                    let object = object_of(head.uri.path());
-                    let sender = (id, refused.caller.as_ref(), peer.to_string());
-                    let (status, reason) = (refused.error.status(), refused.error.message());
-                    let audit = line(sender, refused.operation, object, status, reason, Vec::new());
-                    self.audit(audit).await;
-                }
-                Err(with_id(refused.error.into_response(id), id))
-            }
+    /// A refusal before a handler was asked: what would have changed something leaves its line.
+    async fn refused(
+        &self,
+        (id, caller): (RequestId, Option<&Caller>),
+        address: String,
+        (method, path): (&Method, &str),
+        operation: &'static str,
+        error: ApiError,
+    ) -> Response {
+        if !is_safe(method) {
+            let (status, reason) = (error.status(), error.message());
+            self.audit(line((id, caller, address), operation, object_of(path), status, reason, Vec::new()))
+                .await;
         }
+        with_id(error.into_response(id), id)
     }
 
-    fn check(&self, head: &Parts, peer: IpAddr, id: RequestId) -> Result<Accepted, Refused> {
-        let caller = self.authenticate(head, peer)?;
-        let refused =
-            |error, caller, operation| Refused { error, caller: Some(caller), operation, silent: false };
-        let path = head.uri.path().strip_prefix(BASE).unwrap_or_default();
-        let segments: Result<Vec<String>, _> = path
-            .split('/')
-            .skip(1)
-            .map(|segment| decoded(&segment.replace('+', "%2B"), "the path"))
-            .collect();
-        let segments = match segments {
-            Ok(segments) => segments,
-            Err(error) => return Err(refused(error, caller, "")),
+    /// The answer where no route fits.
+    async fn misses(self: Arc<Self>, head: Parts, error: ApiError) -> Response {
+        let Some(Sender { id, caller }) = head.extensions.get() else { return self.unsent() };
+        let address = caller.address.to_string();
+        let path = head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path();
+        let about = (&head.method, path);
+        self.refused((*id, Some(caller)), address, about, "", error).await
+    }
+
+    /// Every way to a route gives a request its sender.
+    fn unsent(&self) -> Response {
+        self.refuse(Kind::Internal, "the request has no sender")
+    }
+
+    fn allowed(&self, matched: &str) -> String {
+        let path = matched.strip_prefix(BASE).unwrap_or(matched);
+        let methods = self.routes.iter().filter(|route| route.path == path).map(|route| &route.method);
+        let word =
+            |method: &Method| if *method == Method::GET { "GET, HEAD" } else { method.as_str() }.to_owned();
+        methods.map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Answers a request of the route at `at`. Once its body is read it is done on a task of its own: a caller that leaves
+    /// does not cut it in half.
+    async fn answer(self: Arc<Self>, at: usize, request: Request) -> Response {
+        let route = &self.routes[at];
+        let (mut head, body) = request.into_parts();
+        let Some(sender) = head.extensions.remove::<Sender>() else { return self.unsent() };
+        let path = head.extensions.get::<OriginalUri>().map_or(&head.uri, |uri| &uri.0).path().to_owned();
+        let (query, segments) = match check(route, &mut head, &sender.caller).await {
+            Ok(checked) => checked,
+            Err(error) => {
+                let (from, address) = ((sender.id, Some(&sender.caller)), sender.caller.address.to_string());
+                return self.refused(from, address, (&head.method, &path), route.operation, error).await;
+            }
         };
-        let fitting = self.routes.iter().enumerate();
-        let mut fitting: Vec<_> =
-            fitting.filter_map(|(at, route)| Some((at, route, route.matches(&segments)?))).collect();
-        // A path of words is no object's, whatever its method: OpenAPI reads a document so.
-        let fewest = fitting.iter().map(|(_, _, names)| names.len()).min().unwrap_or_default();
-        fitting.retain(|(_, _, names)| names.len() == fewest);
-        let wanted = if head.method == Method::HEAD { &Method::GET } else { &head.method };
-        let found = fitting.iter().position(|(_, route, _)| route.method == *wanted);
-        let Some(found) = found else {
-            let error = match allowed(fitting.iter().map(|(_, route, _)| &route.method)) {
-                methods if methods.is_empty() => {
-                    ApiError::new(Kind::UnknownPath, format!("no resource at {}", head.uri.path()))
-                }
-                methods => ApiError::wrong_method(&methods),
-            };
-            return Err(refused(error, caller, ""));
-        };
-        let (at, route, path) = fitting.into_iter().nth(found).expect("a position of the list");
-        if caller.role < route.role {
-            let message =
-                format!("this needs the role {}, the request has the role {}", route.role, caller.role);
-            return Err(refused(ApiError::new(Kind::Forbidden, message), caller, route.operation));
-        }
-        match Query::parse(head.uri.query(), &route.query).and_then(|query| {
-            check_content(route, head)?;
-            Ok(query)
-        }) {
-            Ok(query) => Ok(Accepted { id, route: at, caller, path, query, trail: Arc::default() }),
-            Err(error) => Err(refused(error, caller, route.operation)),
-        }
-    }
-
-    fn authenticate(&self, head: &Parts, peer: IpAddr) -> Result<Caller, Refused> {
-        let mut reason = "this needs a bearer token; it is in admin.json of the gateway's data folder";
-        for authenticator in &self.authenticators {
-            match authenticator.authenticate(head) {
-                Claimed::Valid { who, role } => return Ok(Caller { who, role, address: peer }),
-                Claimed::Nothing => {}
-                Claimed::Refused(why) => {
-                    reason = why;
-                    break;
-                }
-            }
-        }
-        let refused = |error, silent| Refused { error, caller: None, operation: "", silent };
-        match self.attempts.fail(peer, self.clock.now()) {
-            Ok(()) => Err(refused(ApiError::new(Kind::Unauthenticated, reason), false)),
-            Err(pause) => Err(refused(ApiError::too_many_attempts(pause), true)),
-        }
-    }
-
-    /// Reads the body of an accepted request: the work that answers it. It may run on a task of its own.
-    pub(crate) async fn prepare<B>(self: &Arc<Self>, head: &Parts, body: &mut B, accepted: Accepted) -> Work
-    where
-        B: Body<Data = Bytes> + Unpin,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
-        let router = Arc::clone(self);
-        let call = self.call(head, body, &accepted).await;
-        let object = object_of(head.uri.path());
-        Box::pin(async move {
-            let route = &router.routes[accepted.route];
-            let outcome: Outcome = match call {
-                Ok(call) => router.handle(route, call).await,
-                Err(error) => Err(error),
-            };
-            if !route.is_safe() {
-                let (status, reason) = match &outcome {
-                    Ok(reply) => (reply.status(), String::new()),
-                    Err(error) => (error.status(), error.message().to_owned()),
-                };
-                router.record(route.operation, &accepted, object, (status, &reason)).await;
-            }
-            let id = accepted.id;
-            with_id(outcome.map_or_else(|error| error.into_response(id), Reply::into_response), id)
+        let trail = Arc::<AuditTrail>::default();
+        let call = self.read(route, head, body, &path).await.map(|read| Call {
+            service: Arc::clone(&self.service),
+            links: self.links.clone(),
+            doctor: Arc::clone(&self.doctor),
+            caller: sender.caller.clone(),
+            id: sender.id,
+            at: read.at,
+            query,
+            headers: read.headers,
+            body: read.body,
+            operation: route.operation,
+            path: segments,
+            idempotency: read.idempotency,
+            trail: Arc::clone(&trail),
+        });
+        // The semaphore is never closed.
+        let permit = Arc::clone(&self.operations).acquire_owned().await;
+        let api = Arc::clone(&self);
+        let done = tokio::spawn(async move {
+            let _permit = permit;
+            api.work(at, call, &sender, &trail, object_of(&path)).await
+        });
+        done.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "an admin request was cut short");
+            self.refuse(Kind::Internal, "the request was cut short")
         })
+    }
+
+    async fn work(
+        &self,
+        at: usize,
+        call: Result<Call, ApiError>,
+        sender: &Sender,
+        trail: &AuditTrail,
+        object: String,
+    ) -> Response {
+        let route = &self.routes[at];
+        let outcome: Outcome = match call {
+            Ok(call) => self.handle(route, call).await,
+            Err(error) => Err(error),
+        };
+        if !route.is_safe() {
+            let (status, reason) = match &outcome {
+                Ok(reply) => (reply.status(), String::new()),
+                Err(error) => (error.status(), error.message().to_owned()),
+            };
+            self.record(route.operation, sender, trail, object, (status, &reason)).await;
+        }
+        with_id(outcome.map_or_else(|error| error.into_response(sender.id), Reply::into_response), sender.id)
     }
 
     /// An operator sees every change that was confirmed to a client; on a full disk, what can be read.
@@ -220,7 +241,7 @@ impl Router {
             Err(OperationError::Busy(_)) if route.is_safe() => {}
             flushed => flushed?,
         }
-        // The router writes the line itself.
+        // The line is written here.
         let actor = Actor::of(&call.caller).silent();
         actor.during((route.handler)(call)).await
     }
@@ -229,11 +250,11 @@ impl Router {
     async fn record(
         &self,
         operation: &str,
-        accepted: &Accepted,
+        Sender { id, caller }: &Sender,
+        trail: &AuditTrail,
         object: String,
         (status, reason): (u16, &str),
     ) {
-        let Accepted { id, caller, trail, .. } = accepted;
         tracing::info!(operation, who = caller.who, status, reason, request_id = %id, "admin request");
         let sender = (*id, Some(caller), caller.address.to_string());
         let rest = trail.rest(|described, changes| {
@@ -245,12 +266,8 @@ impl Router {
         }
     }
 
-    async fn call<B>(&self, head: &Parts, body: &mut B, accepted: &Accepted) -> Result<Call, ApiError>
-    where
-        B: Body<Data = Bytes> + Unpin,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
-        let route = &self.routes[accepted.route];
+    /// Reads the body, and what the headers say of it.
+    async fn read(&self, route: &Route, head: Parts, body: Body, path: &str) -> Result<Read, ApiError> {
         let most = match route.takes {
             Takes::File(_) => MAX_UPLOAD_BYTES,
             Takes::Nothing | Takes::Json(_) | Takes::Patch(_) => MAX_JSON_BYTES,
@@ -261,28 +278,15 @@ impl Router {
         }
         let at = self.clock.now();
         let memory = |()| -> Result<AdminIdempotency, ApiError> {
-            let print = idempotency::fingerprint(route.operation, head.uri.path(), &body);
+            let print = idempotency::fingerprint(route.operation, path, &body);
             idempotency::read(&head.headers, print, at)
         };
         let idempotency = route.idempotent.then_some(()).map(memory).transpose()?;
-        let mut headers = head.headers.clone();
+        let mut headers = head.headers;
         // No handler needs the credential.
         headers.remove(AUTHORIZATION);
-        headers.remove(http::header::COOKIE);
-        Ok(Call {
-            service: Arc::clone(&self.service),
-            links: self.links.clone(),
-            caller: accepted.caller.clone(),
-            id: accepted.id,
-            at,
-            query: accepted.query.clone(),
-            headers,
-            body,
-            operation: route.operation,
-            path: accepted.path.clone(),
-            idempotency,
-            trail: Arc::clone(&accepted.trail),
-        })
+        headers.remove(COOKIE);
+        Ok(Read { at, headers, body, idempotency })
     }
 
     /// Writes a line of its own. The request is answered even if it cannot be written: it was done, or refused, already.
@@ -297,17 +301,70 @@ impl Router {
     }
 }
 
+impl Authentication {
+    pub(crate) fn new(api: Arc<Api>, authenticators: Vec<Arc<dyn Authenticator>>) -> Arc<Self> {
+        Arc::new(Self { api, authenticators, attempts: FailedAttempts::default() })
+    }
+
+    /// The sender of a request from `peer`.
+    ///
+    /// # Errors
+    /// The answer.
+    pub(crate) async fn sender(&self, head: &Parts, peer: IpAddr) -> Result<Sender, Response> {
+        let id = self.api.new_id();
+        let mut reason = "this needs a bearer token; it is in admin.json of the gateway's data folder";
+        for authenticator in &self.authenticators {
+            match authenticator.authenticate(head) {
+                Claimed::Valid { who, role } => {
+                    return Ok(Sender { id, caller: Caller { who, role, address: peer } });
+                }
+                Claimed::Nothing => {}
+                Claimed::Refused(why) => {
+                    reason = why;
+                    break;
+                }
+            }
+        }
+        if let Err(pause) = self.attempts.fail(peer, self.api.clock.now()) {
+            // One of too many guesses leaves no line.
+            return Err(with_id(ApiError::too_many_attempts(pause).into_response(id), id));
+        }
+        let error = ApiError::new(Kind::Unauthenticated, reason);
+        Err(self.api.refused((id, None), peer.to_string(), (&head.method, head.uri.path()), "", error).await)
+    }
+}
+
+/// Checks what a request says before its body: its parameters and the segments of its path.
+async fn check(
+    route: &Route,
+    head: &mut Parts,
+    caller: &Caller,
+) -> Result<(Query, Vec<(String, String)>), ApiError> {
+    let segments = Path::<Vec<(String, String)>>::from_request_parts(head, &()).await;
+    let wrong = |_| ApiError::field("the path", "the path: expected UTF-8, percent-encoded");
+    let segments = if route.path.contains('{') { segments.map_err(wrong)?.0 } else { Vec::new() };
+    if caller.role < route.role {
+        let message = format!("this needs the role {}, the request has the role {}", route.role, caller.role);
+        return Err(ApiError::new(Kind::Forbidden, message));
+    }
+    let query = Query::parse(head.uri.query(), &route.query)?;
+    match route.takes {
+        Takes::Nothing => {}
+        Takes::Json(_) => body::check_type(head, &[JSON])?,
+        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", JSON])?,
+        Takes::File(_) => body::check_type(head, &["application/octet-stream", JSON])?,
+    }
+    Ok((query, segments))
+}
+
 fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-fn check_content(route: &Route, head: &Parts) -> Result<(), ApiError> {
-    match route.takes {
-        Takes::Nothing => Ok(()),
-        Takes::Json(_) => body::check_type(head, &[JSON]),
-        Takes::Patch(_) => body::check_type(head, &["application/merge-patch+json", JSON]),
-        Takes::File(_) => body::check_type(head, &["application/octet-stream", JSON]),
-    }
+/// The whole path, also within the router that is nested below [`BASE`].
+fn path_of(request: &Request) -> &str {
+    let whole = request.extensions().get::<OriginalUri>();
+    whole.map_or_else(|| request.uri(), |uri| &uri.0).path()
 }
 
 /// What a request is about, from its path.
@@ -316,18 +373,7 @@ fn object_of(path: &str) -> String {
     path.chars().take(200).collect()
 }
 
-fn allowed<'r>(methods: impl Iterator<Item = &'r Method>) -> String {
-    let mut words = Vec::new();
-    for method in methods {
-        words.push(method.as_str());
-        if *method == Method::GET {
-            words.push("HEAD");
-        }
-    }
-    words.join(", ")
-}
-
-fn with_id(mut response: Response<AdminBody>, id: RequestId) -> Response<AdminBody> {
+fn with_id(mut response: Response, id: RequestId) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert(REQUEST_ID, value);
     }

@@ -1,6 +1,6 @@
 //! Values as the admin API writes them: moments, lists.
 
-use gatehouse_model::UnixMs;
+use gatehouse_model::{QuotaPeriod, UnixMs};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -52,6 +52,26 @@ impl JsonSchema for Moment {
 impl From<UnixMs> for Moment {
     fn from(at: UnixMs) -> Self {
         Self(at)
+    }
+}
+
+/// How often a quota resets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Period(pub(crate) QuotaPeriod);
+
+impl JsonSchema for Period {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "QuotaPeriod".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^(day|week|month)([+-][01][0-9]:[0-5][0-9])?$",
+            "description": "`day`, `week` (from Monday) or `month`, at midnight of UTC or of an offset from it.",
+            "examples": ["month", "day+02:00"],
+        })
     }
 }
 

@@ -1,39 +1,39 @@
-//! What the admin listener and the console know of each other. The pages are another crate's; the gateway hands them
-//! to the listener.
+//! What the admin listener and the console know of each other. The pages are another crate's [`axum::Router`]; the gateway
+//! hands it to the listener, which has checked host, session and origin of a request before a page is asked. Each page
+//! says by [`admit`] what it needs.
 
-use std::future::Future;
 use std::net::IpAddr;
-use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
 use bytes::Bytes;
+use gatehouse_model::Clock;
 use gatehouse_net::{ShutdownPhase, reached};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
-use tokio::sync::watch;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio::sync::{Semaphore, watch};
 
 use crate::http::access::caller::Role;
-use crate::http::reply::AdminBody;
-use crate::session::{SessionEnd, SessionView};
+use crate::session::{SessionEnd, SessionView, origin};
 
-/// The body of any answer of the listener.
-pub type ResponseBody = AdminBody;
+pub(super) const LOGIN: &str = "/login";
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An answer on its way.
-pub type ConsoleResponse = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
-
-/// The pages for operators. The listener has checked host, cookie, origin and role before it asks for one.
-pub trait Console: Send + Sync + 'static {
-    /// What a request needs before it is answered.
-    fn access(&self, method: &Method, path: &str) -> Access;
-
-    /// Answers a request. One that may change something runs to its end, whatever becomes of its connection.
-    fn respond(&self, request: ConsoleRequest) -> ConsoleResponse;
-
-    /// The page of a request that the listener refused.
-    fn refuse(&self, refusal: &ConsoleRefusal<'_>) -> Response<ResponseBody>;
+/// The pages for operators.
+pub struct Console {
+    /// Its pages. Each request has a [`PageCaller`] as an extension.
+    pub router: axum::Router,
+    /// The page of a request that was refused before its page was asked.
+    pub refuse: Box<dyn Fn(&ConsoleRefusal<'_>) -> Response + Send + Sync>,
 }
 
-/// What a request needs.
+/// What a request needs before it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// A session of this role; none for what everybody may read.
@@ -42,18 +42,17 @@ pub struct Access {
     pub max_body: usize,
 }
 
-/// A request of the console.
-pub struct ConsoleRequest {
-    /// Its head.
-    pub parts: Parts,
-    /// Its whole body.
-    pub body: Bytes,
+/// The person before a page, and the end of what follows it.
+#[derive(Clone)]
+pub struct PageCaller {
     /// The session it belongs to; there is one wherever [`Access`] asks for a role.
     pub session: Option<SessionView>,
     /// The other end of its connection.
     pub address: IpAddr,
     /// When a stream of events has to end.
     pub end: StreamEnd,
+    pub(super) operations: Arc<Semaphore>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 /// A request that was refused.
@@ -71,9 +70,107 @@ pub struct ConsoleRefusal<'r> {
 }
 
 /// When a stream of events has to end: with its session, or with the listener.
+#[derive(Clone)]
 pub struct StreamEnd {
     session: Option<SessionEnd>,
     shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+/// An answer without a page, as an extension of it: the console has the page.
+#[derive(Clone)]
+pub(super) struct Refused {
+    pub(super) message: String,
+    pub(super) at_login: bool,
+}
+
+/// Lets a request through to its page: checks the role, reads the body within its limits, and does what may change
+/// something on a task of its own, to its end, whatever becomes of the connection. For `axum::middleware::from_fn`.
+pub async fn admit(access: Access, request: Request, next: Next) -> Response {
+    let Some(visit) = request.extensions().get::<PageCaller>().cloned() else {
+        return refused(StatusCode::INTERNAL_SERVER_ERROR, "a page was asked without its listener");
+    };
+    let (parts, body) = request.into_parts();
+    match (access.role, &visit.session) {
+        (Some(_), None) => return without_session(&parts),
+        (Some(needed), Some(session)) if session.role < needed => {
+            let message =
+                format!("this needs the role {needed}, and your session has the role {}", session.role);
+            return refused(StatusCode::FORBIDDEN, message);
+        }
+        _ => {}
+    }
+    let body = match read(body, access.max_body, &*visit.clock).await {
+        Ok(body) => body,
+        Err(answer) => return answer,
+    };
+    let changes = origin::is_unsafe(&parts.method);
+    let request = Request::from_parts(parts, Body::from(body));
+    if !changes {
+        return next.run(request).await;
+    }
+    let permit = visit.operations.acquire_owned().await;
+    let responded = tokio::spawn(async move {
+        let _permit = permit;
+        next.run(request).await
+    });
+    responded.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a page of the console failed");
+        refused(StatusCode::INTERNAL_SERVER_ERROR, "a part of the gateway failed; its log says more")
+    })
+}
+
+/// The whole body, or the answer to one that is too large or too slow.
+pub(super) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<Bytes, Response> {
+    let read = tokio::select! {
+        read = Limited::new(body, most).collect() => read,
+        () = clock.pause(BODY_TIMEOUT) => {
+            return Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"));
+        }
+    };
+    read.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            let message = format!("the body is too large: at most {most} bytes are taken here");
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, message);
+        }
+        refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}"))
+    })
+}
+
+/// A page leads to the login; anything else is told what it lacks.
+fn without_session(parts: &Parts) -> Response {
+    let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_page = parts.method == Method::GET
+        && accepts.contains("text/html")
+        && !parts.headers.contains_key("hx-request");
+    if is_page {
+        return redirect(LOGIN);
+    }
+    plain(
+        StatusCode::UNAUTHORIZED,
+        "this needs a session: open the link that `gatehouse console link` prints\n",
+    )
+}
+
+pub(super) fn refused(status: StatusCode, message: impl Into<String>) -> Response {
+    let mut response = plain(status, "");
+    response.extensions_mut().insert(Refused { message: message.into(), at_login: false });
+    response
+}
+
+pub(super) fn redirect(to: &'static str) -> Response {
+    let mut response = plain(StatusCode::SEE_OTHER, "");
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static(to));
+    response
+}
+
+/// Text that no cache keeps.
+pub(super) fn plain(status: StatusCode, text: impl Into<Body>) -> Response {
+    let mut response = Response::new(text.into());
+    *response.status_mut() = status;
+    let headers: &mut HeaderMap = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 impl StreamEnd {

@@ -10,11 +10,10 @@ use gatehouse_net::RequestActivity;
 use http_body::{Body, Frame, SizeHint};
 
 use super::connections::StreamOn;
-use super::console::ResponseBody;
 
 /// The body of an answer on a connection.
 pub(super) struct GuardedBody {
-    body: ResponseBody,
+    body: axum::body::Body,
     activity: RequestActivity,
     stream: Option<Stream>,
 }
@@ -26,7 +25,7 @@ pub(super) struct Stream {
 }
 
 impl GuardedBody {
-    pub(super) fn new(body: ResponseBody, activity: RequestActivity, stream: Option<Stream>) -> Self {
+    pub(super) fn new(body: axum::body::Body, activity: RequestActivity, stream: Option<Stream>) -> Self {
         Self { body, activity, stream }
     }
 }
@@ -48,7 +47,7 @@ impl Body for GuardedBody {
         if polled.is_ready() {
             self.activity.record_progress();
         }
-        polled
+        polled.map(|frame| frame.map(|frame| frame.map_err(std::io::Error::other)))
     }
 
     fn is_end_stream(&self) -> bool {

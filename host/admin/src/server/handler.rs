@@ -4,37 +4,43 @@
 //! token was checked. An operation that has begun ends, whatever becomes of its connection.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::routing::get;
 use bytes::Bytes;
 use gatehouse_model::Clock;
-use gatehouse_net::{Observed, ShutdownPhase, reached};
-use http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
+use gatehouse_net::{Observed, ServedBody, ShutdownPhase, reached};
+use http::header::{ALLOW, AUTHORIZATION, CONNECTION, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use tokio::sync::{Semaphore, watch};
+use tower::ServiceExt as _;
 
 use super::connections::Entry;
-use super::console::ResponseBody;
+use super::console::plain;
 use super::guarded_body::{GuardedBody, Stream};
 use super::host_check::HostCheck;
 use super::page_server::PageServer;
 use super::security_headers;
 use crate::config::Config;
+use crate::http::access::caller::Tokens;
 use crate::http::access::caller::{Authenticator, Role};
-use crate::http::access::tokens::Tokens;
 use crate::http::error::Kind;
-use crate::http::reply::whole;
-use crate::http::resources;
-use crate::http::router::Router;
+use crate::http::router::{Api, Authentication, owns};
 use crate::service::AdminService;
 use crate::session::Sessions;
 
 /// Operations at once; more wait.
 const MAX_OPERATIONS: u32 = 16;
-const TEXT: &str = "text/plain; charset=utf-8";
 /// What tells a stream of events, which never ends by itself, from every other answer.
 const EVENTS: &str = "text/event-stream";
 
@@ -48,12 +54,19 @@ pub struct Probes {
 
 /// Answers every request of the listener.
 pub(super) struct Handler {
-    router: Arc<Router>,
-    probes: Probes,
+    router: axum::Router,
+    api: Arc<Api>,
     hosts: HostCheck,
     pages: Arc<PageServer>,
     operations: Arc<Semaphore>,
     shutdown: watch::Receiver<ShutdownPhase>,
+}
+
+/// The connection of a request, as an extension of it.
+#[derive(Clone)]
+struct On {
+    entry: Arc<Entry>,
+    address: IpAddr,
 }
 
 impl Handler {
@@ -67,18 +80,16 @@ impl Handler {
         shutdown: watch::Receiver<ShutdownPhase>,
     ) -> Self {
         let operations = Arc::new(Semaphore::new(MAX_OPERATIONS as usize));
-        let pages = Arc::new(PageServer::new(
-            Arc::clone(&sessions),
-            Arc::clone(&operations),
-            Arc::clone(&clock),
-            shutdown.clone(),
-        ));
-        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens), sessions];
-        let router = Router::new(resources::routes(), authenticators, service, clock);
+        let (of_pages, time, phase) = (Arc::clone(&operations), Arc::clone(&clock), shutdown.clone());
+        let pages = Arc::new(PageServer::new(Arc::clone(&sessions), of_pages, time, phase));
         let links = Arc::clone(&pages);
-        let router = Arc::new(router.with_links(links));
-        let hosts = HostCheck::new(config);
-        Self { router, probes, hosts, pages, operations, shutdown }
+        let api = Api::new(service, Some(links), Arc::clone(&operations), clock);
+        let authenticators: Vec<Arc<dyn Authenticator>> = vec![Arc::new(tokens), sessions];
+        let authentication = Authentication::new(Arc::clone(&api), authenticators);
+        let router = probe_pages(probes)
+            .merge(api_pages(&api, authentication))
+            .fallback_service(console_pages(Arc::clone(&pages)));
+        Self { router, api, hosts: HostCheck::new(config), pages, operations, shutdown }
     }
 
     /// The pages, and the sessions that may see them.
@@ -95,21 +106,27 @@ impl Handler {
     /// Answers one request of the connection `entry`, whose other end is at `address`.
     pub(super) async fn respond(
         &self,
-        request: Request<Incoming>,
+        request: http::Request<Incoming>,
         entry: &Arc<Entry>,
         address: IpAddr,
         observed: &Observed,
-    ) -> Response<ResponseBody> {
+    ) -> http::Response<ServedBody> {
         let under_way = observed.activity.begin_request();
-        let (parts, mut body) = request.into_parts();
+        let (parts, body) = request.into_parts();
+        let read = Arc::new(AtomicBool::new(body.is_end_stream()));
         let mut response = match self.refusal(&parts, observed) {
-            Some((status, message)) if Router::owns(parts.uri.path()) => {
+            Some((status, message)) if owns(parts.uri.path()) => {
                 let kind = if status == StatusCode::BAD_REQUEST { Kind::Invalid } else { Kind::Misdirected };
-                self.router.refuse(kind, &message)
+                self.api.refuse(kind, &message)
             }
-            Some((status, message)) => page(status, TEXT, message),
-            None if Router::owns(parts.uri.path()) => self.api(parts, &mut body, entry, address).await,
-            None => self.route(&parts, &mut body, address).await,
+            Some((status, message)) => plain(status, message),
+            None => {
+                let body = Body::new(TrackedBody { body, read: Arc::clone(&read) });
+                let mut request = Request::from_parts(parts, body);
+                request.extensions_mut().insert(On { entry: Arc::clone(entry), address });
+                let answered = self.router.clone().oneshot(request).await;
+                answered.unwrap_or_else(|never| match never {})
+            }
         };
         let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
         let end = self.shutdown.clone();
@@ -122,10 +139,10 @@ impl Handler {
         });
         if is_stream && stream.is_none() {
             let message = "too many live pages are open; this one shows its state until it is loaded again\n";
-            response = page(StatusCode::SERVICE_UNAVAILABLE, TEXT, message);
+            response = plain(StatusCode::SERVICE_UNAVAILABLE, message);
         }
         security_headers::add(response.headers_mut());
-        if !body.is_end_stream() {
+        if !read.load(Ordering::Relaxed) {
             // Closed at once, the response would be lost with the bytes that are still to come.
             observed.flags.linger();
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -147,61 +164,94 @@ impl Handler {
         }
         self.hosts.check(parts).err()
     }
+}
 
-    /// A request of the API. Once its body is read it is done on a task of its own: a caller that leaves does not cut it
-    /// in half.
-    async fn api(
-        &self,
-        parts: Parts,
-        body: &mut Incoming,
-        entry: &Entry,
-        peer: IpAddr,
-    ) -> Response<ResponseBody> {
-        let accepted = match self.router.accept(&parts, peer).await {
-            Ok(accepted) => accepted,
-            Err(refused) => return refused,
+/// The pages that need no token.
+fn probe_pages(probes: Probes) -> axum::Router {
+    let probes = Arc::new(probes);
+    let of_ready = Arc::clone(&probes);
+    let ready = move || {
+        let answer = match (of_ready.is_ready)() {
+            true => plain(StatusCode::OK, "ready\n"),
+            false => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
         };
-        let (_under_way, role) = (entry.begin_operation(), accepted.role());
-        let work = self.router.prepare(&parts, body, accepted).await;
-        let permit = Arc::clone(&self.operations).acquire_owned().await;
-        let done = tokio::spawn(async move {
-            let _permit = permit;
-            work.await
-        });
-        let mut response = done.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "an admin request was cut short");
-            self.router.refuse(Kind::Internal, "the request was cut short")
-        });
-        response.extensions_mut().insert(role);
-        response
-    }
+        async move { answer }
+    };
+    let metrics = move || {
+        let mut response = plain(StatusCode::OK, (probes.metrics)());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
+        async move { response }
+    };
+    axum::Router::new()
+        .route("/livez", get(|| async { plain(StatusCode::OK, "alive\n") }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .method_not_allowed_fallback(|| async {
+            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "allowed here: GET, HEAD\n");
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response
+        })
+}
 
-    async fn route(&self, parts: &Parts, body: &mut Incoming, address: IpAddr) -> Response<ResponseBody> {
-        let read = matches!(parts.method, Method::GET | Method::HEAD);
-        match (parts.uri.path(), read) {
-            ("/livez", true) => page(StatusCode::OK, TEXT, "alive\n"),
-            ("/readyz", true) if (self.probes.is_ready)() => page(StatusCode::OK, TEXT, "ready\n"),
-            ("/readyz", true) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n"),
-            ("/metrics", true) => page(StatusCode::OK, "text/plain; version=0.0.4", (self.probes.metrics)()),
-            ("/livez" | "/readyz" | "/metrics", _) => wrong_method("GET, HEAD"),
-            (path, _) => match self.pages.respond(parts, body, address).await {
-                Some(answer) => answer,
-                None => page(StatusCode::NOT_FOUND, TEXT, format!("no page at {path}\n")),
-            },
+/// The API behind its authentication. The connection of a request that has shown who sends it gives way to no other.
+fn api_pages(api: &Arc<Api>, authentication: Arc<Authentication>) -> axum::Router {
+    let admit = move |mut request: Request, next: Next| {
+        let authentication = Arc::clone(&authentication);
+        async move {
+            let Some(on) = request.extensions().get::<On>().cloned() else { return next.run(request).await };
+            let (head, body) = request.into_parts();
+            let sender = match authentication.sender(&head, on.address).await {
+                Ok(sender) => sender,
+                Err(answer) => return answer,
+            };
+            request = Request::from_parts(head, body);
+            let (_under_way, role) = (on.entry.begin_operation(), sender.caller.role);
+            request.extensions_mut().insert(sender);
+            let mut response = next.run(request).await;
+            response.extensions_mut().insert(role);
+            response
         }
+    };
+    api.router().layer(from_fn(admit))
+}
+
+fn console_pages(pages: Arc<PageServer>) -> axum::routing::MethodRouter {
+    axum::routing::any(move |request: Request| async move {
+        let path = request.uri().path().to_owned();
+        let found = match request.extensions().get::<On>().map(|on| on.address) {
+            Some(address) => pages.respond(request, address).await,
+            None => None,
+        };
+        found.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, format!("no page at {path}\n")))
+    })
+}
+
+/// A body of which is known whether it was read to its end.
+struct TrackedBody {
+    body: Incoming,
+    read: Arc<AtomicBool>,
+}
+
+impl http_body::Body for TrackedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.read.store(true, Ordering::Relaxed);
+        }
+        polled
     }
-}
 
-fn wrong_method(allowed: &'static str) -> Response<ResponseBody> {
-    let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, format!("allowed here: {allowed}\n"));
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
-}
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
 
-fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<ResponseBody> {
-    let mut response = Response::new(whole(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
 }

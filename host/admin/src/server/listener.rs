@@ -18,7 +18,7 @@ use super::connections::Connections;
 use super::console::Console;
 use super::handler::{Handler, Probes};
 use crate::config::Config;
-use crate::http::access::tokens::Tokens;
+use crate::http::access::caller::Tokens;
 use crate::service::AdminService;
 use crate::session::Sessions;
 
@@ -107,7 +107,7 @@ impl AdminServer {
     }
 
     /// Serves these pages from now on; the first ones given stay.
-    pub fn show(&self, console: Arc<dyn Console>) {
+    pub fn show(&self, console: Console) {
         self.handler.pages().show(console);
     }
 

@@ -13,8 +13,6 @@ mod listener;
 mod page_server;
 mod security_headers;
 
-pub use console::{
-    Access, Console, ConsoleRefusal, ConsoleRequest, ConsoleResponse, ResponseBody, StreamEnd,
-};
+pub use console::{Access, Console, ConsoleRefusal, PageCaller, StreamEnd, admit};
 pub use handler::Probes;
 pub use listener::AdminServer;

@@ -263,6 +263,7 @@ fn changes_keys(command: &Command) -> bool {
         **change,
         Command::Deposit { .. }
             | Command::AddCustomer { .. }
+            | Command::EditCustomer { .. }
             | Command::Logged { .. }
             | Command::Webhook { .. }
     )
@@ -277,7 +278,9 @@ pub(crate) fn rejected(rejection: Rejection) -> OperationError {
         | Rejection::NoWebhook(_)
         | Rejection::NoDelivery(_) => OperationError::NotFound(text),
         Rejection::Malformed { .. } | Rejection::Overflow => OperationError::Invalid(text),
-        Rejection::KeyChanged { .. } | Rejection::WebhookChanged { .. } => OperationError::Stale(text),
+        Rejection::CustomerChanged { .. }
+        | Rejection::KeyChanged { .. }
+        | Rejection::WebhookChanged { .. } => OperationError::Stale(text),
         _ => OperationError::Refused(text),
     }
 }

@@ -1,11 +1,11 @@
 //! The operator's configuration, as operations need it. The gateway that reads the files implements this.
 
-use gatehouse_model::About;
-use gatehouse_runtime::Companion;
+use gatehouse_model::{About, Digest};
+use gatehouse_runtime::{Companion, DeployError, DeployReport};
+use gatehouse_tasks::DeploymentKind;
 
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
-use crate::service::deployed::Deployed;
 use crate::service::money::{PriceCause, PriceHistory};
 
 /// The configuration behind the operations. Its calls block.
@@ -74,4 +74,35 @@ pub struct ForgottenDefaults<'a> {
 pub trait StagedDefaults: Companion {
     /// What becomes of each of them.
     fn effects(&self) -> Vec<DefaultView>;
+}
+
+/// A deployment before the history has it.
+pub struct Deployed {
+    pub(super) kind: DeploymentKind,
+    pub(super) digest: Option<Digest>,
+    pub(super) family: String,
+    pub(super) outcome: Result<DeployReport, DeployError>,
+}
+
+impl Deployed {
+    /// A component that came with the gateway.
+    #[must_use]
+    pub fn built_in(family: &str, digest: Digest, outcome: Result<DeployReport, DeployError>) -> Self {
+        Self::new(DeploymentKind::Install, Some(digest), family, outcome)
+    }
+
+    /// Why it was refused, if it was.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        self.outcome.as_ref().err().map(|refused| format!("family {} is not served: {refused}", self.family))
+    }
+
+    pub(super) fn new(
+        kind: DeploymentKind,
+        digest: Option<Digest>,
+        family: &str,
+        outcome: Result<DeployReport, DeployError>,
+    ) -> Self {
+        Self { kind, digest, family: family.to_owned(), outcome }
+    }
 }

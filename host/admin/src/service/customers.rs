@@ -1,6 +1,6 @@
 //! Customers: open, list, show, deposit, withdraw.
 
-use gatehouse_model::{Credits, Customer, CustomerId};
+use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy};
 use gatehouse_store::RowPage;
 use gatehouse_tasks::{Command, JournalEntry};
 
@@ -16,7 +16,12 @@ impl AdminService {
         let about = ("createCustomer", object(&id));
         let work = async move {
             check_customer_id(&id)?;
-            self.send(Command::AddCustomer { id: id.clone(), at: self.clock.now() }).await?;
+            self.send(Command::AddCustomer {
+                id: id.clone(),
+                policy: CustomerPolicy::default(),
+                at: self.clock.now(),
+            })
+            .await?;
             self.show_customer(&id)
         };
         self.recorded(about, work).await

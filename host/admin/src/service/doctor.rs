@@ -1,18 +1,23 @@
-//! The doctor's report and the audit record, read away from the async workers.
+//! The doctor's examinations and the audit record, read away from the async workers.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use gatehouse_store::{AuditQuery, RowPage};
+use gatehouse_store::{AuditQuery, Progress, RowPage, Store};
 use gatehouse_tasks::{AuditRecord, Report};
+use tokio::sync::watch;
 
 use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use crate::api::doctor::{DoctorReport, DoctorRun, RunState};
 use crate::api::error::OperationError;
-use crate::api::result::Examination;
 
 /// Lines in one answer.
 const MAX_LINES: usize = 1_000;
 /// Pages of the record that are read for one answer, each a bounded number of rows under a snapshot of its own.
 const MAX_PAGES: usize = 50;
+/// A look at an examination waits so long for its end, so that a client that looks again and again does not hurry.
+const LOOK: Duration = Duration::from_millis(500);
 
 impl AdminService {
     /// The disk, "store" or "media", for whose sake new tasks are refused; `None` without a running gateway.
@@ -28,10 +33,8 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's; what merely contradicts itself is in the report.
-    pub async fn examination(&self) -> Result<Examination, OperationError> {
-        let store = self.store.clone();
-        let report = on_blocking_thread(move || store.examine()).await?.map_err(store_failed)?;
-        Ok(examination(report))
+    pub async fn examination(&self) -> Result<DoctorReport, OperationError> {
+        examine(self.store.clone(), Arc::default()).await
     }
 
     /// How many lines of the audit record lie in the range of time of `query`.
@@ -79,23 +82,88 @@ impl AdminService {
     }
 }
 
-fn examination(report: Report) -> Examination {
-    let mut findings = report.findings;
-    let listed = u64::try_from(findings.len()).unwrap_or(u64::MAX);
-    if report.found > listed {
-        findings.push(format!("and {} more", report.found - listed));
+/// The examinations of one API: one at a time, which all clients look at meanwhile. Its end is kept until the next
+/// one begins.
+#[derive(Default)]
+pub(crate) struct Doctor(Mutex<Option<Arc<Run>>>);
+
+struct Run {
+    number: u64,
+    progress: Arc<Progress>,
+    outcome: watch::Sender<Option<Result<DoctorReport, OperationError>>>,
+}
+
+impl Doctor {
+    /// How far the examination `wanted` is; without a number the one under way, or a new one. Waits a moment for its end.
+    pub(crate) async fn look(
+        &self,
+        service: &AdminService,
+        wanted: Option<u64>,
+    ) -> Result<DoctorRun, OperationError> {
+        let run = self.run(&service.store, wanted)?;
+        let mut outcome = run.outcome.subscribe();
+        tokio::select! {
+            biased;
+            // The sender is in `run`.
+            _ = outcome.wait_for(Option::is_some) => {}
+            () = service.clock.pause(LOOK) => {}
+        }
+        let report = outcome.borrow().clone().transpose()?;
+        let (checked, of) = run.progress.so_far();
+        let state = if report.is_some() { RunState::Done } else { RunState::Running };
+        Ok(DoctorRun { run: run.number, state, checked, of, report })
     }
-    let counts = [
-        ("accounts", report.customers),
-        ("keys", report.keys),
-        ("ledger entries", report.entries),
-        ("open holds", report.holds),
-        ("live tasks", report.live),
-        ("names", report.names),
-        ("finished tasks", report.finished),
-        ("price versions", report.price_books),
-        ("deployment reports", report.deployments),
-    ];
-    let counts = counts.map(|(name, count)| (name.to_owned(), count));
-    Examination { findings, counts: BTreeMap::from(counts), imbalance: report.imbalance }
+
+    fn run(&self, store: &Store, wanted: Option<u64>) -> Result<Arc<Run>, OperationError> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = last.as_ref().map_or(0, |run| run.number);
+        match (&*last, wanted) {
+            (Some(run), Some(wanted)) if run.number == wanted => return Ok(Arc::clone(run)),
+            (Some(run), None) if run.outcome.borrow().is_none() => return Ok(Arc::clone(run)),
+            (_, Some(wanted)) => {
+                return Err(OperationError::NotFound(format!(
+                    "no examination {wanted}; another one began since"
+                )));
+            }
+            (_, None) => {}
+        }
+        let run =
+            Arc::new(Run { number: number + 1, progress: Arc::default(), outcome: watch::Sender::new(None) });
+        let (begun, store) = (Arc::clone(&run), store.clone());
+        tokio::spawn(async move {
+            let outcome = examine(store, Arc::clone(&begun.progress)).await;
+            begun.outcome.send_replace(Some(outcome));
+        });
+        *last = Some(Arc::clone(&run));
+        Ok(run)
+    }
+}
+
+async fn examine(store: Store, progress: Arc<Progress>) -> Result<DoctorReport, OperationError> {
+    let report = on_blocking_thread(move || store.examine_with(&progress)).await?.map_err(store_failed)?;
+    Ok(DoctorReport::from(report))
+}
+
+impl From<Report> for DoctorReport {
+    fn from(report: Report) -> Self {
+        let sound = report.is_clean();
+        let mut findings = report.findings;
+        let listed = u64::try_from(findings.len()).unwrap_or(u64::MAX);
+        if report.found > listed {
+            findings.push(format!("and {} more", report.found - listed));
+        }
+        let counts = [
+            ("accounts", report.customers),
+            ("keys", report.keys),
+            ("ledger entries", report.entries),
+            ("open holds", report.holds),
+            ("live tasks", report.live),
+            ("names", report.names),
+            ("finished tasks", report.finished),
+            ("price versions", report.price_books),
+            ("deployment reports", report.deployments),
+        ];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count));
+        Self { sound, findings, counts: BTreeMap::from(counts), imbalance_micro: report.imbalance.0 }
+    }
 }

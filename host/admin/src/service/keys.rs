@@ -1,41 +1,53 @@
-//! API keys: create, list, show, edit, rotate, revoke. The secret of a key is in the result of its creation and nowhere
-//! else.
+//! API keys: made, listed, found, revoked, and what an edit may say. The secret of a key is in the result of its creation and
+//! nowhere else.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use gatehouse_model::{ApiKey, ChatFormat, Credits, Key, KeyId, KeyPolicy, Limits, UnixMs};
+use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
 use gatehouse_store::{KeyQuery, RowPage};
-use gatehouse_tasks::{Applied, Command, MAX_OVERLAP};
+use gatehouse_tasks::Command;
 
 use super::admin_service::{AdminService, Backend, store_failed};
 use crate::api::error::OperationError;
-use crate::api::key_policy::{KeyPatch, NewKey};
-use crate::api::result::{KeyView, Revealed};
-use crate::http::request::merge_patch::changes;
+use crate::api::result::Revealed;
 
-/// How often an edit without a revision is based on the row anew, while others change it.
-const MAX_EDITS: u32 = 16;
+/// A key to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKey {
+    /// The customer that pays.
+    pub customer: CustomerId,
+    /// What it may do.
+    pub policy: KeyPolicy,
+    /// Its models may come later: names that are not served now are taken.
+    pub force: bool,
+}
+
+impl NewKey {
+    /// A key of that customer that may do everything.
+    #[must_use]
+    pub fn unlimited(customer: CustomerId, name: impl Into<String>) -> Self {
+        Self { customer, policy: KeyPolicy { name: name.into(), ..KeyPolicy::default() }, force: false }
+    }
+}
 
 impl AdminService {
     /// Makes a key. Its secret is in the answer and nowhere else.
     ///
     /// # Errors
     /// A policy that cannot be, an unknown customer, or the store's.
-    pub async fn create_key(&self, new: NewKey) -> Result<(KeyView, Revealed), OperationError> {
+    pub async fn create_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let work = async move {
             let (key, secret) = self.mint_key(new)?;
             self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
             self.keys_changed();
-            Ok((KeyView::from(key), secret))
+            Ok((key, secret))
         };
         self.recorded(("createKey", "keys".to_owned()), work).await
     }
 
     /// A new key and its secret, which are not in the store yet.
     pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
-        let (now, force) = (self.clock.now(), new.force);
-        let (customer, policy) = new.into_policy();
+        let (NewKey { customer, policy, force }, now) = (new, self.clock.now());
         check_policy(&policy, None, now)?;
         self.check_models(&policy.models, &[], force)?;
         let model_limits = self.own_names(policy.model_limits, &BTreeMap::new())?;
@@ -84,108 +96,6 @@ impl AdminService {
         self.store.key(id).map_err(store_failed)
     }
 
-    /// One key's policy and use.
-    ///
-    /// # Errors
-    /// An unknown key, or the store's.
-    pub fn show_key(&self, key: &KeyId) -> Result<KeyView, OperationError> {
-        self.key_row(key).map(KeyView::from)
-    }
-
-    /// Changes a key's policy: at that revision, or, without one, as it is now.
-    ///
-    /// # Errors
-    /// [`OperationError::Stale`] when the key has another revision; a policy that cannot be, a revoked or unknown key, or
-    /// the store's.
-    pub async fn edit_key(
-        &self,
-        key: &KeyId,
-        revision: Option<u64>,
-        patch: &KeyPatch,
-    ) -> Result<KeyView, OperationError> {
-        let mut stale = None;
-        for _ in 0..MAX_EDITS {
-            let row = self.key_row(key)?;
-            let now = self.clock.now();
-            let policy = self.edited_policy(&row, patch)?;
-            let changes = changes(&row.policy(), &policy);
-            let command = Command::EditKey {
-                id: key.clone(),
-                revision: revision.unwrap_or(row.revision),
-                policy: Box::new(policy),
-                at: now,
-            };
-            match self.send_with(command, changes).await {
-                Ok(Applied::Key(edited)) => {
-                    self.keys_changed();
-                    return Ok(KeyView::from(*edited));
-                }
-                Ok(other) => return Err(unexpected(&other)),
-                Err(OperationError::Stale(text)) if revision.is_none() => stale = Some(text),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(OperationError::Busy(stale.unwrap_or_default()))
-    }
-
-    /// The policy of a key after a change.
-    ///
-    /// # Errors
-    /// A policy that cannot be.
-    pub(crate) fn edited_policy(&self, row: &Key, patch: &KeyPatch) -> Result<KeyPolicy, OperationError> {
-        let mut patch = patch.clone();
-        if let Some(Some(changes)) = patch.model_limits.take() {
-            patch.model_limits = Some(Some(self.own_names(changes, &row.model_limits)?));
-        }
-        let policy = patch.apply(row.policy());
-        check_policy(&policy, row.expires, self.clock.now())?;
-        self.check_models(&policy.models, &row.models, patch.force)?;
-        Ok(policy)
-    }
-
-    /// The command that makes a successor of a key, and the successor's secret.
-    ///
-    /// # Errors
-    /// An overlap over seven days.
-    pub(crate) fn rotation(
-        &self,
-        key: KeyId,
-        overlap: Duration,
-    ) -> Result<(Command, Revealed), OperationError> {
-        if overlap > MAX_OVERLAP {
-            return Err(OperationError::Invalid("overlap: expected 0 to 7 days".to_owned()));
-        }
-        let (secret, now) = (ApiKey::mint(self.seed.as_ref()), self.clock.now());
-        let command = Command::RotateKey {
-            id: key,
-            new: secret.id(),
-            digest: secret.digest(&self.pepper),
-            until: now.plus(overlap),
-            at: now,
-        };
-        Ok((command, Revealed(secret.reveal().to_owned())))
-    }
-
-    /// Makes a successor of a key, which goes on working for `overlap`. The successor's secret is in the answer and
-    /// nowhere else.
-    ///
-    /// # Errors
-    /// An overlap over seven days; a key that was rotated or revoked, has expired or is unknown; or the store's.
-    pub async fn rotate_key(
-        &self,
-        key: KeyId,
-        overlap: Duration,
-    ) -> Result<(KeyView, Revealed), OperationError> {
-        let (command, secret) = self.rotation(key, overlap)?;
-        match self.send(command).await? {
-            Applied::Key(new) => {
-                self.keys_changed();
-                Ok((KeyView::from(*new), secret))
-            }
-            other => Err(unexpected(&other)),
-        }
-    }
-
     /// Whether `secret` is a key that works now and has that form of chat completions.
     ///
     /// # Errors
@@ -205,17 +115,13 @@ impl AdminService {
     ///
     /// # Errors
     /// An unknown key, or the store's.
-    pub async fn revoke_key(&self, key: &KeyId) -> Result<KeyView, OperationError> {
+    pub async fn revoke_key(&self, key: &KeyId) -> Result<(), OperationError> {
         let work = async {
             self.send(Command::RevokeKey { id: key.clone(), at: self.clock.now() }).await?;
             self.keys_changed();
-            self.show_key(key)
+            Ok(())
         };
         self.recorded(("revokeKey", format!("keys/{key}")), work).await
-    }
-
-    fn key_row(&self, key: &KeyId) -> Result<Key, OperationError> {
-        self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))
     }
 
     /// The next request of a key reads its row again.
@@ -280,10 +186,6 @@ fn unknown_model(name: &str, known: &[String]) -> String {
     format!(
         "models: expected the name of a model that is served, got {name:?}{near} (--force takes one that comes later)"
     )
-}
-
-fn unexpected(applied: &Applied) -> OperationError {
-    OperationError::Failed(format!("expected the key, got {applied:?}"))
 }
 
 /// `expires`: of the key as it is, which a change of other fields keeps.

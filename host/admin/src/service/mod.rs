@@ -9,7 +9,6 @@ mod admin_service;
 mod audited;
 mod configuration;
 mod customers;
-mod deployed;
 mod doctor;
 mod keys;
 mod logs;
@@ -25,16 +24,17 @@ mod webhooks;
 pub use actor::Actor;
 pub(crate) use admin_service::rejected;
 pub use admin_service::{AdminService, Backend};
-pub(crate) use audited::account_object;
-pub use configuration::{Configuration, ForgottenDefaults, StagedDefaults};
+pub(crate) use audited::{account_object, told};
+pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
 pub(crate) use customers::{check_amount, check_customer_id};
-pub use deployed::Deployed;
-pub use keys::nearest;
+pub(crate) use doctor::Doctor;
+pub use keys::{NewKey, nearest};
 pub use logs::{LOG_LEVELS, LogFilter, LogLine};
 pub use money::{
     PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,
     UsageReport, UsageRequest, start_of,
 };
+pub(crate) use paging::{before_prefix, of_prefix};
 pub use playground::ResultInput;
 pub use plugins::StoredStates;
 pub(crate) use providers::changes as account_changes;

@@ -9,30 +9,8 @@ use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 use crate::http::values::Moment;
-use crate::service::audited::account_object;
 
 impl AdminService {
-    /// The switch of a page, and its line in the audit record.
-    ///
-    /// # Errors
-    /// As of [`AdminService::provider`].
-    pub async fn switch_account(
-        &self,
-        provider: &str,
-        account: &str,
-        drained: bool,
-    ) -> Result<ProviderAccountView, OperationError> {
-        let name = if drained { "drainAccount" } else { "resumeAccount" };
-        let object = account_object(provider, account);
-        let work = async {
-            let (view, was_drained) = self.drain_account(provider, account, drained)?;
-            let changes = changes(was_drained, drained);
-            self.leave_line((name, account_object(provider, account)), (200, ""), changes).await;
-            Ok(view)
-        };
-        self.recorded((name, object), work).await
-    }
-
     /// Every provider, by name.
     ///
     /// # Errors

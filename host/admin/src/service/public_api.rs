@@ -8,10 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_driver::DryRun;
 use gatehouse_model::{CustomerId, Key, ProcessLine, Recent, RequestLine};
+use gatehouse_net::ServedBody;
 use http::{Request, Response};
 
 use crate::api::error::OperationError;
-use crate::http::AdminBody;
 
 /// An answer that is being made.
 pub type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -27,7 +27,7 @@ pub trait PublicApi: Send + Sync {
     ) -> Pending<Result<DryRun, PublicRefusal>>;
 
     /// Answers a request as that key, which is charged.
-    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<AdminBody>>;
+    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<ServedBody>>;
 
     /// The POST endpoints of families, in the order of the table of routes.
     fn endpoints(&self) -> Vec<PublicEndpoint>;

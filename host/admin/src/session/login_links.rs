@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use gatehouse_model::{Digest, UnixMs};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gatehouse_model::{Digest, Secret, Seed, UnixMs};
 
 use crate::http::access::caller::Role;
 
@@ -68,6 +70,18 @@ impl LoginLinks {
         link.used = true;
         Ok(link.role)
     }
+}
+
+/// 256 random bits as 43 characters that need no quoting anywhere.
+pub(super) fn random_text(seed: &dyn Seed) -> Secret<String> {
+    let mut bytes = [0; 32];
+    seed.fill(&mut bytes);
+    Secret::new(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// What is kept of such a text. Looked up by digest, it cannot be guessed letter by letter.
+pub(super) fn digest_of(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
 }
 
 #[cfg(test)]

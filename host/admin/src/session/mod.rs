@@ -9,7 +9,6 @@ mod cookie;
 mod login_links;
 pub(crate) mod origin;
 mod sessions;
-mod token;
 
 pub use login_links::LoginRefusal;
 pub(crate) use sessions::AuthenticationError;

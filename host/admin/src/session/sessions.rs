@@ -13,9 +13,8 @@ use http::request::Parts;
 use tokio::sync::watch;
 
 use super::cookie::SessionCookie;
-use super::login_links::{LoginLinks, LoginRefusal};
+use super::login_links::{LoginLinks, LoginRefusal, digest_of, random_text};
 use super::origin;
-use super::token::{digest_of, random_text};
 use crate::http::access::attempts::FailedAttempts;
 use crate::http::access::caller::{Authenticator, Claimed, Role};
 

@@ -4,7 +4,6 @@
 mod client;
 mod endpoint_file;
 mod http;
-mod keys;
 mod limits;
 mod listener;
 mod service;

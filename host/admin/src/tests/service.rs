@@ -1,6 +1,6 @@
 //! Operations on a store: each change is visible afterwards, each wrong input is refused and leaves a line.
 
-use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, RequestId, UnixMs};
+use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, KeyPolicy, RequestId, UnixMs};
 use gatehouse_tasks::{AuditedRequest, Command};
 
 use super::service;
@@ -14,6 +14,12 @@ fn policy(account: &str) -> NewKey {
     NewKey::unlimited(customer(account), "laptop")
 }
 
+fn with(change: impl FnOnce(&mut KeyPolicy)) -> NewKey {
+    let mut new = policy("a");
+    change(&mut new.policy);
+    new
+}
+
 #[tokio::test]
 async fn deposits_and_withdrawals_change_the_balance() {
     let (service, _folder) = service();
@@ -23,7 +29,7 @@ async fn deposits_and_withdrawals_change_the_balance() {
     assert_eq!(available(paid), 5_000_000);
     let back = service.withdraw(customer("a"), Credits(2_000_000), String::new()).await.unwrap();
     assert_eq!(available(back), 3_000_000);
-    assert!(service.examination().await.unwrap().is_clean());
+    assert!(service.examination().await.unwrap().sound);
 }
 
 fn kind(error: &OperationError) -> &'static str {
@@ -68,11 +74,11 @@ async fn invalid_input_is_refused_and_leaves_a_line() {
     assert_eq!(check(error, "refused", "withdraw").await, count);
     for (new, expected) in [
         (policy("nobody"), "not found"),
-        (NewKey { name: " ".to_owned(), ..policy("a") }, "invalid"),
-        (NewKey { name: "a\nb".to_owned(), ..policy("a") }, "invalid"),
-        (NewKey { quota: Some(Credits(-1)), ..policy("a") }, "invalid"),
-        (NewKey { models: vec![String::new()], ..policy("a") }, "invalid"),
-        (NewKey { expires: Some(UnixMs(1)), ..policy("a") }, "invalid"),
+        (with(|policy| policy.name = " ".to_owned()), "invalid"),
+        (with(|policy| policy.name = "a\nb".to_owned()), "invalid"),
+        (with(|policy| policy.quota = Some(Credits(-1))), "invalid"),
+        (with(|policy| policy.models = vec![String::new()]), "invalid"),
+        (with(|policy| policy.expires = Some(UnixMs(1))), "invalid"),
     ] {
         let error = service.create_key(new.clone()).await.unwrap_err();
         count += 1;
@@ -80,7 +86,6 @@ async fn invalid_input_is_refused_and_leaves_a_line() {
     }
     let error = service.revoke_key(&KeyId::from("x")).await.unwrap_err();
     assert_eq!(check(error, "not found", "revokeKey").await, count + 1);
-    assert_eq!(kind(&service.show_key(&KeyId::from("x")).unwrap_err()), "not found");
 }
 
 #[tokio::test]

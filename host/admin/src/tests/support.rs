@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gatehouse_harness::TestClock;
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_model::{CustomerId, CustomerPolicy, UnixMs};
 use gatehouse_net::{ConnectionLimits, HandshakeLimits};
 use gatehouse_store::Store;
 use gatehouse_tasks::Command;
@@ -40,7 +40,11 @@ pub(super) async fn start() -> Listener {
 pub(super) async fn start_with(config: Config, metrics: &'static str) -> Listener {
     let (service, folder) = service();
     // Not by an operation, which would leave a line in the audit record.
-    let known = Command::AddCustomer { id: CustomerId::from("known"), at: UnixMs(1_000) };
+    let known = Command::AddCustomer {
+        id: CustomerId::from("known"),
+        policy: CustomerPolicy::default(),
+        at: UnixMs(1_000),
+    };
     service.store.execute(known).await.unwrap().unwrap();
     let store = service.store.clone();
     let ready = Arc::new(AtomicBool::new(false));

@@ -6,6 +6,7 @@ use maud::html;
 
 use crate::context::PageContext;
 use crate::error::PageError;
+use crate::kinds::deployments::stages;
 use crate::parts::shell::Shell;
 use crate::request::Theme;
 
@@ -37,6 +38,7 @@ pub(crate) fn show(
             h1 { (title) }
             div.problems role="alert" { p { (error.message) } }
             p.muted { (hint) }
+            @if !error.stages.is_empty() { (stages(&error.stages)) }
             p { a.button href="/" { "Home" } }
         },
     )

@@ -1,19 +1,22 @@
 //! Home: lines to paste, and what needs a person.
 
-use gatehouse_admin::{AccountHealth, AuditQuery, AuditRecord, PluginState, ProviderView, ResponseBody};
+use gatehouse_admin::{
+    AccountHealth, AuditQuery, AuditRecord, OperationError, PluginState, ProviderView, ResponseBody,
+};
 use gatehouse_model::{TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::recipes::{self, Keys};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::moment;
+use crate::kinds::customers::CUSTOMERS;
 use crate::parts::elements::{Tone, chip};
 use crate::parts::live;
 use crate::parts::shell::Shell;
+use crate::recipes::{self, Keys};
 use crate::request::PageRequest;
 
 /// Rows of the list, and of each kind.
@@ -120,7 +123,11 @@ fn of_disks(pages: &PageContext) -> Option<Notice> {
 
 /// Providers of which no account takes work: each is refused, failing or kept away.
 fn of_providers(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
-    let providers = super::providers::all(pages)?;
+    let providers = match pages.service.providers() {
+        // There is no gateway beside these pages.
+        Err(OperationError::Refused(_)) => Vec::new(),
+        found => found?,
+    };
     let without = providers.iter().filter_map(|provider| {
         let reason = no_account_works(provider)?;
         let text = format!("{}: {reason}", provider.name);
@@ -196,7 +203,7 @@ async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErr
         tone: Tone::Warn,
         word: "402",
         text: format!("{} has no credit; its requests are refused", customer.id),
-        link: super::customers::address(&customer.id),
+        link: CUSTOMERS.address(&customer.id.0),
         at: None,
     };
     let others = pages.service.count_without_credit()?.saturating_sub(customers.len() as u64);

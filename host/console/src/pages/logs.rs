@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_admin::{LOG_LEVELS, LogFilter, LogLine, OperationError, ResponseBody, whole};
+use gatehouse_admin::{LOG_LEVELS, LogFilter, LogLine, OperationError, ResponseBody};
 use gatehouse_model::{Credits, KeyId, RequestLine};
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
@@ -78,7 +78,7 @@ pub(crate) fn download(
         found => found?,
     };
     let text: String = page.lines.iter().rev().map(|(_, line)| text_of(line) + "\n").collect();
-    let mut response = Response::new(whole(text));
+    let mut response = Response::new(ResponseBody::from(text));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers

@@ -1,6 +1,7 @@
 //! The gateway itself: sessions, reload of the configuration, doctor.
 
 use gatehouse_admin::{ResponseBody, SessionView};
+use gatehouse_model::Credits;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
@@ -63,7 +64,7 @@ pub(crate) async fn examine(
     let found = pages.service.examination().await?;
     let report = html! {
         div.report role="status" {
-            @if found.is_clean() {
+            @if found.sound {
                 h2 { (chip(Tone::Ok, "sound")) " The ledger adds up" }
             } @else {
                 h2 { (chip(Tone::Error, "findings")) " The ledger does not add up" }
@@ -71,7 +72,7 @@ pub(crate) async fn examine(
             }
             dl.facts {
                 @for (name, number) in &found.counts { dt { (name) } dd.num { (count(*number)) } }
-                dt { "imbalance" } dd { (credits(found.imbalance)) }
+                dt { "imbalance" } dd { (credits(Credits(found.imbalance_micro))) }
             }
         }
     };

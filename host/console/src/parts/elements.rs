@@ -1,9 +1,9 @@
 //! Small elements: states, copy buttons, empty pages, dialogs, bars.
 
-use gatehouse_model::Credits;
+use gatehouse_model::{Credits, QuotaUse};
 use maud::{Markup, html};
 
-use crate::format::credits_text;
+use crate::format::{credits_text, seconds};
 
 /// How good a state is; decides colour and shape, never the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,18 +102,19 @@ impl Confirm<'_> {
     }
 }
 
-/// What is used of a quota.
-pub(crate) fn quota(used: Credits, quota: Option<Credits>) -> Markup {
-    let Some(quota) = quota else {
+/// What is used of a quota, and when it resets; `used` is what was used in all.
+pub(crate) fn quota(used: Credits, quota: Option<QuotaUse>) -> Markup {
+    let Some(QuotaUse { limit, used, resets }) = quota else {
         return html! { span.muted.num { "unlimited" br; (credits_text(used)) " used" } };
     };
-    let share = percent(used, quota);
+    let share = percent(used, limit);
     html! {
         svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={ (share) " % used" } {
             rect.track width="100" height="6" rx="2" {}
             rect .fill .full[share >= 90] width=(share) height="6" rx="2" {}
         }
-        span.num { (credits_text(used)) " of " (credits_text(quota)) }
+        span.num { (credits_text(used)) " of " (credits_text(limit)) }
+        @if let Some(resets) = resets { br; span.muted { "resets " (seconds(resets)) " UTC" } }
     }
 }
 

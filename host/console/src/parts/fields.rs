@@ -24,7 +24,7 @@ impl Problems {
         }
     }
 
-    fn of(&self, field: &str) -> Option<&str> {
+    pub(crate) fn of(&self, field: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == field).map(|(_, message)| message.as_str())
     }
 

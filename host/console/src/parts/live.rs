@@ -13,7 +13,6 @@ use gatehouse_model::{Clock, Digest};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame};
-use http_body_util::BodyExt as _;
 use maud::Markup;
 use tokio::sync::mpsc;
 
@@ -55,7 +54,7 @@ where
             () = follow => {}
         }
     });
-    let mut response = Response::new(EventBody(receiver).boxed_unsync());
+    let mut response = Response::new(ResponseBody::new(EventBody(receiver)));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));

@@ -1,6 +1,6 @@
 //! The frame around every page: head, navigation, header, and the line that says what was done.
 
-use gatehouse_admin::{ResponseBody, Revealed, SessionView, whole};
+use gatehouse_admin::{ResponseBody, Revealed, SessionView};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderValue, Response, StatusCode};
 use maud::{DOCTYPE, Markup, html};
@@ -151,7 +151,7 @@ pub(crate) fn document(
 
 /// HTML that no cache keeps.
 pub(crate) fn html_response(status: StatusCode, text: Markup) -> Response<ResponseBody> {
-    let mut response = Response::new(whole(text.into_string()));
+    let mut response = Response::new(ResponseBody::from(text.into_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -199,7 +199,7 @@ fn done(code: &str) -> Option<&'static str> {
         "ruled" => "The ruling was carried out.",
         "retired" => "The secret before signs no more.",
         "revoked" => "The key was revoked.",
-        "saved" => "The key was saved.",
+        "saved" => "The change was saved.",
         "family-disabled" => "The family is disabled.",
         "family-enabled" => "The family serves again.",
         "rolled-back" => "The family was rolled back.",

@@ -68,7 +68,7 @@ pub(super) async fn start() -> Scene {
     let sandbox =
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
     let facts = Facts { public_url: "http://127.0.0.1:8080".to_owned(), sandbox: Some(sandbox) };
-    server.show(Arc::new(Pages::new(Arc::clone(&service), Arc::clone(server.sessions()), facts)));
+    server.show(Pages::new(Arc::clone(&service), Arc::clone(server.sessions()), facts).console());
     Scene { server, service, clock, token, folder }
 }
 

@@ -82,13 +82,13 @@ async fn what_changes_something_comes_from_this_origin() {
         &[json, ("sec-fetch-site", "none")],
         &[json, ("sec-fetch-site", "same-site"), ("origin", &own)],
     ] {
-        for (path, body) in [("/customers", "customer=made"), ("/session/end", ""), ("/session", "token=x")] {
+        for (path, body) in [("/customers", "id=made"), ("/session/end", ""), ("/session", "token=x")] {
             let answer = browser.send("POST", path, headers, body).await;
             assert_eq!(answer.status, 403, "{path} {headers:?}: {}", answer.text());
         }
     }
     assert_eq!(browser.get("/customers/made").await.status, 404);
-    let answer = browser.send("POST", "/customers", &[json, ("origin", &own)], "customer=made").await;
+    let answer = browser.send("POST", "/customers", &[json, ("origin", &own)], "id=made").await;
     assert_eq!(answer.status, 303, "{}", answer.text());
 }
 

@@ -14,7 +14,6 @@ async fn text(scene: &Scene, key: &KeyId, number: u128, micro: i64) {
         key: key.clone(),
         model: "lm".to_owned(),
         amount: Credits(5_000_000),
-        unit_price: Credits(1),
         expires: at.plus(std::time::Duration::from_secs(60)),
         at,
     };

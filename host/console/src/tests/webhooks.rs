@@ -17,7 +17,7 @@ async fn a_webhook_is_made_tried_rotated_and_removed() {
     let mut browser = scene.logged_in(Role::Operator).await;
     assert!(browser.get("/webhooks").await.text().contains("There are no webhooks"));
     let form =
-        "customer=known&url=https%3A%2F%2Fexample.com%2Fhook&description=night+shift&event=task.failed";
+        "customer=known&url=https%3A%2F%2Fexample.com%2Fhook&description=night+shift&events=task.failed";
     let made = browser.post("/webhooks", form).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let text = made.text();
@@ -73,7 +73,7 @@ async fn what_is_wrong_stands_at_its_field_and_a_viewer_changes_nothing() {
         assert_eq!(wrong.status, 422, "{form}");
         assert!(wrong.text().contains(&format!("f-{field}-problem")), "{form}: {}", wrong.text());
     }
-    for path in ["/webhooks/none", "/webhooks?after=x"] {
+    for path in ["/webhooks/none", "/webhooks?cursor=x"] {
         assert!([404, 422].contains(&browser.get(path).await.status), "{path}");
     }
     let mut viewer = scene.logged_in(Role::Viewer).await;

@@ -64,7 +64,7 @@ fn requests() -> Value {
                 "sum": {"type": "number", "minimum": 0, "description": "Credits that would be held."},
                 "at_most": {
                     "type": "boolean",
-                    "description": "Whether the sum is an upper estimate: text is charged by its tokens, once counted.",
+                    "description": "Whether the sum is an upper limit: text is charged by its tokens, once counted, and some tasks by what they made.",
                 },
                 "estimated_time": seconds("Usual duration"),
                 "failure": {
@@ -78,8 +78,9 @@ fn requests() -> Value {
             "properties": {
                 "price_keys": {"type": "array", "items": {"type": "string"}, "description": "Most specific first."},
                 "price_key": {"type": "string", "description": "The first of them that has a price."},
-                "unit": {"enum": ["unit", "million input tokens", "million output tokens"]},
+                "unit": {"type": "string", "description": "What is counted: `unit`, `second`, `million input tokens`, ..."},
                 "quantity": {"type": "number", "minimum": 0},
+                "per": {"enum": [1000, 1_000_000], "description": "For how many units the price is; absent: for one."},
                 "unit_price": {"type": "number", "minimum": 0, "description": "Credits."},
                 "sum": {"type": "number", "minimum": 0, "description": "Credits."},
             },
@@ -296,6 +297,10 @@ fn errors(cases: &[ErrorCase]) -> Value {
     let statuses: std::collections::BTreeSet<u16> = cases.iter().map(|case| case.status).collect();
     let statuses: Vec<u16> = statuses.into_iter().collect();
     let param = json!({"type": "string", "description": "The wrong field, as JSON path."});
+    let resets = json!({
+        "type": "string", "format": "date-time",
+        "description": "With 402: when the quota resets that does not allow the request. Only where it does.",
+    });
     let generic = |kind: Value| {
         json!({
             "type": "object", "required": ["error"], "properties": {"error": {
@@ -304,6 +309,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "code": {"enum": statuses, "description": "The status."},
                     "message": {"type": "string"}, "type": {"enum": kind},
                     "reason": {"enum": words(|case| case.reason)}, "param": param,
+                    "resets_at": resets,
                 },
             }},
         })
@@ -320,6 +326,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                     "properties": {
                         "type": {"const": "gateway_error"}, "code": code, "message": {"type": "string"},
                         "details": {"type": "object", "properties": {"error_code": code}},
+                        "resets_at": resets,
                     },
                 },
                 "request_id": {"type": "string"},
@@ -332,6 +339,7 @@ fn errors(cases: &[ErrorCase]) -> Value {
                 "properties": {
                     "message": {"type": "string"}, "type": {"enum": words(|case| case.type_word)},
                     "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]},
+                    "resets_at": resets,
                 },
             }},
         },

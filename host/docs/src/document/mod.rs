@@ -5,6 +5,7 @@ mod components;
 mod money;
 mod openai;
 mod responses;
+mod results;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -111,7 +112,13 @@ fn describe(api: &Api, operation: &Operation, schemas: &mut Map<String, Value>) 
     if !parameters.is_empty() {
         described.insert("parameters".to_owned(), parameters.into());
     }
-    described.insert("responses".to_owned(), responses::of(api, operation));
+    let mut answers = responses::of(api, operation);
+    if let Some(result) =
+        operation.surface.or(operation.reads).and_then(|surface| results::of(api, surface, schemas))
+    {
+        results::tell(operation, result, &mut described, &mut answers);
+    }
+    described.insert("responses".to_owned(), answers);
     described.insert("security".to_owned(), security(operation.security));
     Some(described.into())
 }

@@ -22,12 +22,26 @@ pub(super) fn money() -> Value {
     amount(&mut balance, "held", "Set aside for requests that go on.");
     amount(&mut balance, "spent", "Paid so far.");
     let mut key = json!({"id": {"type": "string"}, "name": {"type": "string"}});
-    amount(&mut key, "used", "Paid and held by this key, and by those it was rotated from.");
+    amount(
+        &mut key,
+        "used",
+        "Paid and held by this key, and by those it was rotated from; in the present period where its quota resets.",
+    );
     for (name, help) in [("quota", "Null without one."), ("remaining", "Of the quota; null without one.")] {
         key[name] = json!({"type": ["number", "null"], "description": help});
         key[format!("{name}_micro")] = json!({"type": ["integer", "null"]});
     }
+    key["resets_at"] = resets_at();
+    let mut quota = json!({"resets_at": resets_at()});
+    amount(&mut quota, "limit", "The most that may be used.");
+    amount(&mut quota, "used", "Paid and held, in the present period where the quota resets.");
+    amount(&mut quota, "remaining", "What is left of it.");
+    balance["quota"] = json!({
+        "description": "The quota of the account, for all its keys together; null without one.",
+        "oneOf": [{"$ref": "#/components/schemas/AccountQuota"}, {"type": "null"}],
+    });
     json!({
+        "AccountQuota": object(&quota),
         "BalanceResponse": {
             "type": "object", "required": ["code", "data"],
             "properties": {"code": {"const": 200}, "data": object(&balance)},
@@ -44,6 +58,13 @@ pub(super) fn money() -> Value {
             },
         },
         "UsageRow": object(&row),
+    })
+}
+
+fn resets_at() -> Value {
+    json!({
+        "type": ["string", "null"], "format": "date-time",
+        "description": "When nothing is used again, in UTC; null for a quota that never resets.",
     })
 }
 

@@ -58,6 +58,15 @@ pub(super) fn components(api: &Api) -> Value {
 pub(super) fn headers() -> Value {
     json!({
         "RequestId": {"description": "The request's id, for questions.", "schema": {"type": "string"}},
+        "QuotaReset": {
+            "description": "When the quota that does not allow the request resets, and the same request passes it; RFC 3339 \
+                            in UTC. Only where it resets.",
+            "schema": {"type": "string", "format": "date-time"},
+        },
+        "QuotaRetryAfter": {
+            "description": "Seconds until that moment, however many.",
+            "schema": {"type": "integer", "minimum": 1},
+        },
         "RetryAfter": {
             "description": "Seconds until another try makes sense.",
             "schema": {"type": "integer", "minimum": 1, "maximum": 60},
@@ -81,6 +90,10 @@ fn error(schema: &str, status: u16, cases: &[&ErrorCase]) -> Value {
     let mut headers = json!({"x-request-id": {"$ref": "#/components/headers/RequestId"}});
     if matches!(status, 429 | 503) {
         headers["retry-after"] = json!({"$ref": "#/components/headers/RetryAfter"});
+    }
+    if status == 402 {
+        headers["retry-after"] = json!({"$ref": "#/components/headers/QuotaRetryAfter"});
+        headers["x-quota-reset"] = json!({"$ref": "#/components/headers/QuotaReset"});
     }
     json!({
         "description": format!("{}.{retry}", reasons.join(", ")),

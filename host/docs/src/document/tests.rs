@@ -38,6 +38,7 @@ fn family(name: &str, schema: &Value, models: &[&str], default: Option<&str>) ->
         surfaces: vec![Surface {
             name: "images.generate".to_owned(),
             schema: schema.to_string(),
+            result_schema: None,
             models: models.iter().map(|name| (*name).to_owned()).collect(),
             default_model: default.map(str::to_owned),
             example: Some(json!({"model": "other", "prompt": "a kite"}).to_string()),
@@ -192,4 +193,24 @@ fn every_error_is_listed_and_every_reference_leads_somewhere() {
         assert!(found.pointer(&format!("/{name}")).is_some(), "{name}");
     }
     assert!(found["components"]["schemas"]["MessagesError"].is_null(), "no operation has that form");
+}
+
+/// Without it a client would learn only from an answer what it may read in one.
+#[test]
+fn what_requests_come_to_stands_where_it_is_looked_for() {
+    let mut painter = family("painter", &painter(), &["painter-1"], None);
+    let schema = json!({"$defs": {"Url": {"type": "string"}}, "type": "object", "properties": {"url": {"$ref": "#/$defs/Url"}}});
+    painter.surfaces[0].result_schema = Some(schema.to_string());
+    let mut api = api(vec![painter]);
+    let found = document(&api);
+    let reference = json!({"$ref": "#/components/schemas/painter.images.generate.result"});
+    assert_eq!(found["paths"]["/v1/images"]["post"]["x-gatehouse-result"], reference);
+    let schemas = &found["components"]["schemas"];
+    let url = &schemas["painter.images.generate.result"]["properties"]["url"]["$ref"];
+    assert_eq!(url, "#/components/schemas/painter.images.generate.result.Url");
+    assert_eq!(schemas["painter.images.generate.result.Url"]["type"], "string");
+
+    api.operations[0].answers[0].contents = &[Content::Bytes(&["*/*"]), Content::Json(&["DryRun"])];
+    let content = &document(&api)["paths"]["/v1/images"]["post"]["responses"]["200"]["content"];
+    assert_eq!(content["application/json"]["schema"]["anyOf"][0], reference);
 }

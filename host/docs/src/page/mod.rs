@@ -8,6 +8,7 @@ use gatehouse_schema::{Kind, Reader};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
+use crate::api::RESULT;
 pub use crate::page::samples::Sample;
 
 /// The style sheet.
@@ -161,6 +162,7 @@ fn operation_of(document: &Value, operation: &Shown<'_>) -> Markup {
             (parameters(document, spec))
             (bodies(document, spec))
             (answers(document, spec))
+            (result(document, spec))
             (sample_lines(operation))
         }
     }
@@ -224,6 +226,30 @@ fn bodies(document: &Value, spec: &Value) -> Markup {
     }
 }
 
+/// What the task comes to.
+fn result(document: &Value, spec: &Value) -> Markup {
+    let names = components(&spec[RESULT]);
+    html! {
+        @if !names.is_empty() { h4 { "Result" } p { "What " code { "result" } " of the completed task is." } }
+        @for name in names {
+            (component(document, &name))
+        }
+    }
+}
+
+/// The fields of a component, folded.
+fn component(document: &Value, name: &str) -> Markup {
+    let schema = &document["components"]["schemas"][name];
+    html! {
+        @if let Kind::Object(all) = Reader::new(document).kind(schema) {
+            details {
+                summary { (name) }
+                (fields::table(name, &fields::rows(&all, "", DEPTH)))
+            }
+        }
+    }
+}
+
 fn answers(document: &Value, spec: &Value) -> Markup {
     let empty = Map::new();
     let responses = spec["responses"].as_object().unwrap_or(&empty);
@@ -247,13 +273,7 @@ fn answers(document: &Value, spec: &Value) -> Markup {
                     @if let Some(help) = content["schema"]["description"].as_str() { (help) }
                 }
                 @for name in components(&content["schema"]) {
-                    @let schema = &document["components"]["schemas"][&name];
-                    @if let Kind::Object(all) = Reader::new(document).kind(schema) {
-                        details {
-                            summary { (name) }
-                            (fields::table(&name, &fields::rows(&all, "", DEPTH)))
-                        }
-                    }
+                    (component(document, &name))
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatehouse_model::Credits;
+use gatehouse_model::Price;
 use gatehouse_tasks::ResponseLimits;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub struct Config {
     pub steps: u32,
     /// Price keys and their prices in credits, filled from `[prices]`.
     #[serde(skip)]
-    pub prices: BTreeMap<String, Credits>,
+    pub prices: BTreeMap<String, Price>,
     /// Whether webhooks may be sent over http: in sandbox mode.
     #[serde(skip)]
     pub webhooks_over_http: bool,
@@ -112,6 +112,13 @@ impl TextConfig {
 
     pub(crate) fn drain(&self) -> Duration {
         Duration::from_secs(self.drain_s.into())
+    }
+}
+
+impl Config {
+    /// How long a request with an `Idempotency-Key` is remembered.
+    pub(crate) fn idempotency_lifetime(&self) -> Duration {
+        Duration::from_secs(u64::from(self.idempotency_hours) * 3600)
     }
 }
 

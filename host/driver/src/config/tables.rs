@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::Credits;
+use gatehouse_model::Price;
 use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::Upstream;
 
@@ -33,7 +33,7 @@ impl PreparedTables {
     /// # Errors
     /// The first price or model that cannot be used.
     pub fn new(
-        prices: &BTreeMap<String, Credits>,
+        prices: &BTreeMap<String, Price>,
         models: &BTreeMap<String, ModelConfig>,
     ) -> Result<Self, StartError> {
         let prices =

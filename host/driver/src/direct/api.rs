@@ -26,6 +26,8 @@ pub struct AnswerRequest {
     pub reader: Option<&'static str>,
     /// What the client sent, or the parameters of its query.
     pub body: CheckedBody,
+    /// The `Idempotency-Key` header.
+    pub idempotency: Option<String>,
     /// Filled with what is left of the key's rates, and with what it holds and pays.
     pub report: RequestReport,
 }
@@ -50,6 +52,8 @@ pub struct WholeAnswer {
     pub body: Bytes,
     /// Seconds for which the client may keep it.
     pub fresh_s: Option<u32>,
+    /// An earlier request with the same idempotency key was answered with it.
+    pub is_repeated: bool,
 }
 
 /// A body as its provider sends it. Dropping it means that the client has disconnected.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Reply};
+use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
 
@@ -27,11 +27,25 @@ pub(super) struct DirectRun {
     pub(super) version: Arc<Version>,
     pub(super) cx: Context,
     pub(super) exchange: Exchange,
+    /// Of the lines of its charge, then of those of its limit.
+    pub(super) prices: Vec<Price>,
     pub(super) blobs: RequestBlobs,
     /// The configuration of the request.
     pub(super) tables: Arc<Tables>,
     /// The client that waits for the answer.
     pub(super) client: Client,
+    /// The answer is kept for a repetition: it is made to its end, also when the client has left.
+    pub(super) is_kept: bool,
+}
+
+impl DirectRun {
+    /// Ends when nobody waits for the answer any more.
+    async fn left(&self) {
+        match self.is_kept {
+            true => std::future::pending().await,
+            false => self.client.closed().await,
+        }
+    }
 }
 
 /// What an account answered.
@@ -75,7 +89,7 @@ impl DriverState {
             let began = self.now();
             let acquired = tokio::select! {
                 biased;
-                () = run.client.closed() => return Err(Unanswered::Left { was_asked: false }),
+                () = run.left() => return Err(Unanswered::Left { was_asked: false }),
                 acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait) => acquired,
             };
             let (permit, slot) = match acquired {
@@ -117,7 +131,7 @@ impl DriverState {
         };
         let passing: Result<(Passing, Option<Bytes>), Outage> = tokio::select! {
             passing = passing => passing,
-            () = run.client.closed() => {
+            () = run.left() => {
                 let was_asked = sent.load(Ordering::Relaxed);
                 return Attempt::Over(Unanswered::Left { was_asked });
             }

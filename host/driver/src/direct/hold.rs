@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use gatehouse_model::{Credits, RequestId, Usage};
-use gatehouse_tasks::{Command, Quote};
+use gatehouse_tasks::Command;
 
 use crate::direct::api::AnswerRequest;
 use crate::errors::SubmitError;
 use crate::rates::RateUse;
 use crate::request_report::{RequestReport, WorkGuard};
 use crate::state::DriverState;
+use crate::submit::quoted_terms::QuotedTerms;
 use crate::submit::refusal::{rejection_error, store_error};
 
 /// A request's reserved money, if it has a price, and what it took of its key's rates.
@@ -20,6 +21,8 @@ pub(super) struct DirectHold {
     model: String,
     /// `None` once it is settled or given back, and where the answer is free.
     held: Option<Credits>,
+    /// What the answer costs where it does not settle; no more than what is held.
+    cost: Credits,
     report: RequestReport,
     _rates: Arc<RateUse>,
     _work: WorkGuard,
@@ -31,7 +34,7 @@ impl DriverState {
         self: &Arc<Self>,
         request: &AnswerRequest,
         model: &str,
-        quote: Option<Quote>,
+        quoted: Option<&QuotedTerms>,
         streaming: bool,
         work: WorkGuard,
     ) -> Result<DirectHold, SubmitError> {
@@ -44,24 +47,24 @@ impl DriverState {
             id: request.id,
             model: model.to_owned(),
             held,
+            cost: quoted.map_or(Credits::ZERO, |quoted| quoted.quote.total),
             report: request.report.clone(),
             _rates: Arc::clone(&rates),
             _work: work,
         };
-        let Some(quote) = quote else { return Ok(hold(None)) };
+        let Some(quoted) = quoted else { return Ok(hold(None)) };
         let command = Command::Hold {
             id: request.id,
             key: request.key.id.clone(),
             model: model.to_owned(),
-            amount: quote.total,
-            unit_price: quote.unit,
+            amount: quoted.hold,
             expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
             Ok(Ok(_)) => {
-                request.report.hold(quote.total);
-                Ok(hold(Some(quote.total)))
+                request.report.hold(quoted.hold);
+                Ok(hold(Some(quoted.hold)))
             }
             refused => {
                 rates.undo(self.now());
@@ -75,6 +78,11 @@ impl DirectHold {
     /// What is held.
     pub(super) fn amount(&self) -> Credits {
         self.held.unwrap_or(Credits::ZERO)
+    }
+
+    /// What the answer costs where it does not settle.
+    pub(super) fn cost(&self) -> Credits {
+        self.cost
     }
 
     /// Spends `amount`, which is no more than what is held, and gives the rest back.

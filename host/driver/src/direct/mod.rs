@@ -8,6 +8,7 @@
 //! What is held is what the family charges; an answer that passes pays it whole, any other may settle for less. A provider that
 //! breaks off is paid by nobody's credits; a client that leaves after the provider was asked pays, and so does one whose answer
 //! passes for longer than a stream may. A surface that reads holds nothing and names no model: its family is that of its route.
+//! With an `Idempotency-Key` an answer is made to its end without its client, and a repetition gets it (`kept_answers`).
 //! Never frames an answer and never writes an error: `edge` does.
 
 mod api;

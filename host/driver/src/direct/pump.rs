@@ -10,6 +10,7 @@ use crate::direct::api::Client;
 use crate::direct::attempt::PassingAnswer;
 use crate::direct::hold::DirectHold;
 use crate::errors::SubmitError;
+use crate::kept_answers::Keeping;
 use crate::state::DriverState;
 use crate::text::TextError;
 
@@ -28,41 +29,29 @@ enum End {
 }
 
 impl DriverState {
-    /// Passes an answer on to its end, and pays for it before the client gets that end.
-    pub(super) async fn pass_on(self: Arc<Self>, answer: PassingAnswer, held: DirectHold, client: &Client) {
-        let PassingAnswer { mut pieces, first, permit } = answer;
-        let mut time_limit = self.clock.pause(self.config.text.stream());
-        let mut next = first;
-        let end = loop {
-            if let Some(piece) = next.take() {
-                tokio::select! {
-                    taken = client.send(Ok(piece)) => if taken.is_err() {
-                        break End::Left;
-                    },
-                    () = &mut time_limit => break End::Overtime,
-                }
-            }
-            tokio::select! {
-                piece = pieces.next() => match piece {
-                    Ok(Some(piece)) => next = Some(piece),
-                    Ok(None) => break End::Complete,
-                    Err(outage) => break End::Cut(outage_error(outage)),
-                },
-                () = client.closed() => break End::Left,
-                () = &mut time_limit => break End::Overtime,
-            }
-        };
-        // The provider learns at once that nothing more of it is read.
-        drop((pieces, permit));
+    /// Passes an answer on to its end, and pays for it before the client gets that end. What is kept for a repetition is written
+    /// down on the way.
+    pub(super) async fn pass_on(
+        self: Arc<Self>,
+        answer: PassingAnswer,
+        held: DirectHold,
+        client: &Client,
+        mut keeping: Option<Keeping>,
+    ) {
+        let mime = answer.pieces.mime().to_owned();
+        let end = self.pass_pieces(answer, client, keeping.as_mut()).await;
+        let amount = held.cost();
         let error = match end {
-            End::Complete | End::Left => {
-                let amount = held.amount();
-                held.settle(amount).err().map(TextError::from)
-            }
+            End::Complete => match (held.settle(amount), keeping) {
+                (Ok(()), Some(keeping)) => {
+                    keeping.keep(mime, None);
+                    None
+                }
+                (paid, _) => paid.err().map(TextError::from),
+            },
+            End::Left => paid_without(held, keeping).err().map(TextError::from),
             End::Overtime => {
-                let amount = held.amount();
-                let paid = held.settle(amount);
-                Some(paid.err().map_or(TextError::Timeout, TextError::from))
+                Some(paid_without(held, keeping).err().map_or(TextError::Timeout, TextError::from))
             }
             End::Cut(error) => {
                 drop(held);
@@ -74,6 +63,55 @@ impl DriverState {
             let _ = client.send(Err(error)).await;
         }
     }
+
+    async fn pass_pieces(
+        &self,
+        answer: PassingAnswer,
+        client: &Client,
+        mut keeping: Option<&mut Keeping>,
+    ) -> End {
+        // Dropped at the end: the provider learns at once that nothing more of it is read.
+        let PassingAnswer { mut pieces, first, permit: _permit } = answer;
+        let mut time_limit = self.clock.pause(self.config.text.stream());
+        let mut next = first;
+        loop {
+            if let Some(piece) = next.take() {
+                if let Some(keeping) = &mut keeping {
+                    keeping.write(&piece);
+                }
+                tokio::select! {
+                    taken = client.send(Ok(piece)) => if taken.is_err() && !is_worth_ending(keeping.as_deref()) {
+                        return End::Left;
+                    },
+                    () = &mut time_limit => return End::Overtime,
+                }
+            }
+            tokio::select! {
+                piece = pieces.next() => match piece {
+                    Ok(Some(piece)) => next = Some(piece),
+                    Ok(None) => return End::Complete,
+                    Err(outage) => return End::Cut(outage_error(outage)),
+                },
+                () = client.closed(), if !is_worth_ending(keeping.as_deref()) => return End::Left,
+                () = &mut time_limit => return End::Overtime,
+            }
+        }
+    }
+}
+
+/// Whether the rest is worth having without its client.
+fn is_worth_ending(keeping: Option<&Keeping>) -> bool {
+    keeping.is_some_and(Keeping::is_whole)
+}
+
+/// Pays for an answer of which no more is had.
+fn paid_without(held: DirectHold, keeping: Option<Keeping>) -> Result<(), SubmitError> {
+    let amount = held.cost();
+    held.settle(amount)?;
+    if let Some(keeping) = keeping {
+        keeping.keep_nothing();
+    }
+    Ok(())
 }
 
 fn outage_error(outage: Outage) -> TextError {

@@ -4,13 +4,15 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use gatehouse_model::{Boxed, Charge, Context, Credits, DirectPlan, DirectRequest, DirectResponse};
+use gatehouse_model::{
+    Boxed, Charge, Context, Credits, Digest, DirectPlan, DirectRequest, DirectResponse, Exchange, Terms,
+};
 use gatehouse_runtime::{Fault, Resolved, ServedBy, Version};
-use gatehouse_tasks::Quote;
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
-use crate::api::{ChargeUnit, DryRun, DryRunCharge};
+use crate::api::DryRun;
+use crate::body::off_worker;
 use crate::detached::detached;
 use crate::direct::api::{AnswerPieces, AnswerRequest, AnswerResponse, Client, WholeAnswer};
 use crate::direct::attempt::{DirectRun, ProviderAnswer, Unanswered};
@@ -19,9 +21,11 @@ use crate::direct::pump::MAX_QUEUED;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
+use crate::kept_answers::{Keeping, KeptAnswer, Known, Repetition};
 use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
+use crate::submit::quoted_terms::QuotedTerms;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::TextError;
 use crate::text::attempt::plugin_fault;
@@ -67,6 +71,14 @@ impl DriverState {
         client: Client,
         (in_progress, work): (InProgressGuard, WorkGuard),
     ) -> Result<Answered, TextError> {
+        // A client that lost its answer gets it, whatever has become of model and money since.
+        let keeping = match self.known_answer(&request).await? {
+            Some(Known::Before(KeptAnswer { mime, body, fresh_s })) => {
+                return Ok(Answered::Whole(WholeAnswer { mime, body, fresh_s, is_repeated: true }));
+            }
+            Some(Known::New(keeping)) => Some(keeping),
+            None => None,
+        };
         let Resolved { version, model } = self.answering(&request)?;
         if request.reader.is_none() {
             request.report.of_model(&model);
@@ -86,21 +98,41 @@ impl DriverState {
             }
             DirectPlan::Respond(response) => {
                 self.hold_answer(&request, &model, None, false, work).await?.settle(Credits::ZERO)?;
-                return Ok(Answered::Whole(whole(response)));
+                return Ok(Answered::Whole(whole(response, keeping)));
             }
             DirectPlan::Call(exchange) => *exchange,
         };
-        let quote = exchange.charge.as_ref().map(|charge| self.quote_of(&model, charge)).transpose()?;
+        let priced = |charge| self.quote_terms(&model, charge, &exchange.at_most);
+        let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
-            self.check_answer_funds(&request, &model, quote.as_ref())?;
-            return Ok(Answered::DryRun(dry_run(model, exchange.charge.zip(quote))));
+            self.check_answer_funds(&request, &model, quoted.as_ref())?;
+            return Ok(Answered::DryRun(dry_run(model, exchange.charge.as_ref().zip(quoted))));
         }
         let streaming = !exchange.passes.is_empty();
-        let held = self.hold_answer(&request, &model, quote, streaming, work).await?;
+        let held = self.hold_answer(&request, &model, quoted.as_ref(), streaming, work).await?;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
-        let run = DirectRun { claimant, version, cx, exchange, blobs, tables, client };
-        self.serve_direct(run, (held, model), in_progress).await
+        let is_kept = keeping.is_some();
+        let prices = quoted.map(|quoted| quoted.prices).unwrap_or_default();
+        let run = DirectRun { claimant, version, cx, exchange, prices, blobs, tables, client, is_kept };
+        self.serve_direct(run, (held, model), keeping, in_progress).await
+    }
+
+    /// What is known of a request with an idempotency key. A dry run keeps nothing.
+    async fn known_answer(&self, request: &AnswerRequest) -> Result<Option<Known>, SubmitError> {
+        let Some(token) = request.idempotency.as_ref().filter(|_| !request.body.is_dry_run()) else {
+            return Ok(None);
+        };
+        let (now, surface, body) = (self.now(), request.surface, request.body.bytes().clone());
+        let fingerprint = move || Digest::of_fields(&[surface.as_bytes(), &body]);
+        let of = Repetition {
+            key: request.key.id.clone(),
+            customer: request.key.customer.clone(),
+            token: Digest::of(token.as_bytes()),
+            fingerprint: off_worker(request.body.bytes().len(), fingerprint).await?,
+            expires: now.plus(self.config.idempotency_lifetime()),
+        };
+        self.kept_answers.begin(of, now).map(Some)
     }
 
     /// The call, and what becomes of its answer. A hold that is dropped is given back.
@@ -108,18 +140,19 @@ impl DriverState {
         self: Arc<Self>,
         run: DirectRun,
         (held, model): (DirectHold, String),
+        keeping: Option<Keeping>,
         in_progress: InProgressGuard,
     ) -> Result<Answered, TextError> {
         match self.serve_answer(&run).await {
             Ok(ProviderAnswer::Whole(response)) => {
-                let amount = self.amount(&run.version, &response, &held, &model);
+                let amount = self.amount(&run, &response, &held, &model);
                 held.settle(amount)?;
-                Ok(Answered::Whole(whole(response)))
+                Ok(Answered::Whole(whole(response, keeping)))
             }
             Ok(ProviderAnswer::Passing(answer)) => {
                 let (mime, client) = (answer.pieces.mime().to_owned(), run.client);
                 tokio::spawn(async move {
-                    let passing = AssertUnwindSafe(self.pass_on(answer, held, &client));
+                    let passing = AssertUnwindSafe(self.pass_on(answer, held, &client, keeping));
                     if passing.catch_unwind().await.is_err() {
                         // Without it the client would take what it has for the whole answer.
                         let error = SubmitError::Internal("an answer that passes panicked".to_owned());
@@ -133,8 +166,8 @@ impl DriverState {
             Err(Unanswered::Failed(error)) => Err(error),
             Err(Unanswered::Left { was_asked }) => {
                 if was_asked {
-                    let amount = held.amount();
-                    held.settle(amount)?;
+                    let cost = held.cost();
+                    held.settle(cost)?;
                 }
                 Err(TextError::upstream("nobody reads the answer any more"))
             }
@@ -143,23 +176,20 @@ impl DriverState {
 
     /// What a whole answer costs: what its family says, up to what is held. A plugin that bills more is at fault, as one that
     /// traps.
-    fn amount(
-        &self,
-        version: &Arc<Version>,
-        response: &DirectResponse,
-        held: &DirectHold,
-        model: &str,
-    ) -> Credits {
-        let Some(settle) = &response.settle else { return held.amount() };
-        match self.quote_of(model, settle) {
-            Ok(quote) if quote.total <= held.amount() => quote.total,
-            Ok(quote) => {
-                tracing::error!(model, settle = %quote.total, held = %held.amount(), "a plugin settles above what was held");
-                let why = format!("expected at most what was held, {}", held.amount());
-                self.plugins.record_fault(version, &Fault::BadOutput { what: "settle", why });
+    fn amount(&self, run: &DirectRun, response: &DirectResponse, held: &DirectHold, model: &str) -> Credits {
+        let Some(settle) = &response.settle else { return held.cost() };
+        let free = Charge::default();
+        let Exchange { charge, at_most, .. } = &run.exchange;
+        let terms = Terms { charge: charge.as_ref().unwrap_or(&free), at_most, prices: &run.prices };
+        match terms.settled(settle) {
+            Some(amount) if amount <= held.amount() => amount,
+            asked => {
+                tracing::error!(model, settle = ?asked, held = %held.amount(), "a plugin settles above what was held, or by another price");
+                let why =
+                    format!("expected at most what was held, {}, by the prices of its charge", held.amount());
+                self.plugins.record_fault(&run.version, &Fault::BadOutput { what: "settle", why });
                 held.amount()
             }
-            Err(_) => held.amount(),
         }
     }
 
@@ -195,7 +225,7 @@ impl DriverState {
         &self,
         request: &AnswerRequest,
         model: &str,
-        quote: Option<&Quote>,
+        quoted: Option<&QuotedTerms>,
     ) -> Result<(), SubmitError> {
         if request.body.is_price_only() {
             return Ok(());
@@ -204,28 +234,25 @@ impl DriverState {
         let (rates, outcome) = RateUse::ask(&self.rates, &request.key, model, None, now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
-        let amount = quote.map_or(Credits::ZERO, |quote| quote.total);
+        let amount = quoted.map_or(Credits::ZERO, |quoted| quoted.hold);
         self.check_funds(&request.key, amount, Some(model), now)
     }
 }
 
-fn whole(response: DirectResponse) -> WholeAnswer {
-    WholeAnswer { mime: response.mime, body: response.body, fresh_s: response.fresh_s }
+/// The client's answer, which is paid and kept for a repetition.
+fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
+    let DirectResponse { mime, body, fresh_s, .. } = response;
+    if let Some(mut keeping) = keeping {
+        keeping.write(&body);
+        keeping.keep(mime.clone(), fresh_s);
+    }
+    WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }
 
 /// What a request would come to.
-fn dry_run(model: String, priced: Option<(Charge, Quote)>) -> DryRun {
-    let charges: Vec<DryRunCharge> = priced
-        .into_iter()
-        .map(|(charge, Quote { key, unit, total })| DryRunCharge {
-            keys: charge.keys,
-            key,
-            unit: ChargeUnit::Unit,
-            quantity: charge.quantity.into(),
-            unit_price: unit,
-            sum: total,
-        })
-        .collect();
-    let sum = charges.first().map_or(Credits::ZERO, |charge| charge.sum);
-    DryRun { model, charges, sum, at_most: false, expected_ms: None, failure: None }
+fn dry_run(model: String, priced: Option<(&Charge, QuotedTerms)>) -> DryRun {
+    let (charges, sum, at_most) = priced.map_or((Vec::new(), Credits::ZERO, false), |(charge, quoted)| {
+        (quoted.dry_run(charge), quoted.hold, quoted.is_limit())
+    });
+    DryRun { model, charges, sum, at_most, expected_ms: None, failure: None }
 }

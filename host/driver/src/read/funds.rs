@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, Key, KeyId};
+use gatehouse_model::{Credits, Key, KeyId, QuotaUse};
 use gatehouse_store::{StoreError, UsagePeriod, UsagePosition, UsageQuery, UsageRows, UsageScope};
+use gatehouse_tasks::shared_quota;
 
 use crate::driver::Driver;
 
@@ -16,8 +17,12 @@ pub struct Funds {
     pub reserved: Credits,
     /// Settled so far.
     pub spent: Credits,
+    /// The customer's quota and what is used of it.
+    pub quota: Option<QuotaUse>,
     /// The caller's key as it is now.
     pub key: Key,
+    /// The quota of that key, which it shares with those that replaced it, and what is used of it.
+    pub key_quota: Option<QuotaUse>,
 }
 
 /// Which days of usage to read: of one key, or of each key of the caller's customer.
@@ -39,12 +44,16 @@ impl Driver {
     /// # Errors
     /// A failed store.
     pub fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
-        let store = &self.state.store;
+        let (store, now) = (&self.state.store, self.state.now());
         let (customer, key) = (store.customer(&key.customer)?, store.key(&key.id)?);
-        Ok(customer.zip(key).map(|(customer, key)| Funds {
+        let Some((customer, key)) = customer.zip(key) else { return Ok(None) };
+        let quota = customer.quota_use(now);
+        Ok(Some(Funds {
             available: customer.available,
             reserved: customer.reserved,
             spent: customer.spent,
+            quota,
+            key_quota: shared_quota(key.clone(), |id| store.key(id), now)?,
             key,
         }))
     }

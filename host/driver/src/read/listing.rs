@@ -84,6 +84,7 @@ fn surface(
     Some(SurfaceListing {
         name: own.name.clone(),
         schema: own.schema.clone(),
+        result_schema: own.result_schema.clone(),
         default_model: own.default_model.clone().filter(|model| models.contains(model)),
         models,
         example: accepted.map(|test| test.body.clone()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Credits, Digest};
+use gatehouse_model::{Digest, Price};
 
 use crate::driver::Driver;
 use crate::text::TokenPrices;
@@ -12,8 +12,8 @@ use crate::text::TokenPrices;
 pub struct PriceList {
     /// Changes whenever a price does: a digest of all of them.
     pub version: Digest,
-    /// Of one unit, by price key.
-    pub units: BTreeMap<String, Credits>,
+    /// Of units, by price key.
+    pub units: BTreeMap<String, Price>,
     /// Of a million tokens, by text model.
     pub tokens: BTreeMap<String, ModelPrices>,
 }
@@ -34,7 +34,7 @@ impl Driver {
     #[must_use]
     pub fn prices(&self) -> PriceList {
         let tables = self.state.tables.load();
-        let units: BTreeMap<String, Credits> =
+        let units: BTreeMap<String, Price> =
             tables.prices.iter().map(|(key, price)| (key.to_owned(), price)).collect();
         let mut tokens: BTreeMap<String, ModelPrices> = BTreeMap::new();
         for (name, id) in tables.models.names() {
@@ -42,7 +42,7 @@ impl Driver {
             let listed = tokens.entry(id.to_owned()).or_insert_with(|| ModelPrices {
                 aliases: Vec::new(),
                 provider: model.route.provider.clone(),
-                prices: model.prices,
+                prices: model.prices.clone(),
             });
             if name != id {
                 listed.aliases.push(name.to_owned());
@@ -52,18 +52,21 @@ impl Driver {
     }
 }
 
-fn version(units: &BTreeMap<String, Credits>, tokens: &BTreeMap<String, ModelPrices>) -> Digest {
+fn version(units: &BTreeMap<String, Price>, tokens: &BTreeMap<String, ModelPrices>) -> Digest {
     let mut fields = Vec::new();
     for (key, price) in units {
-        fields.push(format!("unit {key} {}", price.0));
+        // As versions without other units had it.
+        let per = if price.per == 1 { String::new() } else { format!(" per {}", price.per) };
+        fields.push(format!("unit {key} {}{per}", price.credits.0));
     }
     for (model, ModelPrices { prices, .. }) in tokens {
-        let TokenPrices { input, output, cached, .. } = prices;
+        let TokenPrices { input, output, cached, counters, .. } = prices;
         let cached = cached.unwrap_or(*input).0;
         let (cache_write, hour) = (prices.cache_write().0, prices.cache_write_1h().0);
         // Embeddings write nothing.
         let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
         fields.push(format!("tokens {model} {} {output} {cached} {cache_write} {hour}", input.0));
+        fields.extend(counters.iter().map(|(name, price)| format!("counter {model} {name} {}", price.0)));
     }
     let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     Digest::of_fields(&fields)
@@ -71,11 +74,13 @@ fn version(units: &BTreeMap<String, Credits>, tokens: &BTreeMap<String, ModelPri
 
 #[cfg(test)]
 mod tests {
+    use gatehouse_model::Credits;
+
     use super::*;
 
     #[test]
     fn a_version_changes_with_every_price() {
-        let units = |price| BTreeMap::from([("image".to_owned(), Credits(price))]);
+        let units = |price| BTreeMap::from([("image".to_owned(), Price::each(Credits(price)))]);
         let tokens = |cached: Option<i64>, output| {
             let cached = cached.map(Credits);
             let prices = TokenPrices {
@@ -84,13 +89,16 @@ mod tests {
                 cached,
                 cache_write: None,
                 cache_write_1h: None,
+                counters: BTreeMap::new(),
             };
             BTreeMap::from([("m".to_owned(), ModelPrices { aliases: vec![], provider: "p".into(), prices })])
         };
         let first = version(&units(1), &tokens(None, 2));
         // An absent price is that of the input.
         assert_eq!(version(&units(1), &tokens(Some(1), 2)), first);
+        let thousand = Price { credits: Credits(1), per: 1_000 };
         for other in [
+            version(&BTreeMap::from([("image".to_owned(), thousand)]), &tokens(None, 2)),
             version(&units(2), &tokens(None, 2)),
             version(&units(1), &tokens(None, 3)),
             version(&units(1), &tokens(Some(0), 2)),

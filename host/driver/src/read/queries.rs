@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_media::{MediaFile, MediaRefusal};
-use gatehouse_model::{Boxed, Credits, Key, KeyDigest, Media, Task, TaskId, UnixMs};
+use gatehouse_model::{Boxed, Key, KeyDigest, Media, Price, Task, TaskId, UnixMs};
 use gatehouse_runtime::ModelRow;
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use gatehouse_tasks::PriceTable;
@@ -246,7 +246,14 @@ fn facts_of_job(id: &str, prices: &PriceTable) -> ModelFacts {
     let is_own =
         |key: &str| key.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
     let own = prices.iter().filter(|(key, _)| is_own(key));
-    let listed = |(key, price): (&str, Credits)| ListedPrice { key: key.to_owned(), unit: "unit", price };
+    let listed = |(key, price): (&str, Price)| {
+        let unit = match price.per {
+            1_000 => "thousand units",
+            1_000_000 => "million units",
+            _ => "unit",
+        };
+        ListedPrice { key: key.to_owned(), unit, price: price.credits }
+    };
     ModelFacts { prices: own.map(listed).collect(), ..ModelFacts::default() }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use gatehouse_media::{Probed, ResultSources};
 use gatehouse_model::{
-    Action, Credits, Event, FailedOutcome, InterimView, Media, Outcome, Phase, Probe, Product, Task,
+    Action, Credits, Event, FailedOutcome, InterimView, Line, Media, Outcome, Phase, Probe, Product, Task,
 };
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{Ending, ResultRecord};
@@ -175,17 +175,22 @@ impl DriverState {
 
 /// What a plugin asked for beyond the hold, for the audit record.
 fn excess(task: &Task, outcome: &Outcome) -> String {
-    let asked = outcome.settle.as_ref().map(|settle| settle.quantity).unwrap_or_default();
+    let asked: Vec<String> = outcome.settle.iter().flat_map(|settle| &settle.0).map(asked_line).collect();
     format!(
-        "its plugin asked to bill {asked} units at {}, which is more than the {} that were held: the hold is billed",
-        task.unit_price, task.held
+        "its plugin asked to bill {}, which is more than the {} that were held, or has no price there: the hold is billed",
+        asked.join(" and "),
+        task.held
     )
 }
 
-/// The units of the outcome at the price frozen in the hold, and what requests that joined have added; `None` when that
-/// is more than was held.
+fn asked_line(line: &Line) -> String {
+    format!("{} units of {}", line.quantity, line.keys.first().map_or("nothing", String::as_str))
+}
+
+/// The charge or what the outcome settles for, at the prices frozen at submit, and what requests that joined have added; `None`
+/// when that is more than was held.
 pub(super) fn cost(task: &Task, outcome: &Outcome) -> Option<Credits> {
-    let Some(charge) = &outcome.settle else { return Some(task.held) };
-    let own = task.unit_price.checked_times(charge.quantity)?;
+    let terms = task.terms();
+    let own = outcome.settle.as_ref().map_or_else(|| terms.cost(), |settle| terms.settled(settle))?;
     own.checked_add(task.joined_held).filter(|cost| *cost <= task.held)
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use gatehouse_media::NewBlob;
 use gatehouse_model::{
-    Accepted, Action, BlobId, Boxed, Context, Credits, CustomerId, Event, Finding, Key, Phase, Probe, Status,
-    Task, TaskFailure, TaskId, UnixMs,
+    Accepted, Action, BlobId, Boxed, Charge, Context, Credits, CustomerId, Event, Finding, Key, Phase, Probe,
+    Status, Task, TaskFailure, TaskId, UnixMs,
 };
 use gatehouse_runtime::{Resolved, Submitted};
-use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Quote, Rejection, check_funds};
+use gatehouse_tasks::{MAX_UNDELIVERED_JOINS, Rejection, check_funds};
 
-use crate::api::{ChargeUnit, DryRun, DryRunCharge, SubmitRequest};
+use crate::api::{DryRun, SubmitRequest};
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
@@ -101,26 +101,23 @@ impl DriverState {
         if has_payer {
             self.check_use(request, &judged)?;
         }
-        let Quote { key, unit, total } = self.quote(accepted)?;
+        let quoted = if judged.joins {
+            self.quote_terms(&accepted.model, &accepted.charge, &Charge::default())?
+        } else {
+            self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?
+        };
         if has_payer {
             let model = (!judged.joins).then_some(accepted.model.as_str());
-            self.check_funds(&request.key, total, model, now)?;
+            self.check_funds(&request.key, quoted.hold, model, now)?;
         }
-        let charge = DryRunCharge {
-            keys: accepted.charge.keys.clone(),
-            key,
-            unit: ChargeUnit::Unit,
-            quantity: accepted.charge.quantity.into(),
-            unit_price: unit,
-            sum: total,
-        };
+        let charges = quoted.dry_run(&accepted.charge);
         let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
         let failure = match accepted.doomed.clone() {
             Some(failure) => Some(failure.into()),
             None if judged.joins || !has_payer => None,
             None => self.early_failure(request, judged, adopted, now).await,
         };
-        Ok(DryRun { model, charges: vec![charge], sum: total, at_most: false, expected_ms, failure })
+        Ok(DryRun { model, charges, sum: quoted.hold, at_most: quoted.is_limit(), expected_ms, failure })
     }
 
     /// Whether the key may use the model that the plugin has chosen, as often as it does.

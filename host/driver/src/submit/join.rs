@@ -75,7 +75,7 @@ impl DriverState {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
         }
-        let quote = self.quote(&accepted)?;
+        let quote = self.quote_of(&accepted.model, &accepted.charge)?;
         let held = quote.total;
         let join = JoinRequest {
             key: request.key.id.clone(),
@@ -84,7 +84,7 @@ impl DriverState {
             brief: accepted.brief,
             blobs,
             charge: accepted.charge,
-            unit_price: quote.unit,
+            prices: quote.prices(),
             held,
             deadline: self.row_deadline(created, now.plus(self.time_limit(&accepted.model))),
         };

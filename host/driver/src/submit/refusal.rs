@@ -44,9 +44,7 @@ pub(crate) fn rejection_error(outcome: &Result<Applied, Rejection>) -> SubmitErr
         Err(Rejection::InsufficientBalance { needed, available }) => {
             SubmitError::InsufficientBalance { needed, available }
         }
-        Err(Rejection::QuotaExceeded { needed, remaining }) => {
-            SubmitError::QuotaExceeded { needed, remaining }
-        }
+        Err(Rejection::QuotaExceeded(ref short)) => SubmitError::QuotaExceeded(short.clone()),
         Err(Rejection::TooManyOpen { ref key, limit, ref model }) => SubmitError::RateLimited(RateLimited {
             key: key.clone(),
             kind: LimitKind::Concurrency,

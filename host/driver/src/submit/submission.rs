@@ -9,11 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Charge, Context, Credits, CustomerId, Digest, Event, Phase, Step, Task,
-    TaskFailure, TaskId, UnixMs, metric,
+    Accepted, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure,
+    TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
-use gatehouse_tasks::{Applied, Command, Idempotency, Quote, Rejection};
+use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::body::off_worker;
@@ -89,7 +89,7 @@ impl DriverState {
             key: request.key.id.clone(),
             token: Digest::of(token.as_bytes()),
             fingerprint: fingerprint(request).await?,
-            expires: now.plus(Duration::from_secs(u64::from(self.config.idempotency_hours) * 3600)),
+            expires: now.plus(self.config.idempotency_lifetime()),
         }))
     }
 
@@ -235,7 +235,7 @@ impl DriverState {
         (id, seed): (TaskId, u64),
         now: UnixMs,
     ) -> Result<Task, SubmitError> {
-        let quote = self.quote(&accepted)?;
+        let quoted = self.quote_terms(&accepted.model, &accepted.charge, &accepted.at_most)?;
         Ok(Task {
             id,
             revision: 0,
@@ -260,8 +260,9 @@ impl DriverState {
             assignment: None,
             blobs: Vec::new(),
             charge: accepted.charge,
-            unit_price: quote.unit,
-            held: quote.total,
+            at_most: accepted.at_most,
+            prices: quoted.prices,
+            held: quoted.hold,
             joined_held: Credits::ZERO,
             stop_asked: false,
             cost: None,
@@ -269,19 +270,6 @@ impl DriverState {
             private: Vec::new(),
             media: Vec::new(),
             failure: accepted.doomed.map(TaskFailure::from),
-        })
-    }
-
-    /// The price of an accepted request.
-    pub(crate) fn quote(&self, accepted: &Accepted) -> Result<Quote, SubmitError> {
-        self.quote_of(&accepted.model, &accepted.charge)
-    }
-
-    /// The price of what a request for `model` is charged for.
-    pub(crate) fn quote_of(&self, model: &str, charge: &Charge) -> Result<Quote, SubmitError> {
-        self.tables.load().prices.quote(charge).map_err(|error| {
-            tracing::error!(model, %error, "a model has no usable price");
-            SubmitError::Internal(format!("model {model:?} has no usable price in this gateway"))
         })
     }
 

@@ -8,7 +8,7 @@ use crate::{
     SubmitError, SubmitRequest, TextError,
 };
 use gatehouse_harness::{TestClock, component};
-use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, RequestId};
+use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, QuotaPeriod, RequestId};
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_tasks::{Applied, Command};
 use serde_json::{Value, json};
@@ -96,9 +96,53 @@ async fn submissions_pass_at_the_moment_a_refusal_names_and_no_earlier() {
     let before = 1;
     for _ in 0..3 {
         let (outcome, remaining) = submit(&poor, "puppet-1").await;
-        assert!(matches!(outcome, Err(SubmitError::QuotaExceeded { .. })), "{outcome:?}");
+        assert!(matches!(outcome, Err(SubmitError::QuotaExceeded(_))), "{outcome:?}");
         assert_eq!(remaining, Some(before));
     }
+}
+
+/// Without it two requests could each find the last credit, or a day begin early.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond() {
+    let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
+    let first = test.process.driver.submit(submission(&test.key, "puppet-1", &RequestReport::default()));
+    let first = first.await.expect("a receipt").task;
+    let price = test.process.store.task(first).expect("readable").expect("a task").held;
+    // Tasks have half an hour.
+    let period: QuotaPeriod = "day".parse().expect("a period");
+    let resets = period.end(test.clock.now());
+    test.clock.advance_ms(resets.0 - test.clock.now().0 - 600_000);
+    let key = edited(&test.process, &test.key, |policy| {
+        policy.quota = Some(Credits(3 * price.0 + 1));
+        policy.quota_period = Some(period);
+    })
+    .await;
+    let at_once = async || {
+        let mut all = JoinSet::new();
+        for _ in 0..200 {
+            let request = submission(&key, "puppet-1", &RequestReport::default());
+            let driver = test.process.driver.clone();
+            all.spawn(async move { driver.submit(request).await });
+        }
+        let (mut taken, mut refused) = (0, Vec::new());
+        for outcome in all.join_all().await {
+            match outcome {
+                Ok(_) => taken += 1,
+                Err(SubmitError::QuotaExceeded(short)) => refused.push((short.remaining, short.resets)),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        assert!(refused.iter().all(|(remaining, _)| *remaining < price), "{refused:?}");
+        (taken, refused.pop().and_then(|(_, resets)| resets))
+    };
+    assert_eq!(at_once().await, (3, Some(resets)));
+    test.clock.advance_ms(599_999);
+    assert_eq!(at_once().await, (0, Some(resets)));
+    test.clock.advance_ms(1);
+    assert_eq!(at_once().await, (3, Some(period.end(resets))));
+    let funds = test.process.driver.funds(&key).expect("readable").expect("a customer");
+    let used = funds.key_quota.expect("a quota");
+    assert_eq!((used.used, used.resets), (Credits(3 * price.0), Some(period.end(resets))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

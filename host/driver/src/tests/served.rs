@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, component};
-use gatehouse_model::{Clock, Credits, Key};
+use gatehouse_model::{Clock, Credits, Key, Price};
 use gatehouse_runtime::Inventory;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn text(key: &Arc<Key>) -> CompletionRequest {
 async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     let data = tempfile::tempdir().expect("a folder");
     let config = Config {
-        prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(),
+        prices: [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into(),
         models: texts(),
         ..Config::default()
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::{CheckedBody, Config, Receipt, RequestReport, SubmitError, SubmitRequest};
 use gatehouse_harness::{TestClock, component};
-use gatehouse_model::{Clock, Credits, FailureKind, Key, Status};
+use gatehouse_model::{Clock, Credits, FailureKind, Key, Price, Status};
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::{Value, json};
 
@@ -29,7 +29,10 @@ async fn submit(process: &Process, key: &Arc<Key>, body: &Value) -> Result<Recei
 async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
     let data = tempfile::tempdir().expect("a folder");
-    let config = Config { prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(), ..Config::default() };
+    let config = Config {
+        prices: [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into(),
+        ..Config::default()
+    };
     let clock = TestClock::real(&[]);
     let process = Process::start(data.path(), image_provider(&sandbox), config, clock.clone()).await;
     process.plugins.install(&component("plugins/context-image")).expect("the plugin");

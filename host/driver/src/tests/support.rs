@@ -9,7 +9,8 @@ use crate::{CheckedBody, Config, Disk, Driver, Parts, RequestReport, SubmitError
 use gatehouse_harness::{Provider, Received, Reply, TestClock, TestSeed, puppet};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{
-    ApiKey, Clock, Credits, CustomerId, Key, KeyPolicy, Pepper, Secret, Seed, Task, TaskId, UnixMs,
+    ApiKey, Clock, Credits, CustomerId, CustomerPolicy, Key, KeyPolicy, Pepper, Price, Secret, Seed, Task,
+    TaskId, UnixMs,
 };
 use gatehouse_runtime::{Limits, PluginService};
 use gatehouse_sandbox::Sandbox;
@@ -132,7 +133,7 @@ pub(crate) async fn customer_named(store: &Store, name: &str, seed: u64, at: Uni
     let digest = secret.digest(&Pepper::new([7; 32]));
     let key = Key::new(secret.id(), customer.clone(), digest, at, policy);
     let commands = [
-        Command::AddCustomer { id: customer.clone(), at },
+        Command::AddCustomer { id: customer.clone(), policy: CustomerPolicy::default(), at },
         Command::Deposit { customer, amount: DEPOSIT, memo: String::new(), at },
         Command::AddKey { key: Box::new(key.clone()) },
     ];
@@ -199,7 +200,10 @@ impl PuppetTest {
             .collect();
         let providers =
             json!({"trap": {"base_url": provider.url(), "concurrency": concurrency, "accounts": accounts}});
-        let config = Config { prices: [("puppet".to_owned(), Credits(10_000))].into(), ..Config::default() };
+        let config = Config {
+            prices: [("puppet".to_owned(), Price::each(Credits(10_000)))].into(),
+            ..Config::default()
+        };
         let process = Process::start_on(data.path(), providers, config, clock.clone(), disks).await;
         process.plugins.install(puppet()).expect("the plugin");
         let key = customer(&process.store, UnixMs(NOW)).await;

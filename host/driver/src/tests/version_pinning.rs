@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{CheckedBody, Config, RequestReport, SubmitRequest};
 use gatehouse_harness::{TestClock, component, until};
-use gatehouse_model::{Clock, Credits, Digest, Key, Status, TaskId};
+use gatehouse_model::{Clock, Credits, Digest, Key, Price, Status, TaskId};
 use gatehouse_runtime::VersionState;
 use gatehouse_sandbox::{Sandbox, Settings};
 use serde_json::json;
@@ -17,8 +17,10 @@ use crate::tests::support::{Process, customer, image_provider};
 
 impl Process {
     async fn with_images(data: &Path, sandbox: &Sandbox) -> Self {
-        let config =
-            Config { prices: [("ctx-pro".to_owned(), Credits(4_000_000))].into(), ..Config::default() };
+        let config = Config {
+            prices: [("ctx-pro".to_owned(), Price::each(Credits(4_000_000)))].into(),
+            ..Config::default()
+        };
         Self::start(data, image_provider(sandbox), config, TestClock::real(&[])).await
     }
 

@@ -1,11 +1,15 @@
 //! The price of tokens in credits, and estimates where the provider gave no count. Pure, checked, rounded up once
 //! at the end.
 
+use std::collections::BTreeMap;
+
 use gatehouse_model::{Credits, Prepared, Usage};
 use serde::Deserialize;
 
+use crate::text::counters::{self, UnpricedCounters};
+
 /// Credits for a million tokens of each kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenPrices {
     /// Read.
@@ -18,9 +22,24 @@ pub struct TokenPrices {
     pub cache_write: Option<Credits>,
     /// Read and put into a cache that keeps it for an hour; absent: twice `input`, and no less than `cache_write`.
     pub cache_write_1h: Option<Credits>,
+    /// Of a million of any other counter that a provider tells, by its name in the contract (`input-audio`).
+    #[serde(default)]
+    pub counters: BTreeMap<String, Credits>,
 }
 
 impl TokenPrices {
+    /// Of a million tokens, by the name of their counter; `None` where these are no tokens.
+    pub(super) fn of_tokens(&self, counter: &str) -> Option<Credits> {
+        Some(match counter {
+            "input" => self.input,
+            "output" => self.output.unwrap_or(Credits::ZERO),
+            "cached" => self.cached.unwrap_or(self.input),
+            "cache-write" => self.cache_write(),
+            "cache-write-1h" => self.cache_write_1h(),
+            _ => return None,
+        })
+    }
+
     /// Of a million tokens that a cache keeps for minutes.
     #[must_use]
     pub fn cache_write(&self) -> Credits {
@@ -45,6 +64,11 @@ impl TokenPrices {
             cached: all(self.cached)?,
             cache_write: all(self.cache_write)?,
             cache_write_1h: all(self.cache_write_1h)?,
+            counters: self
+                .counters
+                .iter()
+                .map(|(name, price)| Some((name.clone(), times(*price)?)))
+                .collect::<Option<_>>()?,
         })
     }
 
@@ -57,7 +81,7 @@ impl TokenPrices {
 }
 
 /// The price of one request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bill {
     prices: TokenPrices,
     /// Of the request itself, for what it passes.
@@ -116,14 +140,14 @@ impl Bill {
         self.input_bytes / MIN_BYTES_PER_TOKEN + FRAME_TOKENS + self.pictures * MAX_PICTURE_TOKENS
     }
 
-    /// The hold: an upper estimate of the cost. `None` when it does not fit.
+    /// The hold: an upper estimate of the cost, of what is counted in tokens. `None` when it does not fit.
     pub(crate) fn max_cost(&self) -> Option<Credits> {
-        let tokens = self.max_input_tokens();
-        let input = cost(&self.prices, &Usage { input: tokens, ..Usage::default() })?;
-        let cached = cost(&self.prices, &Usage { cached: tokens, ..Usage::default() })?;
-        let written = cost(&self.prices, &Usage { cache_write: tokens, ..Usage::default() })?;
-        let output = cost(&self.prices, &Usage { output: self.max_output_tokens, ..Usage::default() })?;
-        input.max(cached).max(written).checked_add(output)?.checked_add(self.request)
+        let [input, output] = self.parts()?;
+        // One rounding for both.
+        let exact = [input, output].iter().try_fold(0_i128, |sum, (tokens, price, _)| {
+            sum.checked_add(i128::from(*tokens).checked_mul(i128::from(price.0))?)
+        })?;
+        rounded(exact)?.checked_add(self.request)
     }
 
     /// What the request itself costs, for what it passes.
@@ -131,29 +155,16 @@ impl Bill {
         self.request
     }
 
-    /// The price of a million of the tokens that it writes, or of those that it reads where it writes none.
-    pub(crate) fn unit_price(&self) -> Credits {
-        self.prices.output.unwrap_or(self.prices.input)
-    }
-
     /// Of the hold: input and output, each with its tokens, the highest price that may apply, and its cost.
     pub(crate) fn parts(&self) -> Option<[(u64, Credits, Credits); 2]> {
-        let prices = &self.prices;
-        let input =
-            prices.input.max(prices.cached.unwrap_or_default()).max(prices.cache_write.unwrap_or_default());
+        let dearest = |counter| counters::dearest(&self.prices, counter);
+        let cache = self.prices.cache_write.map_or(Credits::ZERO, |_| dearest("cache-write"));
         let part = |tokens: u64, price: Credits| {
-            let flat = TokenPrices {
-                input: price,
-                output: None,
-                cached: None,
-                cache_write: None,
-                cache_write_1h: None,
-            };
-            Some((tokens, price, cost(&flat, &Usage { input: tokens, ..Usage::default() })?))
+            Some((tokens, price, rounded(i128::from(tokens).checked_mul(i128::from(price.0))?)?))
         };
         Some([
-            part(self.max_input_tokens(), input)?,
-            part(self.max_output_tokens, prices.output.unwrap_or(Credits::ZERO))?,
+            part(self.max_input_tokens(), dearest("input").max(dearest("cached")).max(cache))?,
+            part(self.max_output_tokens, dearest("output"))?,
         ])
     }
 
@@ -176,10 +187,18 @@ impl Bill {
 
     /// The cost of the counted tokens, which may be above what was `held`. A count of more than any model reads or writes is
     /// the provider's mistake: the hold is its limit.
-    pub(crate) fn cost(&self, usage: &Usage, held: Credits) -> Credits {
-        let cost = cost(&self.prices, usage).and_then(|cost| cost.checked_add(self.request)).unwrap_or(held);
-        let is_possible = usage.kinds().iter().all(|(_, tokens)| *tokens <= MAX_COUNT);
+    pub(crate) fn cost(&self, usage: &Usage, counters: &[(String, u64)], held: Credits) -> Credits {
+        let cost = cost(&self.prices, usage, counters);
+        let cost = cost.and_then(|cost| cost.checked_add(self.request)).unwrap_or(held);
+        let all =
+            usage.kinds().into_iter().map(|(_, count)| count).chain(counters.iter().map(|(_, count)| *count));
+        let is_possible = all.into_iter().all(|count| count <= MAX_COUNT);
         if is_possible { cost } else { cost.min(held) }
+    }
+
+    /// Records what of `counters` it does not charge for.
+    pub(crate) fn record_unpriced(&self, record: &UnpricedCounters, model: &str, counters: &[(String, u64)]) {
+        record.record(model, &self.prices, counters);
     }
 
     /// The tokens of a whole answer of `output_bytes` of text, and who counted them. A count of zero tokens is ignored
@@ -221,7 +240,7 @@ fn with_zeros_guessed(counted: Usage, guess: &Usage) -> Usage {
 }
 
 /// One rounding, upwards, after all is summed. `None` when it does not fit.
-fn cost(prices: &TokenPrices, usage: &Usage) -> Option<Credits> {
+fn cost(prices: &TokenPrices, usage: &Usage, counters: &[(String, u64)]) -> Option<Credits> {
     let hour = usage.cache_write_hour.min(usage.cache_write);
     let parts = [
         (usage.input, prices.input),
@@ -230,11 +249,15 @@ fn cost(prices: &TokenPrices, usage: &Usage) -> Option<Credits> {
         (usage.cache_write - hour, prices.cache_write()),
         (hour, prices.cache_write_1h()),
     ];
-    let sum = parts.iter().try_fold(0_i128, |sum, (tokens, price)| {
+    let sum = parts.iter().try_fold(counters::cost(prices, counters)?, |sum, (tokens, price)| {
         sum.checked_add(i128::from(*tokens).checked_mul(i128::from(price.0))?)
     })?;
-    let rounded = sum.checked_add(MILLION - 1)? / MILLION;
-    i64::try_from(rounded).ok().map(Credits)
+    // A count that was guessed may be below a counter that is a part of it.
+    rounded(sum.max(0))
+}
+
+fn rounded(millionths: i128) -> Option<Credits> {
+    i64::try_from(millionths.checked_add(MILLION - 1)? / MILLION).ok().map(Credits)
 }
 
 #[cfg(test)]
@@ -246,7 +269,14 @@ mod tests {
     fn prices(input: i64, output: i64, cached: Option<i64>, cache_write: Option<i64>) -> TokenPrices {
         let (cached, cache_write) = (cached.map(Credits), cache_write.map(Credits));
         let output = Some(Credits(output));
-        TokenPrices { input: Credits(input), output, cached, cache_write, cache_write_1h: None }
+        TokenPrices {
+            input: Credits(input),
+            output,
+            cached,
+            cache_write,
+            cache_write_1h: None,
+            counters: BTreeMap::new(),
+        }
     }
 
     fn bill(prices: TokenPrices, input_bytes: u64, pictures: u64, max_output_tokens: u64) -> Bill {
@@ -258,7 +288,7 @@ mod tests {
         let table = prices(3_000_000, 15_000_000, Some(300_000), Some(3_750_000));
         let check = |input, output, cached, cache_write, expected| {
             let usage = Usage { input, output, cached, cache_write, ..Usage::default() };
-            assert_eq!(cost(&table, &usage), Some(Credits(expected)), "{usage:?}");
+            assert_eq!(cost(&table, &usage, &[]), Some(Credits(expected)), "{usage:?}");
         };
         check(0, 0, 0, 0, 0);
         check(1, 0, 0, 0, 3);
@@ -269,11 +299,11 @@ mod tests {
         check(1_000_000, 1_000_000, 0, 0, 18_000_000);
         let without = prices(2_000_000, 0, None, None);
         assert_eq!(
-            cost(&without, &Usage { cached: 1, cache_write: 1, ..Usage::default() }),
+            cost(&without, &Usage { cached: 1, cache_write: 1, ..Usage::default() }, &[]),
             Some(Credits(4))
         );
         let huge = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
-        assert_eq!(cost(&prices(i64::MAX, i64::MAX, None, None), &huge), None);
+        assert_eq!(cost(&prices(i64::MAX, i64::MAX, None, None), &huge, &[]), None);
     }
 
     /// Without it the operator pays the difference between an hour in a cache and five minutes.
@@ -281,18 +311,18 @@ mod tests {
     fn an_hour_in_a_cache_has_its_own_price() {
         let usage = Usage { cache_write: 10, cache_write_hour: 4, ..Usage::default() };
         let check = |table: TokenPrices, expected: i64| {
-            assert_eq!(cost(&table, &usage), Some(Credits(expected)), "{table:?}");
+            assert_eq!(cost(&table, &usage, &[]), Some(Credits(expected)), "{table:?}");
         };
         let plain = prices(3_000_000, 0, None, Some(3_750_000));
-        check(plain, 47);
-        check(TokenPrices { cache_write_1h: Some(Credits(8_000_000)), ..plain }, 55);
-        check(TokenPrices { cache_write_1h: Some(Credits::ZERO), ..plain }, 23);
+        check(plain.clone(), 47);
+        check(TokenPrices { cache_write_1h: Some(Credits(8_000_000)), ..plain.clone() }, 55);
+        check(TokenPrices { cache_write_1h: Some(Credits::ZERO), ..plain.clone() }, 23);
         // By default twice the input, and no less than a write for minutes.
         check(prices(3_000_000, 0, None, None), 42);
         check(prices(3_000_000, 0, None, Some(9_000_000)), 90);
         // More than there is of all writes is a provider's mistake.
         let all = Usage { cache_write_hour: 99, ..usage };
-        assert_eq!(cost(&plain, &all), Some(Credits(60)));
+        assert_eq!(cost(&plain, &all, &[]), Some(Credits(60)));
     }
 
     /// Without it the operator pays for what a provider counts above the hold, or a customer for any number that it sends.
@@ -300,12 +330,12 @@ mod tests {
     fn a_count_above_the_hold_costs_what_it_is_unless_it_is_impossible() {
         let bill = bill(prices(1_000_000, 1_000_000, None, None), 0, 0, 0);
         let dear = |output| Usage { output, ..Usage::default() };
-        assert_eq!(bill.cost(&dear(50), Credits(49)), Credits(50));
-        assert_eq!(bill.cost(&dear(50), Credits(51)), Credits(50));
-        assert_eq!(bill.cost(&dear(MAX_COUNT), Credits(51)), Credits(10_000_000));
-        assert_eq!(bill.cost(&dear(MAX_COUNT + 1), Credits(51)), Credits(51));
+        assert_eq!(bill.cost(&dear(50), &[], Credits(49)), Credits(50));
+        assert_eq!(bill.cost(&dear(50), &[], Credits(51)), Credits(50));
+        assert_eq!(bill.cost(&dear(MAX_COUNT), &[], Credits(51)), Credits(10_000_000));
+        assert_eq!(bill.cost(&dear(MAX_COUNT + 1), &[], Credits(51)), Credits(51));
         let endless = Usage { output: u64::MAX, input: u64::MAX, ..Usage::default() };
-        assert_eq!(bill.cost(&endless, Credits(7)), Credits(7));
+        assert_eq!(bill.cost(&endless, &[], Credits(7)), Credits(7));
     }
 
     /// Without it a provider that counts only what it wrote gives its input away.
@@ -326,6 +356,29 @@ mod tests {
             assert_eq!(bill.counted(counted, output_bytes), expected, "{counted:?}");
         }
         assert_eq!(bill.complete(Some(counts(0, 5, 0)), 41), counts(1700, 11, 0));
+    }
+
+    /// Without it sound is billed as text, or beside it once more.
+    #[test]
+    fn a_counter_with_a_price_is_billed_by_it() {
+        let counters = BTreeMap::from([
+            ("input-audio".to_owned(), Credits(40)),
+            ("searches".to_owned(), Credits(5_000_000)),
+        ]);
+        let table = TokenPrices { counters, ..prices(3_000_000, 0, None, None) };
+        let usage = Usage { input: 10, ..Usage::default() };
+        let told = [("input-audio".to_owned(), 4), ("searches".to_owned(), 2), ("pages".to_owned(), 7)];
+        // Six tokens of text, four of sound for next to nothing, and two searches.
+        assert_eq!(cost(&table, &usage, &told), Some(Credits(29)));
+        assert_eq!(cost(&table, &usage, &[]), Some(Credits(30)));
+        let bill = bill(
+            TokenPrices { counters: [("input-audio".to_owned(), Credits(9_000_000))].into(), ..table },
+            0,
+            0,
+            0,
+        );
+        assert_eq!(bill.parts().unwrap()[0], (FRAME_TOKENS, Credits(9_000_000), Credits(3_600)));
+        assert_eq!(bill.cost(&usage, &[("searches".to_owned(), MAX_COUNT + 1)], Credits(7)), Credits(7));
     }
 
     #[test]
@@ -365,7 +418,7 @@ mod tests {
             let bill = bill(prices(input, output, None, write), input_bytes, pictures, max_output);
             let guess = bill.guess(output_bytes.min(max_output * USUAL_BYTES_PER_TOKEN));
             let held = bill.max_cost().unwrap();
-            prop_assert!(cost(&bill.prices, &guess).unwrap() <= held);
+            prop_assert!(cost(&bill.prices, &guess, &[]).unwrap() <= held);
         }
     }
 }

@@ -35,14 +35,16 @@ impl DriverState {
             unit,
             quantity,
             unit_price,
+            per: 1_000_000,
             sum,
         });
         let request = Some(bill.request()).filter(|price| *price > Credits::ZERO).map(|price| DryRunCharge {
             keys: vec![name.clone()],
             key: name.clone(),
-            unit: ChargeUnit::Unit,
+            unit: ChargeUnit::Unit(String::new()),
             quantity: 1,
             unit_price: price,
+            per: 1,
             sum: price,
         });
         let charges = charges.chain(request).collect();

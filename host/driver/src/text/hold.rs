@@ -57,7 +57,6 @@ impl DriverState {
             key: request.key.id.clone(),
             model: model_id.clone(),
             amount,
-            unit_price: bill.unit_price(),
             expires: now.plus(self.max_duration(prepared.streaming)),
             at: now,
         };
@@ -83,8 +82,15 @@ impl DriverState {
 
     /// Spends the cost of the tokens and gives the rest back, before whatever the client asks for next. A cost above the hold
     /// is waited for: what of it the customer has is known when it is taken.
-    pub(super) async fn settle(&self, held: &TextHold, usage: Usage, count: Count) -> Result<(), TextError> {
-        let amount = held.bill.cost(&usage, held.amount);
+    pub(super) async fn settle(
+        &self,
+        held: &TextHold,
+        usage: Usage,
+        counters: &[(String, u64)],
+        count: Count,
+    ) -> Result<(), TextError> {
+        let amount = held.bill.cost(&usage, counters, held.amount);
+        held.bill.record_unpriced(&self.unpriced_counters, &held.model, counters);
         held.rates.settle(held.bill.rated_tokens(&usage), self.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)

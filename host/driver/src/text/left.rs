@@ -23,10 +23,12 @@ pub(super) enum Unanswered {
 }
 
 /// What a provider had produced of an answer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Produced {
     /// By its own count.
     pub(super) usage: Option<Usage>,
+    /// And what else it had counted.
+    pub(super) counters: Vec<(String, u64)>,
     /// By the length of its text.
     pub(super) output_bytes: u64,
 }
@@ -72,7 +74,7 @@ impl DriverState {
     /// Charges what a provider had produced when the client left.
     pub(super) async fn charge_left(&self, held: &TextHold, produced: Produced) -> Result<(), TextError> {
         let counted = held.bill.complete(produced.usage, produced.output_bytes);
-        self.settle(held, counted, Count::UntilLeft).await
+        self.settle(held, counted, &produced.counters, Count::UntilLeft).await
     }
 }
 

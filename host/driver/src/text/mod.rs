@@ -19,6 +19,7 @@ mod api;
 pub(crate) mod attempt;
 mod bill;
 pub(crate) mod blobs;
+pub(crate) mod counters;
 mod dialect;
 mod dry_run;
 mod history;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::api::{ListedPrice, Modality, ModelFacts};
 use crate::text::bill::{Bill, TokenPrices};
+use crate::text::counters;
 use crate::text::passed::{self, PassPrice, PassPrices};
 
 /// The surface of models of kind [`ModelKind::Embedding`].
@@ -93,7 +94,7 @@ pub(crate) struct TextModel {
 impl TextModel {
     /// The price of a request. `None` when it is more than can be counted.
     pub(crate) fn bill(&self, prepared: &Prepared) -> Option<Bill> {
-        let (prices, request) = passed::priced(&self.pass_prices, self.prices, &prepared.call.body)?;
+        let (prices, request) = passed::priced(&self.pass_prices, self.prices.clone(), &prepared.call.body)?;
         Some(Bill::new(prices, request, prepared))
     }
 }
@@ -135,6 +136,9 @@ impl TextModels {
                     return wrong(&format!("prices.{name}"), "expected zero or more credits".to_owned());
                 }
             }
+            if let Err((field, why)) = counters::check(&prices.counters) {
+                return wrong(&field, why);
+            }
             match config.kind {
                 ModelKind::Text if prices.output.is_none() => {
                     let why =
@@ -159,7 +163,7 @@ impl TextModels {
                     protocol: config.protocol.clone(),
                     rules: rules.into(),
                 },
-                prices: config.prices,
+                prices: config.prices.clone(),
                 pass_prices: config.pass_prices.clone(),
                 kind: config.kind,
                 facts: ModelFacts {

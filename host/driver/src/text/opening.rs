@@ -86,8 +86,9 @@ impl Batch {
         matches!(&self.pushed, Ok(Ok(chunk)) if !chunk.send.is_empty())
     }
 
-    fn usage(&self) -> Option<Usage> {
-        self.pushed.as_ref().ok().and_then(|chunk| chunk.as_ref().ok()?.usage)
+    fn counted(&self) -> Option<(Usage, &[(String, u64)])> {
+        let chunk = self.pushed.as_ref().ok()?.as_ref().ok()?;
+        chunk.usage.map(|usage| (usage, chunk.counters.as_slice()))
     }
 }
 
@@ -168,7 +169,9 @@ impl Batches {
 
     /// What a provider had counted of an answer that did not begin.
     fn produced(&self) -> Produced {
-        Produced { usage: self.head.iter().rev().find_map(Batch::usage), output_bytes: 0 }
+        let counted = self.head.iter().rev().find_map(Batch::counted);
+        let (usage, counters) = counted.unzip();
+        Produced { usage, counters: counters.unwrap_or_default().to_vec(), output_bytes: 0 }
     }
 }
 

@@ -104,6 +104,7 @@ mod tests {
             cached: Some(Credits(1)),
             cache_write: None,
             cache_write_1h: None,
+            counters: BTreeMap::new(),
         };
         for (sent, input, output, cached, request) in [
             (json!({}), 3, 5, 1, 0),
@@ -111,8 +112,8 @@ mod tests {
             (json!({"service_tier": "flex", "search": {}}), 2, 3, 1, 10_000),
             (json!({"service_tier": null, "search": null}), 3, 5, 1, 0),
         ] {
-            let (prices, fee) =
-                priced(&table, plain, &Payload::Json(sent.to_string().into())).expect("prices that fit");
+            let (prices, fee) = priced(&table, plain.clone(), &Payload::Json(sent.to_string().into()))
+                .expect("prices that fit");
             let found = (prices.input.0, prices.output.map(|it| it.0), prices.cached.map(|it| it.0), fee.0);
             assert_eq!(found, (input, Some(output), Some(cached), request), "{sent}");
         }

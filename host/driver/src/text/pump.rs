@@ -110,8 +110,10 @@ impl Pump {
                 return Some(if is_cut { StreamEnd::Cut(error) } else { StreamEnd::Fault(error) });
             }
         };
-        let Chunk { send, usage, output_bytes, last } = chunk;
-        self.produced.usage = usage.or(self.produced.usage);
+        let Chunk { send, usage, counters, output_bytes, last } = chunk;
+        if usage.is_some() {
+            (self.produced.usage, self.produced.counters) = (usage, counters);
+        }
         self.produced.output_bytes += u64::from(output_bytes);
         if let Some(kept) = self.kept.as_mut().filter(|_| !last) {
             kept.outline.add(&send);
@@ -131,13 +133,13 @@ impl Pump {
         let Self { state, held, client, kept, produced, batches, .. } = self;
         // The provider learns at once that nothing more of it is read.
         drop(batches);
-        let Produced { usage, output_bytes } = produced;
+        let Produced { usage, output_bytes, .. } = produced;
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
                 stamp_last(&mut events, state.now());
                 let (counted, count) = held.bill.counted(usage, output_bytes);
-                let paid = state.settle(&held, counted, count).await;
+                let paid = state.settle(&held, counted, &produced.counters, count).await;
                 let done = match (paid, kept) {
                     (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
                     (paid, _) => paid,
@@ -146,7 +148,7 @@ impl Pump {
             }
             StreamEnd::Cut(error) if has_delivered => {
                 let delivered = held.bill.complete(usage, output_bytes);
-                (state.settle(&held, delivered, Count::Estimated).await, Some(Err(error)))
+                (state.settle(&held, delivered, &produced.counters, Count::Estimated).await, Some(Err(error)))
             }
             StreamEnd::Left => (state.charge_left(&held, produced).await, None),
             StreamEnd::Cut(error) | StreamEnd::Fault(error) => {

@@ -155,7 +155,7 @@ impl DriverState {
                     answered.body = response.into();
                 }
                 let (counted, count) = held.bill.counted(answered.usage, answered.output_bytes.into());
-                self.settle(held, counted, count).await?;
+                self.settle(held, counted, &answered.counters, count).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
                 }

@@ -95,6 +95,7 @@ fn described(family: FamilyListing) -> Family {
             .map(|surface| Surface {
                 name: surface.name,
                 schema: surface.schema,
+                result_schema: surface.result_schema,
                 models: surface.models,
                 default_model: surface.default_model,
                 example: surface.example,

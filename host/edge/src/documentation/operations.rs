@@ -143,7 +143,7 @@ fn words(route: &Route) -> Option<Words> {
         Endpoint::Text => Some(text(route)),
         Endpoint::Answer(_) => {
             let help = "The answer, as it comes. With `dry_run`: what it would cost.";
-            Some(of_family(route, "", &[], ok(help, ANSWER)))
+            Some(of_family(route, "", KEPT_ANSWER, ok(help, ANSWER)))
         }
         Endpoint::Read(_) => Some(of_family(route, "", &[], ok("The answer.", READING))),
         Endpoint::EditImages => plain(
@@ -483,6 +483,12 @@ const VIDEO_PAGE: &[Parameter] = &[
 ];
 const VARIANT: &[Parameter] =
     &[query("variant", r#"{"enum": ["video"], "default": "video"}"#, "The video, which is all there is.")];
+const KEPT_ANSWER: &[Parameter] = &[header(
+    "Idempotency-Key",
+    r#"{"type": "string", "pattern": "^[!-~]{1,255}$"}"#,
+    "The same key and request give the same answer again, for a day, with `Idempotency-Replayed: true`; 409 while the first one is \
+     made, and where its answer was longer than 8 MiB or had to make room. A restart forgets it.",
+)];
 const SIGNATURE: &[Parameter] = &[
     query("expires", TEXT, "Until when the link is valid."),
     query("signature", TEXT, "Made with the link."),

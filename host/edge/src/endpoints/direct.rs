@@ -30,9 +30,10 @@ pub(super) async fn answer(
     model: Option<&'static str>,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let media_type = body::media_type(&request.parts.headers, request.route.form.is_some())?;
+    let idempotency = jobs::idempotency(&request.parts.headers)?;
     let form = (&media_type, request.route.form.as_deref());
     let body = jobs::checked_body_of(context, request.body, &key, model, form).await?;
-    respond(context, &request, (key, body, None)).await
+    respond(context, &request, (key, body, None), idempotency).await
 }
 
 /// Answers a request without one, which `family` does.
@@ -44,16 +45,17 @@ pub(super) async fn read(
 ) -> Result<Response<ResponseBody>, Refusal> {
     let body = Bytes::from(Value::Object(parameters(request.parts.uri.query())?).to_string());
     let body = CheckedBody::parse(body, None).map_err(|error| jobs::submit_refusal(error, None))?;
-    respond(context, &request, (key, body, Some(family))).await
+    respond(context, &request, (key, body, Some(family)), None).await
 }
 
 async fn respond(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     (key, body, reader): (Arc<Key>, CheckedBody, Option<&'static str>),
+    idempotency: Option<String>,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let (surface, report) = (request.route.surface, request.report.clone());
-    let asked = AnswerRequest { id: request.id, key, surface, reader, body, report };
+    let asked = AnswerRequest { id: request.id, key, surface, reader, body, idempotency, report };
     match context.backend.answer(asked).await.map_err(text_refusal)? {
         AnswerResponse::Whole(answer) => Ok(whole(answer)),
         AnswerResponse::Pieces(answer) => Ok(pieces(answer)),
@@ -78,6 +80,9 @@ fn whole(answer: WholeAnswer) -> Response<ResponseBody> {
     let fresh = answer.fresh_s.map(|seconds| format!("private, max-age={seconds}"));
     if let Some(fresh) = fresh.and_then(|value| HeaderValue::from_str(&value).ok()) {
         response.headers_mut().insert(header::CACHE_CONTROL, fresh);
+    }
+    if answer.is_repeated {
+        response.headers_mut().insert(jobs::REPLAYED, HeaderValue::from_static("true"));
     }
     response
 }

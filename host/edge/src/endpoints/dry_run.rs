@@ -1,5 +1,7 @@
 //! The answer to `dry_run: true`: what a request would cost, in credits.
 
+use std::borrow::Cow;
+
 use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge};
 use gatehouse_model::Credits;
 use http::Response;
@@ -34,8 +36,11 @@ struct DryRunView {
 struct ChargeView {
     price_keys: Vec<String>,
     price_key: String,
-    unit: &'static str,
+    unit: Cow<'static, str>,
     quantity: serde_json::Number,
+    /// For how many of them the price is; one where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per: Option<u32>,
     #[serde(serialize_with = "as_json_number")]
     unit_price: Option<Credits>,
     #[serde(serialize_with = "as_json_number")]
@@ -64,14 +69,16 @@ fn view(dry_run: DryRun) -> DryRunView {
 fn charge(charge: DryRunCharge) -> ChargeView {
     let millions = || serde_json::Number::from_f64(charge.quantity as f64 / MILLION);
     let (unit, quantity) = match charge.unit {
-        ChargeUnit::Unit => ("unit", None),
-        ChargeUnit::InputTokens => ("million input tokens", millions()),
-        ChargeUnit::OutputTokens => ("million output tokens", millions()),
+        ChargeUnit::Unit(unit) if unit.is_empty() => ("unit".into(), None),
+        ChargeUnit::Unit(unit) => (unit.into(), None),
+        ChargeUnit::InputTokens => ("million input tokens".into(), millions()),
+        ChargeUnit::OutputTokens => ("million output tokens".into(), millions()),
     };
     ChargeView {
         price_keys: charge.keys,
         price_key: charge.key,
         unit,
+        per: quantity.is_none().then_some(charge.per).filter(|per| *per > 1),
         quantity: quantity.unwrap_or_else(|| charge.quantity.into()),
         unit_price: Some(charge.unit_price),
         sum: Some(charge.sum),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::{CheckedBody, Receipt, SubmitError, SubmitRequest, parent_kind};
-use gatehouse_model::{FormFields, Key, ReceiptShape, Status, TaskId};
+use gatehouse_model::{FormTypes, Key, ReceiptShape, Status, TaskId};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::http::query::quoted;
 use crate::http::response::{self, ResponseBody};
 use crate::http::routes::{ParentIn, Submission};
 
-/// On the receipt of a submission that an earlier one with the same `Idempotency-Key` has made.
+/// On the receipt or answer of a request that an earlier one with the same `Idempotency-Key` has made.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Spec "Submission receipt".
@@ -104,11 +104,17 @@ pub(super) async fn checked_body_of(
     body: &mut RequestBody,
     key: &Key,
     implied: Option<&'static str>,
-    (media_type, fields): (&MediaType, Option<&FormFields>),
+    (media_type, types): (&MediaType, Option<&FormTypes>),
 ) -> Result<CheckedBody, Refusal> {
     let bytes = body.read(&context.config.limits, &context.bodies, &*context.clock).await?;
     let _turn = context.bodies.turn(&key.customer, bytes.len()).await;
-    let bytes = body::as_json(bytes, media_type, fields).await?;
+    let bytes = match (media_type, types) {
+        (MediaType::Form(boundary), Some(types)) => {
+            let json = body::form_to_json(bytes, boundary, types, implied).await?;
+            body.became(json, &context.bodies)?
+        }
+        _ => bytes,
+    };
     CheckedBody::check(bytes, implied).await.map_err(|error| submit_refusal(error, None))
 }
 
@@ -173,12 +179,17 @@ pub(crate) fn submit_refusal(error: SubmitError, implied: Option<&'static str>) 
         SubmitError::ParentOver { .. } => Refusal::new(Kind::Conflict, message),
         SubmitError::Forbidden(_) => Refusal::new(Kind::Forbidden, message),
         SubmitError::InsufficientBalance { .. } => Refusal::new(Kind::InsufficientBalance, message),
-        SubmitError::QuotaExceeded { .. } => Refusal::new(Kind::QuotaExceeded, message),
+        SubmitError::QuotaExceeded(short) => {
+            Refusal::new(Kind::QuotaExceeded, message).with_reset(short.resets)
+        }
         SubmitError::RateLimited(limited) => {
             Refusal::new(Kind::RateLimited, message).with_wait(limited.seconds())
         }
         SubmitError::IdempotencyConflict => {
             Refusal::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
+        }
+        SubmitError::AnswerUnderWay | SubmitError::AnswerNotKept { .. } => {
+            Refusal::new(Kind::Conflict, message).with_param("Idempotency-Key")
         }
         SubmitError::KeyGone => Refusal::new(Kind::Unauthenticated, message),
         SubmitError::TooLate { wait, limit } => {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatehouse_driver::{UsageFilter, UsagePosition, UsageRow, UsageSums};
-use gatehouse_model::{Credits, Key, KeyId, UnixMs};
+use gatehouse_model::{Credits, Key, KeyId, QuotaUse, UnixMs};
 use http::Response;
 use serde::{Serialize, Serializer};
 
@@ -43,9 +43,41 @@ struct BalanceView {
     spent: Credits,
     spent_micro: Credits,
     key: KeyBalance,
+    /// Of all the customer's keys together; null without one.
+    quota: Option<QuotaView>,
 }
 
-/// `quota` and `remaining` are null where the key is unlimited: then only the balance counts.
+#[derive(Serialize)]
+struct QuotaView {
+    #[serde(serialize_with = "as_number")]
+    limit: Credits,
+    limit_micro: Credits,
+    #[serde(serialize_with = "as_number")]
+    used: Credits,
+    used_micro: Credits,
+    #[serde(serialize_with = "as_number")]
+    remaining: Credits,
+    remaining_micro: Credits,
+    resets_at: Option<String>,
+}
+
+impl From<QuotaUse> for QuotaView {
+    fn from(quota: QuotaUse) -> Self {
+        let (QuotaUse { limit, used, resets }, remaining) = (quota, quota.remaining());
+        Self {
+            limit,
+            limit_micro: limit,
+            used,
+            used_micro: used,
+            remaining,
+            remaining_micro: remaining,
+            resets_at: resets.map(|at| at.to_string()),
+        }
+    }
+}
+
+/// `quota` and `remaining` are null where the key is unlimited: then only the balance counts. `used` is that of the present
+/// period where the quota resets.
 #[derive(Serialize)]
 struct KeyBalance {
     id: KeyId,
@@ -59,6 +91,7 @@ struct KeyBalance {
     #[serde(serialize_with = "as_number_or_null")]
     remaining: Option<Credits>,
     remaining_micro: Option<Credits>,
+    resets_at: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -116,7 +149,8 @@ impl From<UsageSums> for SumsView {
 pub(super) fn balance(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
     let funds = context.backend.funds(key).map_err(store_refusal)?;
     let funds = funds.ok_or_else(|| Refusal::new(Kind::Unauthenticated, "unknown API key"))?;
-    let remaining = funds.key.remaining();
+    let used = funds.key_quota.map_or(funds.key.used, |quota| quota.used);
+    let remaining = funds.key_quota.map(|quota| quota.remaining());
     let data = BalanceView {
         available: funds.available,
         available_micro: funds.available,
@@ -127,13 +161,15 @@ pub(super) fn balance(context: &EdgeContext, key: &Key) -> Result<Response<Respo
         key: KeyBalance {
             id: funds.key.id,
             name: funds.key.name,
-            quota: funds.key.quota,
-            quota_micro: funds.key.quota,
-            used: funds.key.used,
-            used_micro: funds.key.used,
+            quota: funds.key_quota.map(|quota| quota.limit),
+            quota_micro: funds.key_quota.map(|quota| quota.limit),
+            used,
+            used_micro: used,
             remaining,
             remaining_micro: remaining,
+            resets_at: funds.key_quota.and_then(|quota| quota.resets).map(|at| at.to_string()),
         },
+        quota: funds.quota.map(QuotaView::from),
     };
     Ok(response::json(&Answer { code: 200, data }))
 }

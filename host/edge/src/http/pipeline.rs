@@ -132,7 +132,7 @@ impl Pipeline {
             if let Some(cause) = refusal.cause() {
                 tracing::error!(request = %id, route = record.pattern, cause, "a request failed");
             }
-            refusal.into_response(form, id)
+            refusal.into_response(form, id, self.context.clock.now())
         });
         let now = self.context.clock.now();
         rate_headers::add(response.headers_mut(), form, &record.report.status(now), now);

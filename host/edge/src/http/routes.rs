@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{FormFields, ReceiptShape};
+use gatehouse_model::{FormTypes, ReceiptShape};
 use http::Method;
 
 /// One row. A path segment in braces matches any one segment that is not empty.
@@ -15,7 +15,7 @@ pub(crate) struct Route {
     pub(crate) surface: &'static str,
     pub(crate) endpoint: Endpoint,
     /// What the texts of a form stand for; `None` where its body is JSON.
-    pub(crate) form: Option<Arc<FormFields>>,
+    pub(crate) form: Option<Arc<FormTypes>>,
     /// What the documentation says of it, where the family does.
     pub(crate) words: RouteWords,
 }

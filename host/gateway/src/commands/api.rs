@@ -317,6 +317,16 @@ fn service(
     })
 }
 
+/// The listener of the running gateway, without a look at its store: for what asks every few seconds.
+pub(super) fn running(location: &Location) -> Result<RemoteApi, ExecuteError> {
+    let root = data_of(location)?.folder;
+    if !AdminEndpoint::path(&root).exists() {
+        let why = "its admin.json is written once it listens";
+        return Err(ExecuteError::NotRunning { folder: root.display().to_string(), why });
+    }
+    remote(location, &root)
+}
+
 /// Where the running gateway is, and what it is shown.
 fn remote(location: &Location, root: &Path) -> Result<RemoteApi, ExecuteError> {
     let unreachable = |text: String| ExecuteError::Unreachable(text);

@@ -28,9 +28,12 @@ Exit codes:
 Without a configuration file the gateway runs against simulated providers on this machine, keeps its data in
 ./gatehouse-data and prints two keys with lines to paste.";
 
+const HEALTH_HELP: &str = "Example:\n  gatehouse health --config /etc/gatehouse/gatehouse.toml && echo ready";
+const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
+
 /// A gateway for generative models.
 #[derive(Debug, Parser)]
-#[command(name = "gatehouse", version, about = "A gateway for generative models", after_help = EXIT_CODES)]
+#[command(name = "gatehouse", version = env!("GATEHOUSE_VERSION"), about = "A gateway for generative models", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     /// The configuration file [default: ./gatehouse.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]
@@ -104,6 +107,26 @@ pub(crate) enum Command {
     Plugin(PluginCommand),
     /// Run the simulated providers alone and print their addresses as JSON
     Sandbox(SandboxArgs),
+    /// Ask a running gateway whether it takes new work: exit code 0, or 1 with the reason; for health checks of containers
+    #[command(after_help = HEALTH_HELP)]
+    Health {
+        /// Only whether the process answers, as during a start or a shutdown
+        #[arg(long)]
+        live: bool,
+    },
+    /// Print what a shell needs to complete commands and options
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages, one a command, into a folder
+    #[command(after_help = "Example:\n  gatehouse man /usr/local/share/man/man1 && man gatehouse-key-create")]
+    Man {
+        /// The folder; made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Compile the component on standard input; the gateway starts this by itself
     #[command(hide = true)]
     CompileComponent(CompilerArgs),
@@ -223,6 +246,10 @@ mod tests {
             ("gatehouse plugin push f.wasm oci://ghcr.io/us/f:1", true),
             ("gatehouse plugin push f.wasm ghcr.io/us/f:1", false),
             ("gatehouse reload --json", true),
+            ("gatehouse health --live", true),
+            ("gatehouse completions zsh", true),
+            ("gatehouse completions tcsh", false),
+            ("gatehouse man", false),
             ("gatehouse plugin", false),
         ] {
             assert_eq!(Cli::try_parse_from(line.split(' ')).is_ok(), fits, "{line}");

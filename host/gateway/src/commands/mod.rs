@@ -11,6 +11,8 @@ mod packaging;
 mod packing;
 mod perform;
 mod print;
+mod registry_login;
 mod run;
+mod shell;
 
 pub(crate) use run::run;

@@ -4,7 +4,7 @@ use clap::Parser as _;
 
 use super::cli::{Cli, Command};
 
-const SERVICE: &str = include_str!("../../packaging/gatehouse.service");
+const SERVICE: &str = include_str!("../../../packaging/systemd/gatehouse.service");
 
 #[test]
 fn the_unit_starts_the_gateway() {

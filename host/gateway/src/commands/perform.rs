@@ -9,6 +9,7 @@ use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::cli::{Command, ConsoleCommand};
 use super::print::{Shown, credits, reload_in_words, text_at};
 use crate::exit::Exit;
+use crate::terminal::show_progress;
 
 /// Does what a command means.
 ///
@@ -34,6 +35,9 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         Command::Serve(_)
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
+        | Command::Health { .. }
+        | Command::Completions { .. }
+        | Command::Man { .. }
         | Command::CompileComponent(_) => {
             Err(ExecuteError::Arguments("this command asks nothing of the admin API".to_owned()))
         }
@@ -42,7 +46,14 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
 
 /// Ends with a code of its own where something is wrong.
 async fn doctor(output: OutputArgs, api: &Api<'_>) -> Performed {
-    let report = api.send_as(ApiRequest::get(&["doctor"]), Need::Examine).await?.body;
+    let mut run = api.send_as(ApiRequest::get(&["doctor"]), Need::Examine).await?.body;
+    while run["state"] == "running" {
+        show_progress(&format!("checked {} of {} rows", run["checked"], run["of"]));
+        let look = ApiRequest::get(&["doctor"]).query("run", &run["run"]);
+        run = api.send_as(look, Need::Examine).await?.body;
+    }
+    show_progress("");
+    let report = run["report"].take();
     let mut text = String::new();
     for (name, count) in report["counts"].as_object().into_iter().flatten() {
         text.push_str(&format!("{name:<15} {count}\n"));

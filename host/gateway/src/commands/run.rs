@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Parser as _;
 
-use super::api::Api;
+use super::api::{Api, ExecuteError, running};
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::{OutputArgs, SandboxArgs};
@@ -17,6 +17,7 @@ use super::offer::read_defaults;
 use super::packing;
 use super::perform::perform_by_api;
 use super::print::print_shown;
+use super::shell;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -39,6 +40,9 @@ pub(crate) fn run() -> ExitCode {
             check_config(&Location { file: file.or(location.file), ..location })
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
+        Some(Command::Health { live }) => health(&location, live),
+        Some(Command::Completions { shell }) => shell::completions(shell),
+        Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),
         Some(Command::Plugin(PluginCommand::Keygen { file })) => finish(signing::keygen(&file)),
         Some(Command::Plugin(PluginCommand::Sign { file, key })) => finish(signing::sign(&file, &key)),
@@ -188,6 +192,27 @@ fn ask(command: Command, location: &Location) -> Exit {
         Err(error) => {
             print_error(&error.to_string());
             Exit::from(&error)
+        }
+    }
+}
+
+/// Asks the probes of a running gateway.
+fn health(location: &Location, live: bool) -> Exit {
+    let Some(runtime) = runtime(1) else { return Exit::Broken };
+    let path = if live { "/livez" } else { "/readyz" };
+    let asked = runtime.block_on(async {
+        running(location)?.page(path).await.map_err(|error| ExecuteError::Unreachable(error.to_string()))
+    });
+    match asked {
+        Ok((status, text)) if status.is_success() => print_text(&text),
+        Ok((status, text)) => {
+            print_error(&format!("{path} answers {}: {}", status.as_u16(), text.trim_end()));
+            Exit::Refused
+        }
+        // Nothing else is told apart: whoever probes wants to know whether it serves.
+        Err(error) => {
+            print_error(&error.to_string());
+            Exit::Refused
         }
     }
 }

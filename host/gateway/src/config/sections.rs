@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use gatehouse_model::Credits;
+use gatehouse_model::Price;
 use gatehouse_upstream::{FairnessConfig, FetchConfig, ProviderConfig};
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub(crate) struct Config {
     /// Tasks.
     pub(crate) tasks: gatehouse_driver::Config,
     /// Price keys and their prices.
-    pub(crate) prices: BTreeMap<String, Credits>,
+    pub(crate) prices: BTreeMap<String, Price>,
     /// Text requests.
     pub(crate) text: gatehouse_driver::TextConfig,
     /// Text models by id.

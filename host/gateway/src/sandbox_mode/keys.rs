@@ -106,7 +106,8 @@ async fn usable_or_new(
         );
     }
     let customer = CustomerId::from(CUSTOMER);
-    let new = NewKey { chat_format, ..NewKey::unlimited(customer, key_name(chat_format)) };
+    let mut new = NewKey::unlimited(customer, key_name(chat_format));
+    new.policy.chat_format = chat_format;
     service.create_key(new).await.map(|(_, secret)| secret)
 }
 

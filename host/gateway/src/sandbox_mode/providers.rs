@@ -32,7 +32,7 @@ pub(crate) async fn start(config: &SandboxConfig) -> io::Result<Sandbox> {
     Sandbox::start(settings).await
 }
 
-/// Text models of the simulated chat completions, besides the defaults of the families.
+/// Text models of the simulated chat completions and of `generateContent`, besides the defaults of the families.
 const CHAT_MODELS: &str = r#"
 [sim-chat]
 provider = "openai"
@@ -55,6 +55,12 @@ upstream = "clone-sim"
 prices = { input = "1", output = "2" }
 rules = { max_output = 8192, max_tokens_field = "max_tokens", include_usage = false }
 
+[sim-gemini]
+provider = "google"
+protocol = "generatecontent"
+upstream = "gemini-sim"
+prices = { input = "1", output = "4" }
+
 [sim-embed]
 kind = "embedding"
 provider = "openai"
@@ -73,6 +79,7 @@ pub(crate) fn use_simulated_providers(config: &mut Config, sandbox: &Sandbox) {
         ("xai", (imagine.api.clone(), vec![], vec![imagine.files.clone()])),
         ("anthropic", text(&sandbox.messages().origin)),
         ("openai", text(&sandbox.chat().origin)),
+        ("google", text(&sandbox.gemini().origin)),
         ("ark", (ark.data.clone(), vec![], vec![ark.files.clone()])),
         ("ark-assets", text(&ark.control)),
         ("dashscope", (dashscope.api.clone(), vec![], vec![dashscope.files.clone()])),

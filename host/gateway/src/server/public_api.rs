@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_admin::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ResponseBody};
+use gatehouse_admin::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal, ServedBody};
 use gatehouse_driver::DryRun;
 use gatehouse_edge::LocalRequests;
 use gatehouse_model::{CustomerId, Key};
@@ -36,7 +36,7 @@ impl PublicApi for LocalApi {
         })
     }
 
-    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<ResponseBody>> {
+    fn respond(&self, key: Arc<Key>, request: Request<Bytes>) -> Pending<Response<ServedBody>> {
         let (requests, base_url) = (self.requests.clone(), self.base_url.clone());
         Box::pin(async move { requests.respond(key, request, base_url).await })
     }

@@ -221,11 +221,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
     let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));
-    admin.show(Arc::new(Pages::new(
-        service.clone(),
-        admin.sessions().clone(),
-        facts(public_url, keys.as_ref()),
-    )));
+    let facts = facts(public_url, keys.as_ref());
+    admin.show(Pages::new(service.clone(), admin.sessions().clone(), facts).console());
     let rest = Rest {
         families,
         plugins: services.plugins.clone(),

@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_unit_waits_for_every_part() {
-        let unit = include_str!("../../packaging/gatehouse.service");
+        let unit = include_str!("../../../packaging/systemd/gatehouse.service");
         let given = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")).unwrap();
         let lame_duck = gatehouse_edge::Config::default().lame_duck_ms;
         let parts = [REQUEST_TIMEOUT, STEP_TIMEOUT, CALL_TIMEOUT, OPERATION_TIMEOUT, CLOSE_TIMEOUT];

@@ -101,7 +101,8 @@ impl NewBlob {
 
     /// The type that bytes tell.
     fn type_of(bytes: &[u8]) -> Option<&'static str> {
-        facts::sniff(bytes).or_else(|| bytes.starts_with(PDF.0).then_some(PDF.1))
+        let pdf = || bytes.starts_with(PDF.0).then_some(PDF.1);
+        facts::sniff(bytes).or_else(pdf).or_else(|| is_svg(bytes).then_some(SVG))
     }
 
     /// Takes the client's word where the bytes do not tell the type, so that a document keeps its own. Pictures, films and
@@ -121,6 +122,17 @@ impl NewBlob {
 
 /// How a document begins that providers read, and its type.
 const PDF: (&[u8], &str) = (b"%PDF-", "application/pdf");
+
+/// A drawing, which is a text. It is called by its name, so that a refusal can name it.
+const SVG: &str = "image/svg+xml";
+
+fn is_svg(bytes: &[u8]) -> bool {
+    let head = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii_start();
+    let may_be = [&b"<?xml"[..], b"<!--", b"<!DOCTYPE svg"].iter().any(|begin| head.starts_with(begin));
+    let element = b"<svg";
+    head.starts_with(element)
+        || (may_be && memchr::memmem::find(&head[..head.len().min(1 << 10)], element).is_some())
+}
 
 /// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
 fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {

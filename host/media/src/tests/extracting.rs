@@ -119,9 +119,13 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
 #[test]
 fn a_document_keeps_its_type() {
     let pdf = [b"%PDF-1.7\n".as_slice(), &[7; 9_000]].concat();
+    let svg = [b"<svg xmlns='http://www.w3.org/2000/svg'>".as_slice(), &[b' '; 9_000]].concat();
+    let drawn = [b"<?xml version='1.0'?>\n<!-- drawn -->".as_slice(), &svg].concat();
     for (declared, bytes, mime) in [
         ("application/pdf", &pdf, "application/pdf"),
         ("application/octet-stream", &pdf, "application/pdf"),
+        ("image/png", &svg, "image/svg+xml"),
+        ("image/svg+xml", &drawn, "image/svg+xml"),
         ("Text/Plain;charset=utf-8", &vec![b'a'; 9_000], "text/plain"),
         ("image/png", &vec![b'a'; 9_000], "application/octet-stream"),
         ("", &vec![b'a'; 9_000], "application/octet-stream"),

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use crate::contract::call::Call;
+use crate::contract::charge::Charge;
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
-use crate::contract::task_contract::Charge;
 
 /// A request as its family sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,10 @@ pub enum DirectPlan {
 pub struct Exchange {
     /// To the provider.
     pub call: Call,
-    /// What is held; `None` where the answer is free.
+    /// What it costs where the answer does not settle; `None` where it is free.
     pub charge: Option<Charge>,
+    /// The most that the answer may settle for; without lines where that is the charge.
+    pub at_most: Charge,
     /// The types of a successful answer that is the client's as it comes.
     pub passes: Vec<String>,
     /// For the answer.
@@ -53,38 +55,4 @@ pub struct DirectResponse {
     pub settle: Option<Charge>,
     /// Seconds for which the client may keep it.
     pub fresh_s: Option<u32>,
-}
-
-/// Whether a content type is one of those that an exchange passes: "audio/mpeg", "audio/*".
-#[must_use]
-pub fn passes(patterns: &[String], mime: &str) -> bool {
-    let mime = mime.split(';').next().unwrap_or_default().trim();
-    patterns.iter().any(|pattern| match pattern.strip_suffix("/*") {
-        Some(kind) => mime.split_once('/').is_some_and(|(own, _)| own.eq_ignore_ascii_case(kind)),
-        None => mime.eq_ignore_ascii_case(pattern),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Without it an error page would come to a client as the sound that it waits for.
-    #[test]
-    fn an_answer_passes_by_its_type() {
-        for (mime, expected) in [
-            ("audio/mpeg", true),
-            ("Audio/MPEG; rate=1", true),
-            ("audio/wav", true),
-            ("application/octet-stream", true),
-            ("application/json", false),
-            ("text/audio", false),
-            ("audio", false),
-            ("", false),
-        ] {
-            let patterns = ["audio/*".to_owned(), "application/octet-stream".to_owned()];
-            assert_eq!(passes(&patterns, mime), expected, "{mime}");
-        }
-        assert!(!passes(&[], "audio/mpeg"));
-    }
 }

@@ -2,10 +2,12 @@
 
 pub(crate) mod about;
 pub(crate) mod call;
+pub(crate) mod charge;
 pub(crate) mod direct;
 pub(crate) mod edit;
 pub(crate) mod facts;
 pub(crate) mod failure;
+pub(crate) mod form;
 pub(crate) mod json;
 pub(crate) mod names;
 pub(crate) mod route;

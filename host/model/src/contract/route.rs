@@ -3,7 +3,6 @@
 //! A path has a fixed form: `/v1/` and segments of plain characters, one of which may be a parameter in braces. So two
 //! paths can be compared: they overlap, or no request is for both.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -67,20 +66,6 @@ pub enum RouteUse {
     /// The same without a body, a model and a price: what there is to choose from.
     Read,
 }
-
-/// What a text of a form stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FormValue {
-    /// A text.
-    Text,
-    /// A number, true, false, an object.
-    Json,
-    /// A list of texts, one a part; or one part with a list.
-    List,
-}
-
-/// The fields of a form that are no texts.
-pub type FormFields = BTreeMap<String, FormValue>;
 
 /// The shape of a receipt (spec "Submission receipt", "Avatar assets").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage, Reply};
+use crate::contract::charge::Charge;
 use crate::contract::edit::Edit;
 use crate::contract::facts::Facts;
 use crate::contract::failure::Failure;
@@ -76,16 +77,6 @@ pub enum Refusal {
     Forbidden(String),
 }
 
-/// What to bill.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charge {
-    /// Price keys, most specific first. The last one is in the manifest's `price_keys`; each earlier one begins with
-    /// it, followed by `-` or `@`.
-    pub keys: Vec<String>,
-    /// Units of the price.
-    pub quantity: u32,
-}
-
 /// A stage of work, as the plugin sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stage {
@@ -102,8 +93,10 @@ pub enum Stage {
 pub struct Accepted {
     /// The model's own id.
     pub model: String,
-    /// What to hold.
+    /// What the task costs where its outcome does not settle.
     pub charge: Charge,
+    /// The most that it may settle for; without lines where that is the charge.
+    pub at_most: Charge,
     /// Where the task starts.
     pub stage: Stage,
     /// 0 to 100.
@@ -197,7 +190,7 @@ pub struct Outcome {
     /// Names the customer owns from now on.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// Bill less than was held. Replaces the task's own charge; charges of joined requests stay as they are.
+    /// Bill this, up to what was held. Replaces the task's own charge; charges of joined requests stay as they are.
     pub settle: Option<Charge>,
 }
 

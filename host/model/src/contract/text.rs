@@ -176,6 +176,8 @@ pub struct Answered {
     pub body: Json,
     /// Tokens, when the provider reported them.
     pub usage: Option<Usage>,
+    /// Counters by other names. Those whose name begins as that of a token are in `usage`, too.
+    pub counters: Vec<(String, u64)>,
     /// Bytes of text the model wrote.
     pub output_bytes: u32,
 }
@@ -196,6 +198,9 @@ pub struct Chunk {
     pub send: Vec<Sse>,
     /// All tokens so far, when they are known.
     pub usage: Option<Usage>,
+    /// Counters by other names, beside a `usage`. Those whose name begins as that of a token are in `usage`, too.
+    #[serde(default)]
+    pub counters: Vec<(String, u64)>,
     /// Bytes of text the model wrote in these events.
     pub output_bytes: u32,
     /// The client has its terminal event.
@@ -206,7 +211,7 @@ impl Chunk {
     /// These events, of which nothing is counted.
     #[must_use]
     pub fn of(send: Vec<Sse>) -> Self {
-        Self { send, usage: None, output_bytes: 0, last: false }
+        Self { send, usage: None, counters: Vec::new(), output_bytes: 0, last: false }
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::apikey::KeyDigest;
 use crate::credits::Credits;
 use crate::ids::{CustomerId, KeyId};
+use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
 
 /// An API key's record: its policy and its share of the account's spending.
@@ -63,9 +64,16 @@ pub struct Key {
     /// The first key of its rotations; `None` for that one. See [`Key::lineage`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<KeyId>,
-    /// `used` when the quota was set last: a quota below it is exceeded from the beginning.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// What counted against the quota when it was set last: a quota below it is exceeded from the beginning.
+    #[serde(default, skip_serializing_if = "Credits::is_zero")]
     pub used_before_quota: Credits,
+    /// How often the quota resets; `None` for one that never does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_period: Option<QuotaPeriod>,
+    /// What was used in the period of the last use, through this key and those that it replaced. Left alone while there
+    /// are no periods, and once another key has replaced this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_use: Option<PeriodUse>,
     /// Live tasks and open text requests through this key and those that it replaced, by canonical model. A model
     /// without any is not listed. Changes with the row of a hold, in the same commit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -92,6 +100,9 @@ pub struct KeyPolicy {
     pub name: String,
     /// [`Key::quota`].
     pub quota: Option<Credits>,
+    /// [`Key::quota_period`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_period: Option<QuotaPeriod>,
     /// [`Key::models`].
     pub models: Vec<String>,
     /// [`Key::networks`].
@@ -158,7 +169,17 @@ impl Key {
         created: UnixMs,
         policy: KeyPolicy,
     ) -> Self {
-        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
+        let KeyPolicy {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+        } = policy;
         Self {
             id,
             customer,
@@ -179,6 +200,8 @@ impl Key {
             rotated_to: None,
             first: None,
             used_before_quota: Credits::ZERO,
+            quota_period,
+            period_use: None,
             open: BTreeMap::new(),
         }
     }
@@ -189,6 +212,7 @@ impl Key {
         KeyPolicy {
             name: self.name.clone(),
             quota: self.quota,
+            quota_period: self.quota_period,
             models: self.models.clone(),
             networks: self.networks.clone(),
             expires: self.expires,
@@ -201,14 +225,35 @@ impl Key {
     /// The same key under another policy.
     #[must_use]
     pub fn with_policy(self, policy: KeyPolicy) -> Self {
-        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
-        Self { name, quota, models, networks, expires, chat_format, limits, model_limits, ..self }
+        let KeyPolicy {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+        } = policy;
+        Self {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+            ..self
+        }
     }
 
-    /// What is left of the quota; `None` when there is no quota.
+    /// Its quota and what is used of it at that moment; `None` without a quota.
     #[must_use]
-    pub fn remaining(&self) -> Option<Credits> {
-        self.quota.map(|quota| quota.checked_sub(self.used).unwrap_or(Credits::ZERO).max(Credits::ZERO))
+    pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
+        QuotaUse::new(self.quota, (self.quota_period, self.period_use), self.used, at)
     }
 
     /// What a key has in common with all that it replaced and that replaced it: they share what is left of its rates.
@@ -229,11 +274,6 @@ fn is_first(revision: &u64) -> bool {
     *revision == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_zero(credits: &Credits) -> bool {
-    *credits == Credits::ZERO
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +284,7 @@ mod tests {
         let policy = KeyPolicy {
             name: "laptop".to_owned(),
             quota: Some(Credits(5)),
+            quota_period: Some("week".parse().unwrap()),
             models: vec!["a".to_owned()],
             networks: vec!["10.0.0.0/8".parse().unwrap()],
             expires: Some(UnixMs(7)),
@@ -269,7 +310,8 @@ mod tests {
         let key =
             Key::new("k".into(), "c".into(), KeyDigest(crate::digest::Digest::default()), UnixMs(1), policy);
         for (used, left) in [(0, 5), (5, 0), (9, 0)] {
-            assert_eq!(Key { used: Credits(used), ..key.clone() }.remaining(), Some(Credits(left)));
+            let used = Key { used: Credits(used), ..key.clone() }.quota_use(UnixMs(1)).unwrap();
+            assert_eq!((used.remaining(), used.resets), (Credits(left), None));
         }
     }
 

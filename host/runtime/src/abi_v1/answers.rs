@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_contract::MAX_LINES;
 use gatehouse_model as own;
 use serde::de::IgnoredAny;
 
@@ -13,8 +14,6 @@ use crate::fault::Fault;
 
 /// Problems of one refusal.
 pub(crate) const MAX_PROBLEMS: usize = 16;
-/// Lines of one charge.
-pub(crate) const MAX_LINES: usize = 1;
 /// What one unit of a charge's line is, or the name of a counter.
 pub(crate) const MAX_UNIT_BYTES: usize = 64;
 /// Counters of one usage.
@@ -68,6 +67,7 @@ impl Read<own::Accepted> for jobs::Accepted {
         Ok(own::Accepted {
             model: self.model,
             charge: self.charge.read()?,
+            at_most: limit(self.at_most)?,
             stage: self.stage.convert(),
             progress: self.progress,
             expected_ms: self.expected_ms,
@@ -101,20 +101,27 @@ impl Read<own::Refusal> for types::Refusal {
 
 impl Read<own::Charge> for types::Charge {
     fn read(self) -> Result<own::Charge, Fault> {
-        let count = self.len();
-        let Ok([line]) = <[types::Line; MAX_LINES]>::try_from(self) else {
-            return Err(Fault::bad("charge", format!("expected {MAX_LINES} line, got {count}")));
-        };
-        let types::Line { keys, quantity, unit } = line;
+        if self.is_empty() || self.len() > MAX_LINES {
+            return Err(Fault::bad("charge", format!("expected 1 to {MAX_LINES} lines, got {}", self.len())));
+        }
+        Vec::<types::Line>::read(self).map(own::Charge)
+    }
+}
+
+impl Read<own::Line> for types::Line {
+    fn read(self) -> Result<own::Line, Fault> {
+        let Self { keys, quantity, unit } = self;
         if unit.len() > MAX_UNIT_BYTES {
             let why = format!("a unit may have {MAX_UNIT_BYTES} bytes, got {}", unit.len());
             return Err(Fault::bad("charge", why));
         }
-        let quantity = u32::try_from(quantity).map_err(|_| {
-            Fault::bad("charge", format!("expected a quantity of at most {}, got {quantity}", u32::MAX))
-        })?;
-        Ok(own::Charge { keys, quantity })
+        Ok(own::Line { keys, quantity, unit })
     }
+}
+
+/// The most that may be settled; without lines where a family does not say.
+pub(super) fn limit(at_most: Option<types::Charge>) -> Result<own::Charge, Fault> {
+    at_most.map_or_else(|| Ok(own::Charge::default()), Read::read)
 }
 
 impl Read<own::Step> for jobs::Step {
@@ -244,9 +251,11 @@ impl Read<own::Prepared> for text::Prepared {
 impl Read<own::Answered> for text::Answered {
     fn read(self) -> Result<own::Answered, Fault> {
         known("answer", &self.extra)?;
+        let (usage, counters) = self.usage.map(usage).transpose()?.unzip();
         Ok(own::Answered {
             body: self.body.convert(),
-            usage: self.usage.map(usage).transpose()?,
+            usage,
+            counters: counters.unwrap_or_default(),
             output_bytes: self.output_bytes,
         })
     }
@@ -255,22 +264,24 @@ impl Read<own::Answered> for text::Answered {
 impl Read<own::Chunk> for text::Chunk {
     fn read(self) -> Result<own::Chunk, Fault> {
         known("chunk", &self.extra)?;
+        let (usage, counters) = self.usage.map(usage).transpose()?.unzip();
         Ok(own::Chunk {
             send: self.send.convert(),
-            usage: self.usage.map(usage).transpose()?,
+            usage,
+            counters: counters.unwrap_or_default(),
             output_bytes: self.output_bytes,
             last: self.last,
         })
     }
 }
 
-/// The counters as those that have a price: each is that of its name, or of the longest known beginning of its name.
-fn usage(counters: Vec<(String, u64)>) -> Result<own::Usage, Fault> {
+/// The counters as tokens, each as that of the longest known beginning of its name; and those by other names than the tokens'.
+fn usage(counters: Vec<(String, u64)>) -> Result<(own::Usage, Vec<(String, u64)>), Fault> {
     if counters.len() > MAX_COUNTERS {
         let why = format!("at most {MAX_COUNTERS} counters are allowed, got {}", counters.len());
         return Err(Fault::bad("usage", why));
     }
-    let mut usage = own::Usage::default();
+    let (mut usage, mut others) = (own::Usage::default(), Vec::new());
     for (name, count) in counters {
         if name.is_empty() || name.len() > MAX_UNIT_BYTES {
             let why = format!("expected a counter's name of 1 to {MAX_UNIT_BYTES} bytes, got {}", name.len());
@@ -293,11 +304,15 @@ fn usage(counters: Vec<(String, u64)>) -> Result<own::Usage, Fault> {
                 },
             }
         };
+        let is_token = counter.is_some();
         if let Some(counter) = counter {
             *counter = counter.saturating_add(count);
         }
+        if known != name || !is_token {
+            others.push((name, count));
+        }
     }
-    Ok(usage)
+    Ok((usage, others))
 }
 
 #[cfg(test)]
@@ -380,8 +395,11 @@ mod tests {
             ("inputs", 256),
         ]);
         let expected = own::Usage { input: 3, output: 12, cached: 16, cache_write: 96, cache_write_hour: 64 };
-        assert_eq!(all, Ok(expected));
-        assert_eq!(read(&[("input", u64::MAX), ("input-audio", 1)]).map(|usage| usage.input), Ok(u64::MAX));
+        let others = [("input-audio", 2), ("output-audio-hd", 8), ("seconds", 128), ("inputs", 256)];
+        let others = others.map(|(name, count)| (name.to_owned(), count)).to_vec();
+        assert_eq!(all, Ok((expected, others)));
+        let most = read(&[("input", u64::MAX), ("input-audio", 1)]).map(|(usage, _)| usage.input);
+        assert_eq!(most, Ok(u64::MAX));
         let many = read(&[("input", 1); 17]).expect_err("a fault").to_string();
         assert_eq!(many, "the plugin's usage is not acceptable: at most 16 counters are allowed, got 17");
     }

@@ -32,7 +32,7 @@ pub(crate) fn prepare(
         streaming: request.streaming,
         blobs: request.blobs.convert(),
         route: lower::route(request.route),
-        extra: lower::NOTHING,
+        extra: lower::EXTRA,
     };
     let answer: Result<wit::DialectPrepared, types::Refusal> =
         family.call(store, family.dialect()?.prepare, (&cx, &request))?;

@@ -4,7 +4,7 @@ use gatehouse_guest::Guest;
 use gatehouse_model as own;
 use wasmtime::Store;
 
-use super::answers::{Read, known};
+use super::answers::{Read, known, limit};
 use super::contract::bindings::exports::gatehouse::family::direct as wit;
 use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::convert::Convert as _;
@@ -25,7 +25,7 @@ pub(crate) fn prepare(
         model: &request.model,
         body: &request.body,
         blobs: request.blobs.convert(),
-        extra: lower::NOTHING,
+        extra: lower::EXTRA,
     };
     let answer: Result<wit::Plan, types::Refusal> =
         family.call(store, family.direct()?.prepare, (&cx, &request))?;
@@ -64,8 +64,9 @@ impl Read<own::DirectPlan> for wit::Plan {
 impl Read<own::Exchange> for wit::Exchange {
     fn read(self) -> Result<own::Exchange, Fault> {
         known("exchange", &self.extra)?;
-        let Self { call, charge, passes, state, extra: _ } = self;
-        Ok(own::Exchange { call: call.read()?, charge: charge.read()?, passes, state })
+        let Self { call, charge, at_most, passes, state, extra: _ } = self;
+        let (charge, at_most) = (charge.read()?, limit(at_most)?);
+        Ok(own::Exchange { call: call.read()?, charge, at_most, passes, state })
     }
 }
 

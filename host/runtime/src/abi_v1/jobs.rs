@@ -26,7 +26,7 @@ pub(crate) fn submit(
         parents: submission.parents.convert(),
         owned: submission.owned.convert(),
         blobs: submission.blobs.convert(),
-        extra: lower::NOTHING,
+        extra: lower::EXTRA,
     };
     let answer: Result<wit::Accepted, types::Refusal> =
         family.call(store, family.jobs()?.submit, (&cx, &request))?;

@@ -5,7 +5,7 @@ use wasmtime::component::{ComponentType, Lower};
 
 use super::contract::bindings::exports::gatehouse::family::jobs;
 use super::contract::bindings::gatehouse::family::{parents, types, upstream};
-pub(super) use super::types::NOTHING;
+pub(super) use super::types::EXTRA;
 
 /// The contract's `context`, borrowed: it goes with every call.
 #[derive(ComponentType, Lower)]
@@ -32,7 +32,7 @@ pub(super) fn context(cx: &own::Context) -> Context<'_> {
         deadline: cx.deadline.0,
         customer: &cx.customer,
         settings: &cx.settings,
-        extra: NOTHING,
+        extra: EXTRA,
     }
 }
 
@@ -91,6 +91,6 @@ pub(super) fn route(route: own::TextRoute) -> upstream::Route {
         provider,
         protocol: protocol.into(),
         rules: rules.to_string(),
-        extra: NOTHING.to_owned(),
+        extra: EXTRA.to_owned(),
     }
 }

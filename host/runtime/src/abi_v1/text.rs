@@ -26,7 +26,7 @@ pub(crate) fn prepare(
         headers: request.headers.convert(),
         blobs: request.blobs.convert(),
         route: lower::route(request.route),
-        extra: lower::NOTHING,
+        extra: lower::EXTRA,
     };
     let answer: Result<wit::Prepared, types::Refusal> =
         family.call(store, family.text()?.prepare, (&cx, &request))?;

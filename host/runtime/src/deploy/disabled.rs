@@ -161,9 +161,10 @@ impl ServiceState {
         Ok(versions)
     }
 
-    /// Switches families off and on as the configuration of this moment says. Blocks: one that comes back is loaded.
+    /// Switches families and their paths off and on as the configuration of this moment says. Blocks: one that comes back is loaded.
     pub(crate) fn apply_switches(&self) {
         let _one_deployment = lock(&self.deploying);
+        self.apply_paths();
         let active = match self.store.active() {
             Ok(active) => active,
             Err(error) => {
@@ -183,6 +184,13 @@ impl ServiceState {
                 _ => {}
             }
         }
+    }
+
+    /// A path that the configuration does not allow any more is not served.
+    fn apply_paths(&self) {
+        let _one_change = lock(&self.changing);
+        let inventory = self.config.load().inventory.clone();
+        self.registry.store(self.registry.load().under(inventory).into());
     }
 
     fn forget_disabled(&self, family: &str) {

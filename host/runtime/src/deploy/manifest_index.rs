@@ -17,6 +17,30 @@ pub struct ModelNames {
     pub aliases: Vec<String>,
 }
 
+/// What a manifest says of its family to people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestFacts {
+    /// A name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// An SPDX expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// Where to read more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    /// What one unit of a price key is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
+}
+
+impl From<&About> for ManifestFacts {
+    fn from(about: &About) -> Self {
+        let About { title, licence, homepage, units, .. } = about.clone();
+        Self { title, licence, homepage, units }
+    }
+}
+
 /// The entry of one version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ManifestEntry {
@@ -39,6 +63,9 @@ pub(crate) struct ManifestEntry {
     /// The schema of the operator's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) settings_schema: Option<String>,
+    /// Empty in entries of earlier releases.
+    #[serde(default, flatten)]
+    pub(crate) facts: ManifestFacts,
 }
 
 impl From<&About> for ManifestEntry {
@@ -58,6 +85,7 @@ impl From<&About> for ManifestEntry {
             state_version: about.state_version,
             reads_state: about.reads_state.clone(),
             settings_schema: about.settings_schema.clone(),
+            facts: about.into(),
         }
     }
 }

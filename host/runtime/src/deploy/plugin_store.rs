@@ -320,6 +320,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::deploy::manifest_index::ManifestFacts;
 
     fn store() -> (tempfile::TempDir, PluginStore) {
         let dir = tempfile::tempdir().unwrap();
@@ -431,6 +432,7 @@ mod tests {
             state_version: 2,
             reads_state: vec![1],
             settings_schema: Some("{}".to_owned()),
+            facts: ManifestFacts { title: Some("A family".to_owned()), ..ManifestFacts::default() },
         };
         store.keep_component(&digest, b"wasm").unwrap();
         assert_eq!(store.manifest(&digest), None);

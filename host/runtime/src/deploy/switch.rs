@@ -74,7 +74,7 @@ impl ServiceState {
         // The configuration of this moment, which may not be the one it was checked under.
         version.configure(&self.config.load());
         version.begin_counting();
-        self.registry.store(Arc::new(next));
+        self.registry.store(Arc::new(next.under(self.config.load().inventory.clone())));
         tracing::info!(family, version = version.about().version, %digest, "plugin version is active");
         Ok((before.map(|before| before.digest()), note))
     }

@@ -8,8 +8,8 @@ use gatehouse_contract::{
 };
 use gatehouse_guest::shorten;
 use gatehouse_model::{
-    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Outcome, Payload, Probe,
-    Product, Reading, Refusal, Replay, Step, Target, UnixMs,
+    About, Accepted, Action, Call, Charge, Claim, Edit, FailedOutcome, Header, Json, Line, Outcome, Payload,
+    Probe, Product, Reading, Refusal, Replay, Step, Target, UnixMs,
 };
 use serde::de::IgnoredAny;
 
@@ -19,6 +19,8 @@ use crate::fault::{BRIEF, Fault, STATE};
 /// A call's target, a header's value or a form part's name: servers accept that much in one line.
 pub(crate) const LINE_BYTES: usize = 8192;
 pub(crate) const MAX_CHARGE_KEYS: usize = 16;
+/// The limit of a charge, in messages.
+pub(crate) const AT_MOST: &str = "at-most";
 /// A message for clients. Longer ones are cut: a long reason must not become a fault.
 pub(crate) const MESSAGE_BYTES: usize = 4096;
 const METHODS: [&str; 6] = ["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"];
@@ -29,7 +31,8 @@ pub(crate) fn accepted(mut accepted: Accepted, about: &About, limits: &Limits) -
         let why = format!("expected one of the manifest's model ids, got {:?}", accepted.model);
         return Err(Fault::bad("model", why));
     }
-    charge(&accepted.charge, about)?;
+    charge("charge", &accepted.charge, about)?;
+    charge(AT_MOST, &accepted.at_most, about)?;
     progress(accepted.progress)?;
     state(&accepted.state, limits)?;
     brief(&accepted.brief, limits)?;
@@ -98,21 +101,48 @@ fn progress(percent: u8) -> Result<(), Fault> {
     Ok(())
 }
 
-pub(crate) fn charge(charge: &Charge, about: &About) -> Result<(), Fault> {
-    if charge.keys.is_empty() || charge.keys.len() > MAX_CHARGE_KEYS {
-        let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", charge.keys.len());
-        return Err(Fault::bad("charge", why));
-    }
-    let (least, specific) = charge.keys.split_last().expect("checked above");
-    if !about.price_keys.contains(least) {
-        return Err(Fault::bad("charge", format!("its last price key {least:?} is not in the manifest")));
-    }
-    match specific.iter().find(|key| !extends_price_key(key, least)) {
-        Some(key) => {
-            let why = format!("expected price keys that begin with {least:?} and `-` or `@`, got {key:?}");
-            Err(Fault::bad("charge", why))
-        }
+/// Each line, and that no two lines have the same keys: a settlement finds its price by them.
+pub(crate) fn charge(what: &'static str, charge: &Charge, about: &About) -> Result<(), Fault> {
+    charge.0.iter().try_for_each(|line| charge_line(what, line, about))?;
+    let same = charge
+        .0
+        .iter()
+        .enumerate()
+        .find(|(at, line)| charge.0[..*at].iter().any(|before| before.keys == line.keys));
+    match same {
         None => Ok(()),
+        Some((at, line)) => {
+            let why = format!(
+                "expected lines with different price keys, line {at} has those of one before it: {:?}",
+                line.keys
+            );
+            Err(Fault::bad(what, why))
+        }
+    }
+}
+
+fn charge_line(what: &'static str, line: &Line, about: &About) -> Result<(), Fault> {
+    if line.keys.is_empty() || line.keys.len() > MAX_CHARGE_KEYS {
+        let why = format!("expected 1 to {MAX_CHARGE_KEYS} price keys, got {}", line.keys.len());
+        return Err(Fault::bad(what, why));
+    }
+    let (least, specific) = line.keys.split_last().expect("checked above");
+    if !about.price_keys.contains(least) {
+        return Err(Fault::bad(what, format!("its last price key {least:?} is not in the manifest")));
+    }
+    if let Some(key) = specific.iter().find(|key| !extends_price_key(key, least)) {
+        let why = format!("expected price keys that begin with {least:?} and `-` or `@`, got {key:?}");
+        return Err(Fault::bad(what, why));
+    }
+    match about.units.get(least) {
+        Some(unit) if !line.unit.is_empty() && line.unit != *unit => {
+            let why = format!(
+                "expected the unit {unit:?}, which the manifest has for {least:?}, got {:?}",
+                line.unit
+            );
+            Err(Fault::bad(what, why))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -153,7 +183,7 @@ fn outcome(end: &Outcome, about: &About, limits: &Limits) -> Result<(), Fault> {
     records(&end.public, &end.private, limits)?;
     products(&end.products)?;
     claims(&end.claims)?;
-    end.settle.as_ref().map_or(Ok(()), |settle| charge(settle, about))
+    end.settle.as_ref().map_or(Ok(()), |settle| charge("settle", settle, about))
 }
 
 fn failed(end: &FailedOutcome, limits: &Limits) -> Result<(), Fault> {

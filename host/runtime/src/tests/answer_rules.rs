@@ -130,7 +130,7 @@ async fn accepted_requests_at_the_limit_pass() {
     let (_dir, service, version) = ready();
     let accepted = async |request| submit(&service, &version, request).await.unwrap().unwrap();
     assert_eq!(accepted("brief").await.brief, "what is too long for a state");
-    assert_eq!(accepted("free").await.charge.quantity, 0);
-    let keys = accepted("specific price").await.charge.keys;
+    assert_eq!(accepted("free").await.charge.0[0].quantity, 0);
+    let keys = accepted("specific price").await.charge.0.remove(0).keys;
     assert_eq!(keys, ["unruly.image@4k-hdr", "unruly.image@4k", "unruly.image"]);
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 fn frozen() -> &'static [u8] {
     static READ: OnceLock<Vec<u8>> = OnceLock::new();
     READ.get_or_init(|| {
-        let packed: &[u8] = include_bytes!("frozen/jobs-views-bulk.wasm.gz");
+        let packed: &[u8] = include_bytes!("../../../../tests/frozen/jobs-views-bulk.wasm.gz");
         let mut wasm = Vec::new();
         flate2::read::GzDecoder::new(packed).read_to_end(&mut wasm).expect("gzip");
         wasm
@@ -71,7 +71,7 @@ async fn plays(service: &PluginService, version: &Arc<Version>) {
     let script =
         json!({"submit": {"quantity": 3, "extra": {"later": {"x": 1}}}, "steps": [call, {"wait": 5}, done]});
     let accepted = service.submit(version, context(version, None), request(&script)).await.unwrap().unwrap();
-    assert_eq!((accepted.model.as_str(), accepted.charge.quantity), ("puppet-1", 3));
+    assert_eq!((accepted.model.as_str(), accepted.charge.0[0].quantity), ("puppet-1", 3));
 
     let reply =
         Reply { status: 200, headers: vec![], body: Body::Inline("fine".into()), affinity: "a1".to_owned() };
@@ -88,7 +88,7 @@ async fn plays(service: &PluginService, version: &Arc<Version>) {
     };
     assert_eq!((call.provider.as_str(), call.headers[0].value.as_str()), ("trap", "b"));
     assert!(end.products[0].edit.is_some());
-    assert_eq!(end.settle.as_ref().map(|settle| settle.quantity), Some(2));
+    assert_eq!(end.settle.as_ref().map(|settle| settle.0[0].quantity), Some(2));
 
     let refused = json!({"submit": {"refuse": "no", "refuse-too": ["never"], "field": "prompt"}});
     let refusal = service.submit(version, context(version, None), request(&refused)).await.unwrap();

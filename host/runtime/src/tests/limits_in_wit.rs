@@ -37,7 +37,7 @@ fn the_contract_states_the_limits_that_are_enforced() {
         ("types", format!("1 to {} problems", written(answers::MAX_PROBLEMS))),
         ("types", format!("most specific first, 1 to {}", written(rules::MAX_CHARGE_KEYS))),
         ("types", format!("at most {} bytes; empty where", written(answers::MAX_UNIT_BYTES))),
-        ("types", format!("units of it, at most {}", written(u32::MAX as usize))),
+        ("types", format!("1 to {} lines, of which no two", written(gatehouse_contract::MAX_LINES))),
         ("jobs", format!("{} MiB of memory and {} ms", ms(limits.memory_mib), ms(limits.call_ms))),
         ("jobs", format!("({} ms in a self-test", ms(limits.load_ms))),
         ("jobs", format!("{} MiB may cross", ms(limits.crossing_mib))),

@@ -11,6 +11,7 @@ mod configuration;
 mod deployment;
 mod disabled;
 mod frozen;
+mod frozen_kinds;
 mod limits_in_wit;
 mod optional;
 mod removal;

@@ -74,6 +74,8 @@ pub struct Ports {
     pub messages: u16,
     /// The chat completions.
     pub chat: u16,
+    /// Google's `generateContent`.
+    pub gemini: u16,
     /// The text providers' records, for tests.
     pub text_record: u16,
     /// DashScope: its API.

@@ -1,6 +1,6 @@
 //! What the simulated text providers share: answers, faults, delivery of replies, and the record of requests.
 //!
-//! Knows no protocol: [`crate::messages`] and [`crate::chat`] implement `TextProtocol`. A token is a word
+//! Knows no protocol: [`crate::messages`], [`crate::chat`] and [`crate::gemini`] implement `TextProtocol`. A token is a word
 //! between white space, so that a test can compute a bill by hand.
 //!
 //! ```text

@@ -37,7 +37,7 @@ impl Woken {
 const HALF: Duration = Duration::from_millis(10);
 
 pub(super) fn open(name: &str) -> Command {
-    Command::AddCustomer { id: customer(name), at: START }
+    Command::AddCustomer { id: customer(name), policy: gatehouse_model::CustomerPolicy::default(), at: START }
 }
 
 /// A store on a disk in memory; its writer works in the background, and the clock stands still but for waits.

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use gatehouse_model::Credits;
+use gatehouse_model::{Credits, CustomerPolicy};
 use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::{Database, TableDefinition};
@@ -17,7 +17,7 @@ use crate::transaction::open::commit;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 fn add_customer(name: &str) -> Command {
-    Command::AddCustomer { id: name.into(), at: START }
+    Command::AddCustomer { id: name.into(), policy: CustomerPolicy::default(), at: START }
 }
 
 pub(super) fn submit(number: u8, price: i64) -> Command {

@@ -13,6 +13,7 @@ mod ledger;
 mod lists;
 mod old_rows;
 mod open_transaction;
+mod quotas;
 mod records;
 mod responses;
 mod same;

@@ -2,8 +2,8 @@
 //! they lack is empty.
 
 use gatehouse_model::{
-    Body, ChatFormat, Credits, Digest, Event, Key, KeyDigest, KeyPolicy, Phase, Reading, Replay, Status,
-    Task, TaskId, UnixMs,
+    Body, Charge, ChatFormat, Credits, Customer, CustomerPolicy, Digest, Event, Key, KeyDigest, KeyPolicy,
+    Phase, Price, Reading, Replay, Status, Task, TaskId, UnixMs,
 };
 use gatehouse_sample::{customer_id, name};
 use gatehouse_tasks::{Hold, HoldId, ResponseRecord};
@@ -67,6 +67,11 @@ const KEY: &str = "\
     a66d6f64656c7391a76374782d70726fa86e6574776f726b7390a765787069726573c0a77265766f6b6564c0ab636861\
     745f666f726d6174a462617265";
 
+/// A customer of the release before quotas of customers.
+const CUSTOMER: &str = "\
+    0186a26964a461636d65a763726561746564cf0000019c57d36e00a9617661696c61626c653ca8726573657276656428\
+    a57370656e7400a96465706f736974656464";
+
 /// A response of the release before its stream could be told again.
 const RESPONSE: &str = "\
     0188a8637573746f6d6572a461636d65a26964a6726573705f31a870726576696f7573c0a46b657074cf0000019c57d3\
@@ -94,9 +99,10 @@ fn task(phase: &str) -> Task {
         (task.status, task.progress, task.deadline),
         (Status::Processing, 40, UnixMs(1_771_001_800_000))
     );
-    assert_eq!((task.held, task.unit_price, task.charge.quantity), (Credits(40), Credits(20), 2));
+    assert_eq!((task.held, task.charge.clone()), (Credits(40), Charge::of(["flux-pro"], 2)));
     assert_eq!((task.public.as_slice(), task.blobs.len()), (&b"{}"[..], 1));
     assert_eq!(task.assignment.as_ref().map(|assigned| assigned.account.as_str()), Some("main"));
+    assert_eq!(task.prices, [Price::each(Credits(20))]);
     // What the row lacks.
     assert!(task.brief.is_empty() && task.joined.is_empty() && task.joined_held == Credits::ZERO);
     task
@@ -110,6 +116,7 @@ fn old_tasks_are_read_in_every_phase() {
     assert_eq!((call.affinity, call.credentials, call.shared), (None, true, None));
     let Phase::Save(outcome) = task(SAVE).phase else { panic!("an outcome") };
     assert_eq!((&*outcome.public, &*outcome.private), (r#"{"images":["media:0"]}"#, "{}"));
+    assert_eq!(outcome.settle, Some(Charge::of(["flux-pro"], 1)));
     assert_eq!((outcome.claims.len(), outcome.products[0].edit.clone()), (0, None));
     let Phase::Run(Event::Reply(reply)) = task(REPLY).phase else { panic!("a reply") };
     assert_eq!((reply.status, reply.affinity.as_str()), (200, ""));
@@ -124,8 +131,7 @@ fn old_rows_are_written_anew_and_read_again() {
     }
     let hold: Hold = decode("holds", &bytes(HOLD)).unwrap();
     assert_eq!((hold.id, hold.amount, hold.own()), (HoldId::Task(id()), Credits(40), Some(Credits(40))));
-    // A hold of one key is written as it was.
-    assert_eq!(encode("holds", &hold).unwrap(), bytes(HOLD));
+    assert_eq!(decode::<Hold>("holds", &encode("holds", &hold).unwrap()), Ok(hold));
 }
 
 #[test]
@@ -143,6 +149,20 @@ fn an_old_key_has_no_limits_and_is_written_as_it_was() {
     assert_eq!(key, Key { used: Credits(40), ..new });
     assert_eq!((key.revision, key.lineage(), key.open_requests()), (0, &key.id, 0));
     assert_eq!(encode("keys", &key).unwrap(), bytes(KEY));
+}
+
+/// The rows of a key and a hold without periods are written as they were, too: above.
+#[test]
+fn an_old_customer_has_no_quota_and_is_written_as_it_was() {
+    let customer: Customer = decode("customers", &bytes(CUSTOMER)).unwrap();
+    let new = Customer::new("acme".into(), UnixMs(1_771_000_000_000), CustomerPolicy::default());
+    let balances = (Credits(60), Credits(40), Credits(100));
+    assert_eq!(
+        customer,
+        Customer { available: balances.0, reserved: balances.1, deposited: balances.2, ..new }
+    );
+    assert_eq!(customer.quota_use(UnixMs(0)), None);
+    assert_eq!(encode("customers", &customer).unwrap(), bytes(CUSTOMER));
 }
 
 /// A file of the release before names has no tables for them; reading must not fail for that.

@@ -19,17 +19,24 @@ pub(super) struct Workload {
     tasks: u8,
     requests: u8,
     keys: u8,
+    commands: u32,
 }
+
+/// Every so many commands an operator edits a quota that resets.
+const EDITS_EVERY: u32 = 16;
 
 impl Workload {
     pub(super) fn new(seed: u64, longest: usize) -> Self {
-        Self { random: Rng::with_seed(seed), at: START, longest, tasks: 0, requests: 0, keys: 3 }
+        Self { random: Rng::with_seed(seed), at: START, longest, tasks: 0, requests: 0, keys: 3, commands: 0 }
     }
 
     /// The next command, in view of those storage.
     pub(super) fn command(&mut self, storage: &MemoryLedgerStorage) -> Command {
         self.at = self.at.plus(STEP);
-        let mut command = self.template().command(storage, self.at);
+        self.commands += 1;
+        let template = self.template();
+        let template = if self.commands % EDITS_EVERY == 0 { self.quota_edit() } else { template };
+        let mut command = template.command(storage, self.at);
         match &mut command {
             Command::Submit { task, .. } => {
                 task.state = self.bytes();
@@ -105,6 +112,7 @@ impl Workload {
                 key: next(&mut self.keys),
                 customer: 0,
                 quota: Some(50),
+                period: Some(self.keys % 3),
                 hours: None,
             },
             31 | 32 => CommandTemplate::Send { task: self.live(), late: 0 },
@@ -116,6 +124,17 @@ impl Workload {
             _ if self.keys > 3 => CommandTemplate::RevokeKey { key: self.keys - 1 },
             _ => CommandTemplate::Audit { task: None },
         }
+    }
+
+    /// A quota that resets, of a key and of a customer in turn. Takes nothing from the random numbers.
+    fn quota_edit(&self) -> CommandTemplate {
+        let number = self.commands / EDITS_EVERY;
+        let (period, late) = (Some(u8::try_from(number % 3).unwrap()), 0);
+        if number.is_multiple_of(2) {
+            return CommandTemplate::EditCustomer { customer: 0, late, quota: Some(600), period };
+        }
+        let (key, concurrency, of_model) = (1, None, None);
+        CommandTemplate::EditKey { key, late, quota: Some(300), period, concurrency, of_model }
     }
 
     /// A new task; now and then a client repeats an earlier request, which comes with a new id.

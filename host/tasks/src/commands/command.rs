@@ -2,7 +2,8 @@
 //! applied in batches.
 
 use gatehouse_model::{
-    Credits, CustomerId, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId, UnixMs, Usage,
+    Credits, Customer, CustomerId, CustomerPolicy, Key, KeyDigest, KeyId, KeyPolicy, RequestId, Task, TaskId,
+    UnixMs, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,19 @@ pub enum Command {
         /// Days since the epoch.
         before_day: u32,
     },
-    /// Replaces a key's policy. A quota below what is used is allowed, and lets nothing more be held.
+    /// Replaces a customer's policy, by the same rules as a key's.
+    EditCustomer {
+        /// The customer.
+        id: CustomerId,
+        /// The revision that the policy is based on.
+        revision: u64,
+        /// All of it.
+        policy: CustomerPolicy,
+        /// When.
+        at: UnixMs,
+    },
+    /// Replaces a key's policy. A quota below what is used is allowed, and lets nothing more be held. Another
+    /// period begins with nothing used.
     EditKey {
         /// The key.
         id: KeyId,
@@ -114,8 +127,6 @@ pub enum Command {
         model: String,
         /// How much at most.
         amount: Credits,
-        /// The price of one unit, frozen here.
-        unit_price: Credits,
         /// When the sweep releases it.
         expires: UnixMs,
         /// When.
@@ -161,6 +172,9 @@ pub enum Command {
     AddCustomer {
         /// Its id.
         id: CustomerId,
+        /// What it may spend of what it will have.
+        #[serde(default)]
+        policy: CustomerPolicy,
         /// When.
         at: UnixMs,
     },
@@ -289,6 +303,8 @@ pub enum Applied {
         /// What became of its change, where it was made now.
         change: Option<Box<Applied>>,
     },
+    /// The customer after [`Command::EditCustomer`].
+    Customer(Box<Customer>),
     /// Done; there is nothing to say.
     Done,
     /// Days of history dropped.

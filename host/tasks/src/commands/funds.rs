@@ -1,18 +1,23 @@
 //! The rules of customers and the holds of requests.
 
-use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, RequestId, UnixMs, Usage};
+use gatehouse_model::{
+    Credits, Customer, CustomerId, CustomerPolicy, Key, KeyId, QuotaUse, RequestId, UnixMs, Usage,
+};
 
 use crate::commands::command::Applied;
+use crate::commands::keys::check_quota_policy;
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
 use crate::ledger::balanced_entry::{BalancedEntry, check_affordable};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::key_lineage::KeyLineage;
+use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 
 pub(crate) fn add_customer<B: LedgerStorage>(
     storage: &mut B,
     id: CustomerId,
+    policy: CustomerPolicy,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     if id.0.is_empty() {
@@ -24,16 +29,35 @@ pub(crate) fn add_customer<B: LedgerStorage>(
     if storage.customer(&id)?.is_some() {
         return Err(Stop::Rejected(Rejection::CustomerExists(id)));
     }
-    let zero = Credits::ZERO;
-    storage.put_customer(&Customer {
-        id,
-        created: at,
-        available: zero,
-        reserved: zero,
-        spent: zero,
-        deposited: zero,
-    })?;
+    check_quota_policy(policy.quota, policy.quota_period)?;
+    storage.put_customer(&Customer::new(id, at, policy))?;
     Ok(Applied::Done)
+}
+
+/// Replaces the whole policy of a customer that is as the sender saw it.
+pub(crate) fn edit_customer<B: LedgerStorage>(
+    storage: &mut B,
+    id: &CustomerId,
+    revision: u64,
+    policy: CustomerPolicy,
+    at: UnixMs,
+) -> Ruling<Applied, B> {
+    let before = customer_of(storage, id)?;
+    if before.revision != revision {
+        let (customer, current) = (before.id, before.revision);
+        return Err(Stop::Rejected(Rejection::CustomerChanged { customer, given: revision, current }));
+    }
+    let CustomerPolicy { quota, quota_period } = policy;
+    check_quota_policy(quota, quota_period)?;
+    let mut customer =
+        Customer { quota, quota_period, revision: revision.saturating_add(1), ..before.clone() };
+    if policy != before.policy() {
+        let is_other_period = quota_period != before.quota_period;
+        PeriodCounter::of_customer(&mut customer).edited(is_other_period, at);
+        customer.used_before_quota = customer.quota_use(at).map_or(Credits::ZERO, |quota| quota.used);
+    }
+    storage.put_customer(&customer)?;
+    Ok(Applied::Customer(Box::new(customer)))
 }
 
 pub(crate) fn deposit<B: LedgerStorage>(
@@ -50,12 +74,12 @@ pub(crate) fn deposit<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
-/// `amount` and the price of one unit; from when to when the hold lasts at most.
+/// From when to when the hold lasts at most.
 pub(crate) fn hold<B: LedgerStorage>(
     storage: &mut B,
     id: RequestId,
     key: KeyId,
-    (amount, unit_price): (Credits, Credits),
+    amount: Credits,
     model: String,
     (at, expires): (UnixMs, UnixMs),
 ) -> Ruling<Applied, B> {
@@ -73,13 +97,15 @@ pub(crate) fn hold<B: LedgerStorage>(
         customer: key.customer.clone(),
         key: key.id.clone(),
         amount,
-        unit_price,
         created: at,
         expires,
         shares: Vec::new(),
         model: Some(model),
+        counted: None,
+        counted_of_customer: None,
     };
     let entry = reservation(storage, key, &hold)?;
+    let hold = hold.reserved(entry.counted());
     entry.write(storage)?;
     storage.put_hold(&hold)?;
     Ok(Applied::Done)
@@ -96,7 +122,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
 ) -> Ruling<Applied, B> {
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
-    let paid = cost.map(|cost| payable(storage, &hold, cost)).transpose()?;
+    let paid = cost.map(|cost| payable(storage, &hold, cost, at)).transpose()?;
     let model = hold.model.as_deref().unwrap_or_default();
     resolution(storage, &hold, paid, &memo, at)?.write(storage, model, tokens)?;
     storage.remove_hold(&hold)?;
@@ -113,16 +139,16 @@ pub(crate) fn resolve<B: LedgerStorage>(
     Ok(Applied::Settled { paid, unpaid })
 }
 
-/// What of a request's `cost` its hold, its customer and its key have together.
-fn payable<B: LedgerStorage>(storage: &B, hold: &Hold, cost: Credits) -> Ruling<Credits, B> {
+/// What of a request's `cost` its hold, its customer and its key have together, by what their quotas allow at that moment.
+fn payable<B: LedgerStorage>(storage: &B, hold: &Hold, cost: Credits, at: UnixMs) -> Ruling<Credits, B> {
     if cost <= hold.amount {
         return Ok(cost);
     }
     let customer = customer_of(storage, &hold.customer)?;
     let key = storage.key(&hold.key)?;
     let key = key.ok_or_else(|| Stop::Rejected(Rejection::NoKey(hold.key.clone())))?;
-    let quota = KeyLineage::read(storage, key)?.remaining();
-    let left = quota.map_or(customer.available, |quota| quota.min(customer.available));
+    let quotas = [KeyLineage::read(storage, key)?.quota_use(at), customer.quota_use(at)];
+    let left = quotas.iter().flatten().map(QuotaUse::remaining).fold(customer.available, Credits::min);
     let most = hold.amount.checked_add(left.max(Credits::ZERO));
     most.map(|most| cost.min(most)).ok_or(Stop::Rejected(Rejection::Overflow))
 }
@@ -164,7 +190,19 @@ pub fn check_funds<E>(
     }
     let key = KeyLineage::read_with(key, row)?;
     let open = model.map_or(Ok(()), |model| key.check_concurrency(model));
-    Ok(open.and_then(|()| check_affordable(customer, &key, amount)))
+    Ok(open.and_then(|()| check_affordable(customer, &key, amount, at)))
+}
+
+/// The quota that a key shares with those that replaced it, and what is used of it at that moment. `row` reads keys.
+///
+/// # Errors
+/// What `row` answers.
+pub fn shared_quota<E>(
+    key: Key,
+    row: impl Fn(&KeyId) -> Result<Option<Key>, E>,
+    at: UnixMs,
+) -> Result<Option<QuotaUse>, E> {
+    Ok(KeyLineage::read_with(key, row)?.quota_use(at))
 }
 
 /// What a new hold does to the balances, checked.

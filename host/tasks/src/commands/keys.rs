@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, Key, KeyDigest, KeyId, KeyPolicy, UnixMs};
+use gatehouse_model::{Credits, Key, KeyDigest, KeyId, KeyPolicy, QuotaPeriod, UnixMs};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::{customer_of, valid_key};
 use crate::commands::rejection::Rejection;
 use crate::commands::ruling::{Ruling, Stop};
+use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::LedgerStorage;
 
 /// The longest time that a rotated key and its successor may both work.
 pub const MAX_OVERLAP: Duration = Duration::from_secs(7 * 86_400);
 
 pub(crate) fn add_key<B: LedgerStorage>(storage: &mut B, key: Key) -> Ruling<Applied, B> {
-    if key.used != Credits::ZERO || !key.open.is_empty() {
+    if key.used != Credits::ZERO || key.period_use.is_some() || !key.open.is_empty() {
         return Err(malformed("used", format!("expected a new key, not one that used {}", key.used)));
     }
     if key.rotated_from.is_some() || key.rotated_to.is_some() || key.first.is_some() {
         return Err(malformed("rotated_from", "expected a key that replaces none".to_owned()));
     }
-    check_policy(&key.policy())?;
+    check_quota_policy(key.quota, key.quota_period)?;
     customer_of(storage, &key.customer)?;
     check_new(storage, &key.id, &key.digest)?;
     storage.put_key(&key)?;
@@ -33,22 +34,28 @@ pub(crate) fn edit_key<B: LedgerStorage>(
     id: &KeyId,
     revision: u64,
     policy: KeyPolicy,
+    at: UnixMs,
 ) -> Ruling<Applied, B> {
     let key = unrevoked(storage, id)?;
     if key.revision != revision {
         let rejection = Rejection::KeyChanged { key: key.id, given: revision, current: key.revision };
         return Err(Stop::Rejected(rejection));
     }
-    check_policy(&policy)?;
-    let limits_differ =
-        policy.quota != key.quota || policy.limits != key.limits || policy.model_limits != key.model_limits;
+    check_quota_policy(policy.quota, policy.quota_period)?;
+    let quota = (policy.quota, policy.quota_period);
+    let sets_quota = quota != (key.quota, key.quota_period);
+    let limits_differ = sets_quota || policy.limits != key.limits || policy.model_limits != key.model_limits;
     if let Some(to) = key.rotated_to.clone().filter(|_| limits_differ) {
         return Err(Stop::Rejected(Rejection::KeyRotated { key: key.id, to }));
     }
-    // What is used may be more than the new quota. That alone is no violation of it.
-    let used_before_quota = if policy.quota == key.quota { key.used_before_quota } else { key.used };
+    let is_other_period = policy.quota_period != key.quota_period;
     let revision = key.revision.saturating_add(1);
-    let key = Key { revision, used_before_quota, ..key.with_policy(policy) };
+    let mut key = Key { revision, ..key.with_policy(policy) };
+    if sets_quota {
+        PeriodCounter::of_key(&mut key).edited(is_other_period, at);
+        // What is used may be more than the new quota. That alone is no violation of it.
+        key.used_before_quota = key.quota_use(at).map_or(key.used, |quota| quota.used);
+    }
     storage.put_key(&key)?;
     Ok(Applied::Key(Box::new(key)))
 }
@@ -118,10 +125,19 @@ fn check_new<B: LedgerStorage>(storage: &B, id: &KeyId, digest: &KeyDigest) -> R
     Ok(())
 }
 
-fn check_policy<E>(policy: &KeyPolicy) -> Result<(), Stop<E>> {
-    match policy.quota.filter(|quota| *quota < Credits::ZERO) {
-        Some(quota) => Err(malformed("quota", format!("expected zero or more, not {quota}"))),
-        None => Ok(()),
+/// Checks what an operator says about the quota of a key or a customer.
+pub(crate) fn check_quota_policy<E>(
+    quota: Option<Credits>,
+    period: Option<QuotaPeriod>,
+) -> Result<(), Stop<E>> {
+    match (quota, period) {
+        (Some(quota), _) if quota < Credits::ZERO => {
+            Err(malformed("quota", format!("expected zero or more, not {quota}")))
+        }
+        (None, Some(period)) => {
+            Err(malformed("quota_period", format!("expected none without a quota, not {period}")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use gatehouse_model::{Credits, CustomerId, DeliveryId, KeyId, Status, TaskId, WebhookId};
 
 use crate::ledger::hold::HoldId;
+use crate::ledger::quota::QuotaExceeded;
 
 /// Why a command changed nothing. Expected in normal work; the storage is unchanged and the batch goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +14,16 @@ pub enum Rejection {
     /// A call of the task is ambiguous; only a ruling or a bad end leads on.
     #[error("task {0} has an ambiguous call, which an operator settles first")]
     Ambiguous(TaskId),
+    /// The customer has been edited since the sender read it.
+    #[error("account {customer} has changed since: it is at revision {current}, not {given}")]
+    CustomerChanged {
+        /// The customer.
+        customer: CustomerId,
+        /// The revision that the command is based on.
+        given: u64,
+        /// The present one.
+        current: u64,
+    },
     /// A customer of that id is open already.
     #[error("account {0} exists already")]
     CustomerExists(CustomerId),
@@ -114,14 +125,9 @@ pub enum Rejection {
         /// What is held.
         held: Credits,
     },
-    /// The key's quota is too small.
-    #[error("key quota exceeded: {needed} credits needed, {remaining} remain")]
-    QuotaExceeded {
-        /// What was asked for.
-        needed: Credits,
-        /// What is left of the quota.
-        remaining: Credits,
-    },
+    /// A quota has too little left.
+    #[error(transparent)]
+    QuotaExceeded(QuotaExceeded),
     /// The deadline of the task has passed: it fails and is refunded, whatever is ruled.
     #[error("the time of task {0} is over: it fails and is refunded")]
     RulingTooLate(TaskId),

@@ -1,7 +1,7 @@
 //! What comes with an accepted request: the memory of its idempotency key, and what a joining one brings.
 
 use bytes::Bytes;
-use gatehouse_model::{BlobId, Charge, Credits, Digest, KeyId, Task, UnixMs};
+use gatehouse_model::{BlobId, Charge, Credits, Digest, KeyId, Price, Task, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// How a submission is recognised when it comes again.
@@ -49,9 +49,9 @@ pub struct JoinRequest {
     pub blobs: Vec<BlobId>,
     /// What was promised.
     pub charge: Charge,
-    /// The price of one unit, frozen here.
-    pub unit_price: Credits,
-    /// Quantity times unit price; added to the task's hold.
+    /// The price of each of its lines, frozen here.
+    pub prices: Vec<Price>,
+    /// What its lines cost; added to the task's hold.
     pub held: Credits,
     /// Its time limit. The task's deadline moves there, unless it is later already.
     pub deadline: UnixMs,

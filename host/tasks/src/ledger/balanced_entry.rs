@@ -5,9 +5,10 @@
 use gatehouse_model::{Credits, Customer, KeyId, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
-use crate::ledger::hold::{Hold, HoldId};
+use crate::ledger::hold::{Hold, HoldId, PeriodShares};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
 use crate::ledger::key_lineage::KeyLineage;
+use crate::ledger::quota::{PeriodCounter, QuotaOwner, check_quota};
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
 use crate::usage::sums::{UsageKey, UsageSums, hour_of};
 
@@ -16,21 +17,22 @@ pub(crate) struct BalancedEntry {
     customer: Customer,
     key: Option<KeyLineage>,
     entry: JournalEntry,
+    /// What a reservation counts in periods of quotas.
+    counted: PeriodShares,
 }
 
-/// Whether customer and key have that much left.
+/// Whether customer and key have that much left at that moment.
 pub(crate) fn check_affordable(
     customer: &Customer,
     key: &KeyLineage,
     needed: Credits,
+    at: UnixMs,
 ) -> Result<(), Rejection> {
     if needed > customer.available {
         return Err(Rejection::InsufficientBalance { needed, available: customer.available });
     }
-    match key.remaining() {
-        Some(remaining) if needed > remaining => Err(Rejection::QuotaExceeded { needed, remaining }),
-        _ => Ok(()),
-    }
+    check_quota(QuotaOwner::Key, key.quota_use(at), needed)?;
+    check_quota(QuotaOwner::Customer, customer.quota_use(at), needed)
 }
 
 impl BalancedEntry {
@@ -92,8 +94,8 @@ impl BalancedEntry {
     }
 
     fn reserve(
-        customer: Customer,
-        key: KeyLineage,
+        mut customer: Customer,
+        mut key: KeyLineage,
         hold: &Hold,
         (kind, needed): (EntryKind, Credits),
         head: LedgerHead,
@@ -102,10 +104,15 @@ impl BalancedEntry {
         if needed < Credits::ZERO {
             return Err(Rejection::malformed("amount", format!("expected zero or more, not {needed}")));
         }
-        check_affordable(&customer, &key, needed)?;
+        check_affordable(&customer, &key, needed, at)?;
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
         let entry = entry_of(hold, key.id(), (kind, movement), head, at);
-        Self::balanced(customer, Some(key), entry, head)
+        let overflow = || Rejection::Overflow;
+        let counted = PeriodShares {
+            key: key.period_counter().reserve(needed, at).ok_or_else(overflow)?,
+            customer: PeriodCounter::of_customer(&mut customer).reserve(needed, at).ok_or_else(overflow)?,
+        };
+        Ok(Self { counted, ..Self::balanced(customer, Some(key), entry, head)? })
     }
 
     /// Resolves an open hold: settles `cost`, or releases it when there is none; `memo` is for people. An
@@ -124,18 +131,25 @@ impl BalancedEntry {
         if let (Some(key), Some(above)) =
             (keys.first(), own.1.checked_sub(own.0).filter(|it| *it > Credits::ZERO))
         {
-            check_affordable(&customer, key, above)?;
+            check_affordable(&customer, key, above, at)?;
         }
-        let shares =
-            hold.shares.iter().map(|share| (share.amount, cost.map_or(Credits::ZERO, |_| share.amount)));
+        let whole = (hold.amount, cost.unwrap_or(Credits::ZERO));
+        let counted = PeriodCounter::of_customer(&mut customer).resolve(whole, hold.counted_of_customer, at);
+        counted.ok_or(Rejection::Overflow)?;
+        let own = (own, hold.counted);
+        let shares = hold
+            .shares
+            .iter()
+            .map(|share| ((share.amount, cost.map_or(Credits::ZERO, |_| share.amount)), share.counted));
         let mut entries: Vec<Self> = Vec::with_capacity(keys.len());
-        for (mut key, (held, cost)) in keys.into_iter().zip(std::iter::once(own).chain(shares)) {
+        for (mut key, ((held, cost), counted)) in keys.into_iter().zip(std::iter::once(own).chain(shares)) {
             let movement = Movement::resolve(held, cost).ok_or(Rejection::Overflow)?;
             // Two of the keys may be of one lineage.
             entries.iter().filter_map(|entry| entry.key.as_ref()).for_each(|changed| key.refresh(changed));
             if let Some(model) = hold.model.as_deref().filter(|_| entries.is_empty()) {
                 key.close(model);
             }
+            key.period_counter().resolve((held, cost), counted, at).ok_or(Rejection::Overflow)?;
             let row = entry_of(hold, key.id(), (kind, movement), head, at);
             let entry = JournalEntry { memo: memo.to_owned(), ..row };
             let balanced = Self::balanced(customer, Some(key), entry, head)?;
@@ -144,6 +158,11 @@ impl BalancedEntry {
             entries.push(balanced);
         }
         Ok(entries)
+    }
+
+    /// What a reservation counts in periods of quotas, for the row of its hold.
+    pub(crate) fn counted(&self) -> PeriodShares {
+        self.counted
     }
 
     /// What it adds to the sums of usage, where it ends a hold.
@@ -174,7 +193,7 @@ impl BalancedEntry {
             let used = entry.movement.used().and_then(|change| key.add_used(change));
             used.ok_or(Rejection::Overflow)?;
         }
-        Ok(Self { customer, key, entry })
+        Ok(Self { customer, key, entry, counted: PeriodShares::default() })
     }
 }
 

@@ -10,6 +10,7 @@ use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
 use crate::ledger::key_examination::KeyExamination;
+use crate::ledger::quota_examination::CustomerQuotas;
 use crate::records::check::RecordCheck;
 use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::storage::ledger_storage::NameRecord;
@@ -26,6 +27,7 @@ pub struct Examination {
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
     keys: KeyExamination,
+    quotas: CustomerQuotas,
     /// Holds the ledger has opened and not resolved, by the keys they count against.
     open: BTreeMap<(HoldId, KeyId), Credits>,
     /// What the ledger settled for tasks, zero for a release.
@@ -133,6 +135,7 @@ impl Examination {
     /// A customer's row.
     pub fn customer(&mut self, customer: &Customer) {
         self.report.customers += 1;
+        self.quotas.customer(customer);
         let balances = Balances {
             available: customer.available.0.into(),
             reserved: customer.reserved.0.into(),
@@ -159,6 +162,7 @@ impl Examination {
     pub fn hold(&mut self, hold: &Hold) {
         self.report.holds += 1;
         self.keys.hold(hold);
+        self.quotas.hold(hold);
         match hold.own() {
             Some(own) => self.share(hold.id, &hold.key, own),
             None => self.report.add(format!("hold {}: its shares do not fit into the ledger", hold.id)),
@@ -262,6 +266,7 @@ impl Examination {
             report.add(format!("customer {customer}: it is in the ledger, but has no row"));
         }
         self.keys.findings().into_iter().for_each(|finding| report.add(finding));
+        self.quotas.findings().into_iter().for_each(|finding| report.add(finding));
         for (hold, _) in self.open.keys() {
             report.add(format!("hold {hold}: open by the ledger, but has no row"));
         }
@@ -295,7 +300,7 @@ impl Examination {
     /// What a live task holds is its own price and what joined it; undelivered requests are a part of that.
     fn joined(&mut self, task: &Task) {
         let id = task.id;
-        let price = task.unit_price.checked_times(task.charge.quantity);
+        let price = task.terms().hold();
         if price.and_then(|price| price.checked_add(task.joined_held)) != Some(task.held) {
             self.report.add(format!("task {id}: it holds other than its price and what joined it"));
         }

@@ -8,6 +8,8 @@ use std::fmt;
 use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::quota::PeriodShare;
+
 /// What a hold is for, and so its name. A task's hold is resolved by the task's end only, a request's by
 /// [`crate::Command::Settle`], [`crate::Command::Release`] or its expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,6 +36,16 @@ pub struct HoldShare {
     pub key: KeyId,
     /// How much.
     pub amount: Credits,
+    /// What of it counts in a period of that key's quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<PeriodShare>,
+}
+
+/// What of a hold, or of an addition to it, counts in periods of quotas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PeriodShares {
+    pub(crate) key: Option<PeriodShare>,
+    pub(crate) customer: Option<PeriodShare>,
 }
 
 /// An open hold.
@@ -48,8 +60,6 @@ pub struct Hold {
     pub key: KeyId,
     /// What is reserved; zero for what is free, so that every live task has exactly one hold.
     pub amount: Credits,
-    /// The price of one unit, frozen when the hold was made.
-    pub unit_price: Credits,
     /// When it was made.
     pub created: UnixMs,
     /// When a request's hold is released by the sweep; for a task, its deadline.
@@ -60,6 +70,12 @@ pub struct Hold {
     /// The canonical model, under which the key counts it as open, and for the sums of usage. None in rows of releases that did not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What counts in a period of its own key's quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<PeriodShare>,
+    /// What counts in a period of its customer's quota, through whatever key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_of_customer: Option<PeriodShare>,
 }
 
 impl Hold {
@@ -69,15 +85,25 @@ impl Hold {
         self.shares.iter().try_fold(self.amount, |left, share| left.checked_sub(share.amount))
     }
 
+    /// The hold as it was reserved.
+    pub(crate) fn reserved(self, shares: PeriodShares) -> Self {
+        Self { counted: shares.key, counted_of_customer: shares.customer, ..self }
+    }
+
     /// The hold with so much more of it, counted against `key`. `None` where it does not fit.
-    pub(crate) fn joined(mut self, key: &KeyId, amount: Credits) -> Option<Self> {
+    pub(crate) fn joined(mut self, key: &KeyId, amount: Credits, shares: PeriodShares) -> Option<Self> {
         self.amount = self.amount.checked_add(amount)?;
+        self.counted_of_customer = PeriodShare::joined(self.counted_of_customer, shares.customer)?;
         if *key == self.key {
+            self.counted = PeriodShare::joined(self.counted, shares.key)?;
             return Some(self);
         }
         match self.shares.iter_mut().find(|share| share.key == *key) {
-            Some(share) => share.amount = share.amount.checked_add(amount)?,
-            None => self.shares.push(HoldShare { key: key.clone(), amount }),
+            Some(share) => {
+                share.amount = share.amount.checked_add(amount)?;
+                share.counted = PeriodShare::joined(share.counted, shares.key)?;
+            }
+            None => self.shares.push(HoldShare { key: key.clone(), amount, counted: shares.key }),
         }
         Some(self)
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gatehouse_model::{Credits, Key, KeyId};
 
 use crate::ledger::hold::Hold;
+use crate::ledger::quota_examination::{OpenShares, QuotaRow, add_share};
 
 /// What was seen of keys, until all rows were.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct KeyExamination {
     used: BTreeMap<KeyId, i128>,
     /// By the rows of holds: open requests through the key alone, by model.
     open: BTreeMap<KeyId, BTreeMap<String, u32>>,
+    /// What those holds count in periods of the key's quota.
+    counted: BTreeMap<KeyId, OpenShares>,
     rows: BTreeMap<KeyId, KeyRow>,
 }
 
@@ -20,8 +23,7 @@ pub(crate) struct KeyExamination {
 #[derive(Debug)]
 struct KeyRow {
     used: Credits,
-    /// The most that may be used; none for a key without quota, and for one whose successor has it.
-    most: Option<Credits>,
+    quota: QuotaRow,
     open: BTreeMap<String, u32>,
     rotated_from: Option<KeyId>,
     rotated_to: Option<KeyId>,
@@ -38,15 +40,17 @@ impl KeyExamination {
         if let Some(model) = &hold.model {
             *self.open.entry(hold.key.clone()).or_default().entry(model.clone()).or_default() += 1;
         }
+        let own = std::iter::once((&hold.key, hold.counted));
+        for (key, counted) in own.chain(hold.shares.iter().map(|share| (&share.key, share.counted))) {
+            add_share(self.counted.entry(key.clone()).or_default(), counted);
+        }
     }
 
     /// A key's row.
     pub(crate) fn key(&mut self, key: &Key) {
-        let most =
-            key.quota.filter(|_| key.rotated_to.is_none()).map(|quota| quota.max(key.used_before_quota));
         let row = KeyRow {
             used: key.used,
-            most,
+            quota: QuotaRow::of_key(key),
             open: key.open.clone(),
             rotated_from: key.rotated_from.clone(),
             rotated_to: key.rotated_to.clone(),
@@ -63,9 +67,12 @@ impl KeyExamination {
             if used != i128::from(row.used.0) {
                 findings.push(format!("key {id}: its use is not the sum of its ledger rows"));
             }
-            if row.used < Credits::ZERO || row.most.is_some_and(|most| row.used > most) {
-                findings.push(format!("key {id}: its use is outside its quota"));
+            let mut counted = OpenShares::new();
+            for (period, amount) in earlier.iter().filter_map(|key| self.counted.get(*key)).flatten() {
+                *counted.entry(*period).or_default() += amount;
             }
+            let wrong = row.quota.findings(&counted).into_iter();
+            findings.extend(wrong.map(|finding| format!("key {id}: {finding}")));
             let mut open: BTreeMap<String, u32> = BTreeMap::new();
             for (model, count) in earlier.iter().filter_map(|key| self.open.get(*key)).flatten() {
                 *open.entry(model.clone()).or_default() += count;

@@ -4,9 +4,10 @@
 //! that it replaced have, so a change of a key is made to all later ones too, and the newest row decides alone. Steady
 //! traffic is on the newest key, where that is one row.
 
-use gatehouse_model::{Credits, Key, KeyId};
+use gatehouse_model::{Credits, Key, KeyId, QuotaUse, UnixMs};
 
 use crate::commands::rejection::Rejection;
+use crate::ledger::quota::PeriodCounter;
 use crate::storage::ledger_storage::LedgerStorage;
 
 /// A key and those that replaced it.
@@ -35,9 +36,14 @@ impl KeyLineage {
         Ok(Self { key, later })
     }
 
-    /// What is left of the shared quota; `None` when there is no quota.
-    pub(crate) fn remaining(&self) -> Option<Credits> {
-        self.newest().remaining()
+    /// The shared quota and what is used of it at that moment; `None` when there is no quota.
+    pub(crate) fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
+        self.newest().quota_use(at)
+    }
+
+    /// What counts the periods of the shared quota.
+    pub(crate) fn period_counter(&mut self) -> PeriodCounter<'_> {
+        PeriodCounter::of_key(self.later.last_mut().unwrap_or(&mut self.key))
     }
 
     /// Whether one more request of that model may be open.

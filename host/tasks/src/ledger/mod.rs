@@ -7,3 +7,5 @@ pub(crate) mod journal_entry;
 pub(crate) mod key_examination;
 pub(crate) mod key_lineage;
 pub(crate) mod price_table;
+pub(crate) mod quota;
+pub(crate) mod quota_examination;

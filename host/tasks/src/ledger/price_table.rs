@@ -2,21 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Charge, Credits};
+use gatehouse_model::{Charge, Credits, Line, Price};
 
 /// The operator's prices, all zero or more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PriceTable(BTreeMap<String, Credits>);
+pub struct PriceTable(BTreeMap<String, Price>);
 
-/// What a charge amounts to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a charge comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quote {
+    /// One for each of its lines.
+    pub lines: Vec<QuotedLine>,
+    /// Of all lines.
+    pub total: Credits,
+}
+
+/// What a line comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotedLine {
     /// The price key that had a price.
     pub key: String,
-    /// The price of one unit.
-    pub unit: Credits,
+    /// Its price.
+    pub price: Price,
     /// Of all units.
     pub total: Credits,
+}
+
+impl Quote {
+    /// The prices of its lines.
+    #[must_use]
+    pub fn prices(&self) -> Vec<Price> {
+        self.lines.iter().map(|line| line.price).collect()
+    }
 }
 
 /// A price below zero.
@@ -32,15 +49,18 @@ pub struct NegativePrice {
 /// Why a charge has no price.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrice {
-    /// The amount does not fit.
+    /// The amount of a line does not fit.
     #[error("{quantity} units at the price of {key:?} are more than can be counted")]
     Overflow {
         /// The price key.
         key: String,
         /// Units.
-        quantity: u32,
+        quantity: u64,
     },
-    /// None of the charge's keys is in the book.
+    /// The sum of the lines does not fit.
+    #[error("the sum of {0} lines is more than can be counted")]
+    Sum(usize),
+    /// None of a line's keys is in the book.
     #[error("no price for any of {keys:?}")]
     Unknown {
         /// The keys tried, in order.
@@ -53,35 +73,41 @@ impl PriceTable {
     ///
     /// # Errors
     /// [`NegativePrice`] names the first price below zero.
-    pub fn new(prices: BTreeMap<String, Credits>) -> Result<Self, NegativePrice> {
-        match prices.iter().find(|(_, price)| **price < Credits::ZERO) {
-            Some((key, price)) => Err(NegativePrice { key: key.clone(), price: *price }),
+    pub fn new(prices: BTreeMap<String, Price>) -> Result<Self, NegativePrice> {
+        match prices.iter().find(|(_, price)| price.credits < Credits::ZERO) {
+            Some((key, price)) => Err(NegativePrice { key: key.clone(), price: price.credits }),
             None => Ok(Self(prices)),
         }
     }
 
     /// Every price, by key.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Credits)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Price)> {
         self.0.iter().map(|(key, price)| (key.as_str(), *price))
     }
 
-    /// The price of one unit of that very key.
+    /// The price of that very key.
     #[must_use]
-    pub fn price(&self, key: &str) -> Option<Credits> {
+    pub fn price(&self, key: &str) -> Option<Price> {
         self.0.get(key).copied()
     }
 
-    /// The price of a charge: its first key that has a price wins (spec/decisions.md, "Money").
+    /// The price of a charge: of each line, the first key that has a price wins (spec/decisions.md, "Money").
     ///
     /// # Errors
-    /// [`NoPrice`] when no key has a price or the amount does not fit.
+    /// [`NoPrice`] when no key of a line has a price, or an amount does not fit.
     pub fn quote(&self, charge: &Charge) -> Result<Quote, NoPrice> {
-        let priced = charge.keys.iter().find_map(|key| Some((key, self.price(key)?)));
-        let (key, unit) = priced.ok_or_else(|| NoPrice::Unknown { keys: charge.keys.clone() })?;
-        let total = unit
-            .checked_times(charge.quantity)
-            .ok_or_else(|| NoPrice::Overflow { key: key.clone(), quantity: charge.quantity })?;
-        Ok(Quote { key: key.clone(), unit, total })
+        let lines: Vec<_> = charge.0.iter().map(|line| self.line(line)).collect::<Result<_, _>>()?;
+        let total = lines.iter().try_fold(Credits::ZERO, |sum, line| sum.checked_add(line.total));
+        Ok(Quote { total: total.ok_or(NoPrice::Sum(lines.len()))?, lines })
+    }
+
+    fn line(&self, line: &Line) -> Result<QuotedLine, NoPrice> {
+        let priced = line.keys.iter().find_map(|key| Some((key, self.price(key)?)));
+        let (key, price) = priced.ok_or_else(|| NoPrice::Unknown { keys: line.keys.clone() })?;
+        let total = price
+            .times(line.quantity)
+            .ok_or_else(|| NoPrice::Overflow { key: key.clone(), quantity: line.quantity })?;
+        Ok(QuotedLine { key: key.clone(), price, total })
     }
 }
 
@@ -90,20 +116,36 @@ mod tests {
     use super::*;
 
     fn book(prices: &[(&str, i64)]) -> Result<PriceTable, NegativePrice> {
-        PriceTable::new(prices.iter().map(|(key, price)| ((*key).to_owned(), Credits(*price))).collect())
+        let priced = |(key, price): &(&str, i64)| ((*key).to_owned(), Price::each(Credits(*price)));
+        PriceTable::new(prices.iter().map(priced).collect())
     }
 
-    fn check(keys: &[&str], quantity: u32, expected: Result<(&str, i64), &str>) {
+    fn line(keys: &[&str], quantity: u64) -> Line {
+        Line { keys: keys.iter().map(|key| (*key).to_owned()).collect(), quantity, unit: String::new() }
+    }
+
+    fn check(keys: &[&str], quantity: u64, expected: Result<(&str, i64), &str>) {
         let book = book(&[("image", 5), ("image.large", 9), ("free", 0), ("dear", i64::MAX)]).unwrap();
-        let charge = Charge { keys: keys.iter().map(|key| (*key).to_owned()).collect(), quantity };
-        match (book.quote(&charge), expected) {
+        match (book.quote(&Charge(vec![line(keys, quantity)])), expected) {
             (Ok(quote), Ok((key, total))) => {
-                assert_eq!((quote.key.as_str(), quote.total), (key, Credits(total)), "{keys:?}");
-                assert_eq!(book.price(key), Some(quote.unit));
+                assert_eq!((quote.lines[0].key.as_str(), quote.total), (key, Credits(total)), "{keys:?}");
+                assert_eq!(book.price(key), Some(quote.lines[0].price));
             }
             (Err(error), Err(text)) => assert_eq!(error.to_string(), text),
             (got, wanted) => panic!("{keys:?}: {got:?}, not {wanted:?}"),
         }
+    }
+
+    /// Without it only the first line of a charge is paid, or the sum wraps.
+    #[test]
+    fn lines_are_summed_within_the_range() {
+        let book = book(&[("image", 5), ("dear", i64::MAX)]).unwrap();
+        let quote = book.quote(&Charge(vec![line(&["image"], 2), line(&["image@hd", "image"], 3)])).unwrap();
+        assert_eq!((quote.lines.len(), quote.total), (2, Credits(25)));
+        let error = book.quote(&Charge(vec![line(&["dear"], 1), line(&["image"], 1)])).unwrap_err();
+        assert_eq!(error.to_string(), "the sum of 2 lines is more than can be counted");
+        let error = book.quote(&Charge(vec![line(&["image"], 1), line(&["none"], 1)])).unwrap_err();
+        assert_eq!(error.to_string(), "no price for any of [\"none\"]");
     }
 
     #[test]
@@ -112,7 +154,7 @@ mod tests {
         check(&["image.small", "image"], 3, Ok(("image", 15)));
         check(&["image", "image.large"], 1, Ok(("image", 5)));
         check(&["image"], 0, Ok(("image", 0)));
-        check(&["free"], u32::MAX, Ok(("free", 0)));
+        check(&["free"], u64::MAX, Ok(("free", 0)));
         check(&["dear"], 1, Ok(("dear", i64::MAX)));
     }
 

@@ -60,6 +60,10 @@ pub struct PriceRow {
 pub enum PricePart {
     /// One unit.
     Unit,
+    /// A thousand units.
+    Thousand,
+    /// A million units.
+    Million,
     /// A million tokens read.
     Input,
     /// A million tokens written.
@@ -70,6 +74,8 @@ pub enum PricePart {
     CacheWrite,
     /// A million tokens read and put into a cache that keeps them for an hour.
     CacheWriteHour,
+    /// A million of a counter; the key is the model's name, a space and the counter's.
+    Counter,
 }
 
 /// What a deployment came to.

@@ -4,7 +4,7 @@
 //! other way round it counts: a request is accepted for the task that its plugin was shown, and no other. Otherwise two
 //! requests, each of which the task takes once, would both be accepted and billed.
 
-use gatehouse_model::{CustomerId, JoinedRequest, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{Charge, CustomerId, JoinedRequest, Status, Task, TaskId, Terms, UnixMs};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::{addition, valid_key};
@@ -30,7 +30,8 @@ pub(crate) fn join<B: LedgerStorage>(
         Known::Before(task) => return Ok(Applied::Repeated(task)),
         Known::New(expired) => expired,
     };
-    check_price("request.held", &request.charge, request.unit_price, request.held).map_err(Stop::Rejected)?;
+    let terms = Terms { charge: &request.charge, at_most: &Charge::default(), prices: &request.prices };
+    check_price("request.held", terms, request.held).map_err(Stop::Rejected)?;
     check_scope("the request's key", &request.key, idempotency.as_ref()).map_err(Stop::Rejected)?;
     let key = valid_key(storage, request.key.clone(), at)?;
     let mut task = joinable(storage, parent, &key.customer, request.judged)?;
@@ -40,7 +41,8 @@ pub(crate) fn join<B: LedgerStorage>(
     let JoinRequest { key, surface, brief, blobs, held, deadline, .. } = request;
     let overflow = || Stop::Rejected(Rejection::Overflow);
     task.deadline = task.deadline.max(deadline);
-    let hold = Hold { expires: task.deadline, ..hold.joined(&key, held).ok_or_else(overflow)? };
+    let hold = hold.joined(&key, held, entry.counted()).ok_or_else(overflow)?;
+    let hold = Hold { expires: task.deadline, ..hold };
     task.held = task.held.checked_add(held).ok_or_else(overflow)?;
     task.joined_held = task.joined_held.checked_add(held).ok_or_else(overflow)?;
     task.joined.push(JoinedRequest { surface, brief, blobs, held });

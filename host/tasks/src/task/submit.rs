@@ -1,6 +1,6 @@
 //! The rule of acceptance: task, hold, ledger row and the memory of the idempotency key, or nothing.
 
-use gatehouse_model::{Charge, Credits, Event, KeyId, Phase, Task};
+use gatehouse_model::{Credits, Event, KeyId, Phase, Task, Terms};
 
 use crate::commands::command::Applied;
 use crate::commands::funds::{reservation, valid_key};
@@ -33,6 +33,7 @@ pub(crate) fn submit<B: LedgerStorage>(
     }
     let hold = hold_of(&task);
     let entry = reservation(storage, key, &hold)?;
+    let hold = hold.reserved(entry.counted());
 
     entry.write(storage)?;
     storage.put_hold(&hold)?;
@@ -47,11 +48,12 @@ fn hold_of(task: &Task) -> Hold {
         customer: task.customer.clone(),
         key: task.key.clone(),
         amount: task.held,
-        unit_price: task.unit_price,
         created: task.created,
         expires: task.deadline,
         shares: Vec::new(),
         model: Some(task.model.clone()),
+        counted: None,
+        counted_of_customer: None,
     }
 }
 
@@ -77,20 +79,15 @@ fn check(task: &Task, idempotency: Option<&Idempotency>) -> Result<(), Rejection
     if has_joined || matches!(task.phase, Phase::Run(Event::Joined(_))) {
         return Err(Rejection::malformed("task.joined", "expected no request that joined before it began"));
     }
-    check_price("task.held", &task.charge, task.unit_price, task.held)?;
+    check_price("task.held", task.terms(), task.held)?;
     check_scope("the task's key", &task.key, idempotency)
 }
 
-/// What is held must be quantity times unit price.
-pub(crate) fn check_price(
-    field: &'static str,
-    charge: &Charge,
-    unit_price: Credits,
-    held: Credits,
-) -> Result<(), Rejection> {
-    let price = unit_price.checked_times(charge.quantity).ok_or(Rejection::Overflow)?;
-    if held != price || price < Credits::ZERO {
-        let problem = format!("expected quantity times unit price, {price}, not {held}");
+/// What is held must be the price of the charge, or of its limit where that is dearer.
+pub(crate) fn check_price(field: &'static str, terms: Terms<'_>, held: Credits) -> Result<(), Rejection> {
+    let price = terms.hold().ok_or(Rejection::Overflow)?;
+    if held != price || terms.prices.iter().any(|price| price.credits < Credits::ZERO) {
+        let problem = format!("expected the price of its lines, {price}, not {held}");
         return Err(Rejection::malformed(field, problem));
     }
     Ok(())

@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 
 use super::run;
 use gatehouse_sample::{START, STEP, command_sequences};
-use gatehouse_tasks::{Applied, Command, Ending, MemoryLedgerStorage, Reconciliation, Rejection};
+use gatehouse_tasks::{Applied, Command, Ending, MemoryLedgerStorage, QuotaOwner, Reconciliation, Rejection};
 
 /// What a command met, if it is one of the rarer cases.
 fn case(
@@ -28,6 +28,12 @@ fn case(
             let exceeded = policy.quota.is_some_and(|quota| quota < key.used);
             if exceeded { "quota set below what is used" } else { "edited" }
         }
+        (_, Err(Rejection::QuotaExceeded(short))) => match (short.owner, short.resets) {
+            (QuotaOwner::Key, None) => "over a key's quota",
+            (QuotaOwner::Key, Some(_)) => "over a key's quota of a period",
+            (QuotaOwner::Customer, None) => "over a customer's quota",
+            (QuotaOwner::Customer, Some(_)) => "over a customer's quota of a period",
+        },
         (Command::EditKey { .. }, Err(Rejection::KeyChanged { .. })) => "edited too late",
         (Command::RotateKey { .. }, Ok(_)) => "rotated",
         (Command::Hold { key, .. }, Ok(_)) if is_rotated(before, key) => "held through a rotated key",
@@ -81,7 +87,7 @@ fn is_rotated(storage: &MemoryLedgerStorage, id: &KeyId) -> bool {
 fn the_sequences_meet_every_case() {
     let (mut runner, sequences) = (TestRunner::deterministic(), command_sequences(60));
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
-    for _ in 0..1_000 {
+    for _ in 0..1_500 {
         let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
         for template in sequences.new_tree(&mut runner).unwrap().current() {
             at = at.plus(STEP);
@@ -107,6 +113,10 @@ fn the_sequences_meet_every_case() {
         "claimed another's name",
         "claimed its own name again",
         "failed with a result",
+        "over a key's quota",
+        "over a key's quota of a period",
+        "over a customer's quota",
+        "over a customer's quota of a period",
         "too many open",
         "too many of a model open",
         "quota set below what is used",

@@ -1,8 +1,8 @@
 //! Customers, their deposits, their keys and quotas.
 
-use gatehouse_model::{Credits, UnixMs};
+use gatehouse_model::{Credits, CustomerPolicy, UnixMs};
 
-use super::{balances, changed, finish, funded, last, malformed, refused, run, submit, used};
+use super::{balances, changed, finish, funded, last, malformed, over_quota, refused, run, submit, used};
 use gatehouse_sample::{START, completed, customer_id, failed, key, key_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
 
@@ -10,7 +10,7 @@ use gatehouse_tasks::{Applied, Command, Rejection};
 fn a_quota_bounds_its_key_and_a_release_gives_it_back() {
     let mut storage = funded();
     run(&mut storage, submit(1, 1, 60)).unwrap();
-    let short = Rejection::QuotaExceeded { needed: Credits(41), remaining: Credits(40) };
+    let short = over_quota(41, 40);
     assert_eq!(refused(&mut storage, submit(2, 1, 41)), short);
     run(&mut storage, submit(2, 1, 40)).unwrap();
     run(&mut storage, finish(1, 0, failed())).unwrap();
@@ -50,9 +50,12 @@ fn keys_and_accounts_are_made_once() {
     let same_digest = gatehouse_model::Key { digest: key(0, 0, None).digest, ..key(5, 0, None) };
     let spent = gatehouse_model::Key { used: Credits(1), ..key(5, 0, None) };
     for (command, expected) in [
-        (Command::AddCustomer { id: customer_id(0), at: START }, Rejection::CustomerExists(customer_id(0))),
         (
-            Command::AddCustomer { id: "".into(), at: START },
+            Command::AddCustomer { id: customer_id(0), policy: CustomerPolicy::default(), at: START },
+            Rejection::CustomerExists(customer_id(0)),
+        ),
+        (
+            Command::AddCustomer { id: "".into(), policy: CustomerPolicy::default(), at: START },
             malformed("id", "expected a customer's name, not an empty text"),
         ),
         (add(key(0, 0, None)), Rejection::KeyExists(key_id(0))),

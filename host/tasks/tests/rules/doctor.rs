@@ -78,7 +78,6 @@ fn busy() -> Rows {
         key: key_id(2),
         model: "model-0".into(),
         amount: Credits(5),
-        unit_price: Credits(1),
         expires: START.plus(std::time::Duration::from_secs(60)),
         at: START,
     };

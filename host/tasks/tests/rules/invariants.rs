@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatehouse_model::{Event, Phase, Status, TaskId};
+use gatehouse_model::{Credits, Event, Phase, QuotaUse, Status, TaskId, UnixMs};
 use proptest::prelude::*;
 
-use super::oracle::{BalanceState, CallState, Oracle};
+use super::oracle::{BalanceState, CallState, Oracle, QuotaState};
 use super::run;
 use gatehouse_sample::{CommandTemplate, START, STEP, command_sequences};
 use gatehouse_tasks::{Applied, Command, Ending, JournalEntry, MemoryLedgerStorage};
@@ -35,6 +35,12 @@ fn balances(storage: &MemoryLedgerStorage) -> BTreeMap<gatehouse_model::Customer
     storage.customers().map(|customer| (customer.id.clone(), balance(customer))).collect()
 }
 
+/// What is used of a quota is what the oracle has in that period, and no more than is allowed.
+fn check_quota(quota: QuotaUse, expected: &QuotaState, ever: Credits, at: UnixMs, command: &Command) {
+    assert_eq!(quota.used.0, expected.used(ever.0, at), "{command:?}");
+    assert!(expected.most(at).is_none_or(|most| quota.used.0 <= most), "{command:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -42,8 +48,9 @@ proptest! {
     /// cost, on what waits for a task, and on who owns which name; and what is refused changes nothing.
     #[test]
     fn the_ledger_agrees_with_the_reference_model(templates in command_sequences(60)) {
-        let mut oracle = Oracle::default();
+        let (mut oracle, mut at) = (Oracle::default(), START);
         play(&templates, |storage, command| {
+            at = at.plus(STEP);
             let before = storage.clone();
             let expected = oracle.accept(&command);
             let verdict = run(storage, command.clone());
@@ -54,11 +61,18 @@ proptest! {
             assert_eq!(balances(storage), oracle.balances, "{command:?}");
             for key in storage.keys() {
                 assert_eq!(key.used.0, oracle.keys[&key.id].used, "{command:?}");
-                let most = key.quota.map(|quota| quota.0.max(oracle.keys[&key.id].over));
-                assert!(key.rotated_to.is_some() || most.is_none_or(|most| key.used.0 <= most), "{command:?}");
+                if let Some(quota) = key.quota_use(at).filter(|_| key.rotated_to.is_none()) {
+                    check_quota(quota, &oracle.keys[&key.id].quota, key.used, at, &command);
+                }
                 for model in ["model-0", "model-1"] {
                     let open = key.open.get(model).copied().unwrap_or(0) as usize;
                     assert_eq!(open, oracle.open(&key.id, |of| of == model), "{command:?}");
+                }
+            }
+            for customer in storage.customers() {
+                if let Some(quota) = customer.quota_use(at) {
+                    let ever = Credits(customer.reserved.0 + customer.spent.0);
+                    check_quota(quota, &oracle.customers[&customer.id].quota, ever, at, &command);
                 }
             }
             let mut seen = 0;

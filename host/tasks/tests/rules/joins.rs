@@ -4,7 +4,8 @@ use bytes::Bytes;
 use gatehouse_model::{BlobId, Credits, Digest, Event, Phase, Replay, Status, UnixMs};
 
 use super::{
-    advance, balances, call, changed, finish, funded, last, malformed, refused, run, submit, task_of, used,
+    advance, balances, call, changed, finish, funded, last, malformed, over_quota, refused, run, submit,
+    task_of, used,
 };
 use gatehouse_sample::{START, change, completed, delivery, failed, join_request, key_id, task, task_id};
 use gatehouse_tasks::{
@@ -69,7 +70,7 @@ fn each_key_pays_for_what_joined_through_it() {
     joined(&mut storage, 1, request(0, 5, 3)).unwrap();
     assert_eq!((balances(&storage, 0), used(&storage, 0), used(&storage, 1)), ((165, 135, 0), 45, 90));
     // Key 1 may use 100, also for a task of another key.
-    let short = Rejection::QuotaExceeded { needed: Credits(11), remaining: Credits(10) };
+    let short = over_quota(11, 10);
     assert_eq!(joined(&mut storage, 1, request(1, 11, 4)), Err(short));
     let hold = storage.holds().next().unwrap();
     let shares: Vec<_> = hold.shares.iter().map(|share| (share.key.clone(), share.amount)).collect();
@@ -182,10 +183,7 @@ fn joining_is_checked_like_a_submission() {
     run(&mut storage, finish(4, 0, completed(2))).unwrap();
     run(&mut storage, Command::RevokeKey { id: key_id(1), at: START }).unwrap();
     let dear = JoinRequest { held: Credits(2), ..request(0, 1, 1) };
-    let huge = JoinRequest {
-        charge: gatehouse_model::Charge { keys: vec![], quantity: 2 },
-        ..request(0, i64::MAX, 1)
-    };
+    let huge = JoinRequest { charge: gatehouse_model::Charge::of([""; 0], 2), ..request(0, i64::MAX, 1) };
     let table: Vec<(Command, Rejection)> = vec![
         (join(9, request(0, 1, 1)), Rejection::NoTask(task_id(9))),
         // Another customer's task is as unknown, living or ended.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Credits, Key, KeyId, KeyPolicy, Limits, UnixMs};
 
-use super::{finish, funded, refused, run, submit, used};
+use super::{finish, funded, over_quota, refused, run, submit, used};
 use gatehouse_sample::{START, completed, digest, failed, join_request, key_id, request_id, task_id};
 use gatehouse_tasks::{Applied, Command, MAX_OVERLAP, MemoryLedgerStorage, Rejection};
 
@@ -38,7 +38,6 @@ fn hold(request: u8, key: u8, amount: i64, model: &str) -> Command {
         key: key_id(key),
         model: model.into(),
         amount: Credits(amount),
-        unit_price: Credits(1),
         expires: START.plus(Duration::from_secs(60)),
         at: START,
     }
@@ -87,7 +86,7 @@ fn a_quota_below_what_is_used_blocks_until_it_is_raised() {
     let lower = edit(&storage, 1, |policy| policy.quota = Some(Credits(10)));
     run(&mut storage, lower).unwrap();
     assert!(storage.examine().is_clean(), "{:?}", storage.examine());
-    let none = Rejection::QuotaExceeded { needed: Credits(1), remaining: Credits::ZERO };
+    let none = over_quota(1, 0);
     assert_eq!(refused(&mut storage, submit(2, 1, 1)), none);
     // Given back, it is not there again before all of the excess is.
     run(&mut storage, finish(1, 0, completed(5))).unwrap();
@@ -115,7 +114,7 @@ fn both_keys_of_a_rotation_spend_one_quota() {
 
     // 30 of 100 are held. 40 through each of the two would be more than the quota.
     run(&mut storage, hold(1, 4, 40, "model-0")).unwrap();
-    let short = Rejection::QuotaExceeded { needed: Credits(40), remaining: Credits(30) };
+    let short = over_quota(40, 30);
     assert_eq!(refused(&mut storage, hold(2, 1, 40, "model-0")), short);
     run(&mut storage, hold(2, 1, 30, "model-0")).unwrap();
     assert_eq!((used(&storage, 1), used(&storage, 4)), (60, 100));

@@ -11,6 +11,7 @@ mod joins;
 mod keys;
 mod names;
 mod oracle;
+mod quotas;
 mod records;
 mod responses;
 mod steps;
@@ -22,10 +23,12 @@ mod webhooks;
 
 use std::time::Duration;
 
-use gatehouse_model::{Call, Replay, Task};
+use gatehouse_model::{Call, Credits, Replay, Task};
 
 use gatehouse_sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
-use gatehouse_tasks::{Applied, Change, Command, JournalEntry, MemoryLedgerStorage, Rejection, apply};
+use gatehouse_tasks::{
+    Applied, Change, Command, JournalEntry, MemoryLedgerStorage, QuotaExceeded, QuotaOwner, Rejection, apply,
+};
 
 /// LedgerStorage with two customers of 300 and 60 credits and three keys (unlimited, 100, 1000).
 fn funded() -> MemoryLedgerStorage {
@@ -50,6 +53,12 @@ fn refused(storage: &mut MemoryLedgerStorage, command: Command) -> Rejection {
     let rejection = run(storage, command).unwrap_err();
     assert_eq!(*storage, before);
     rejection
+}
+
+/// A key's quota that never resets has too little.
+fn over_quota(needed: i64, remaining: i64) -> Rejection {
+    let (needed, remaining) = (Credits(needed), Credits(remaining));
+    Rejection::QuotaExceeded(QuotaExceeded { owner: QuotaOwner::Key, needed, remaining, resets: None })
 }
 
 /// A command that contradicts itself.

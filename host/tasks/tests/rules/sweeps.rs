@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Credits, UnixMs, Usage};
 
-use super::{balances, finish, funded, refused, run, submit, used};
+use super::{balances, finish, funded, over_quota, refused, run, submit, used};
 use gatehouse_sample::{START, completed, failed, key_id, request_id, task_id};
 use gatehouse_tasks::{Applied, Command, HoldId, MemoryLedgerStorage, Rejection};
 
@@ -16,7 +16,6 @@ fn a_request_hold_is_settled_released_or_swept() {
         key: key_id(1),
         model: "model-0".into(),
         amount: Credits(amount),
-        unit_price: Credits(1),
         expires: START.plus(Duration::from_secs(seconds)),
         at: START,
     };
@@ -34,10 +33,7 @@ fn a_request_hold_is_settled_released_or_swept() {
     }
     assert_eq!((balances(&storage, 0), used(&storage, 1)), ((220, 80, 0), 80));
     assert_eq!(refused(&mut storage, hold(0, 1, 60)), Rejection::HoldExists(HoldId::Request(request_id(0))));
-    assert_eq!(
-        refused(&mut storage, hold(9, 21, 60)),
-        Rejection::QuotaExceeded { needed: Credits(21), remaining: Credits(20) }
-    );
+    assert_eq!(refused(&mut storage, hold(9, 21, 60)), over_quota(21, 20));
     assert!(matches!(refused(&mut storage, hold(9, 1, 0)), Rejection::Malformed { field: "expires", .. }));
     assert!(matches!(refused(&mut storage, hold(9, -1, 9)), Rejection::Malformed { field: "amount", .. }));
 
@@ -67,7 +63,6 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
             key: key_id(1),
             model: "model-0".into(),
             amount: Credits(amount),
-            unit_price: Credits(1),
             expires: START.plus(Duration::from_secs(60)),
             at: START,
         };
@@ -89,8 +84,8 @@ fn a_request_costs_more_than_its_hold_as_far_as_balance_and_quota_go() {
         // What others hold is not taken: 300 of one customer, without a quota.
         let mut storage = funded();
         let without_quota = |command| match command {
-            Command::Hold { id, model, amount, unit_price, expires, at, .. } => {
-                Command::Hold { id, key: key_id(0), model, amount, unit_price, expires, at }
+            Command::Hold { id, model, amount, expires, at, .. } => {
+                Command::Hold { id, key: key_id(0), model, amount, expires, at }
             }
             other => other,
         };

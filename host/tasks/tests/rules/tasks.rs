@@ -77,7 +77,7 @@ fn a_submission_is_checked_before_anything_is_written() {
             changed(task(1, 0, 0, -1, START), |_| ()),
             malformed("task.held", "expected quantity times unit price, -0.000001, not -0.000001"),
         ),
-        (changed(task(1, 0, 0, i64::MAX, START), |task| task.charge.quantity = 2), Rejection::Overflow),
+        (changed(task(1, 0, 0, i64::MAX, START), |task| task.charge.0[0].quantity = 2), Rejection::Overflow),
         (
             changed(task(1, 0, 0, 1, START), |task| task.deadline = START),
             malformed("task.deadline", format!("expected a moment after {START}, not {START}")),

@@ -19,7 +19,6 @@ fn hold(number: u8, amount: i64) -> Command {
         id: request_id(number),
         key: key_id(1),
         amount: Credits(amount),
-        unit_price: Credits(1),
         model: "text-1".into(),
         expires: START.plus(Duration::from_secs(60)),
         at: START,

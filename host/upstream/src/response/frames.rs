@@ -2,11 +2,12 @@
 //!
 //! Server-sent events are read in `sse`. Here are lines, of which the last needs no end, and the items of one JSON array: what
 //! is outside of the items is white space, a comma or a bracket, and anything else begins an item, so that a body that is no
-//! array comes out as a frame that its reader refuses.
+//! array comes out as a frame that its reader refuses. Where an object stands in the place of the first event, the objects are
+//! the frames: JSON by lines, or an answer that its server sends whole.
 
 use gatehouse_model::{Framing, Sse};
 
-use crate::response::sse::{Decoder, EventTooLarge, text};
+use crate::response::sse::{Decoder, EventTooLarge, MARK, text};
 
 /// Bytes in, frames out.
 #[derive(Debug)]
@@ -33,7 +34,13 @@ impl Frames {
     /// The frame under way is too large; nothing comes after it.
     pub(crate) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Sse>) -> Result<(), EventTooLarge> {
         match self {
-            Self::Sse(decoder) => decoder.feed(bytes, frames),
+            Self::Sse(decoder) => match decoder.objects(bytes) {
+                Some(limit) => {
+                    *self = Self::JsonArray(Items { begun: true, ..Items::new(limit) });
+                    self.feed(bytes.strip_prefix(MARK).unwrap_or(bytes), frames)
+                }
+                None => decoder.feed(bytes, frames),
+            },
             Self::Lines(lines) => lines.feed(bytes, frames),
             Self::JsonArray(items) => items.feed(bytes, frames),
         }
@@ -190,6 +197,12 @@ mod tests {
             (Framing::JsonArray, "[]", vec![]),
             (Framing::JsonArray, "{\"error\":{}}", vec!["{\"error\":{}}"]),
             (Framing::Sse, "data: a\n\ndata: b\n\n", vec!["a", "b"]),
+            (
+                Framing::Sse,
+                "\n{\"a\":1}\n{\"b\":[{}]}\n\ndata: [DONE]\n\n",
+                vec!["{\"a\":1}", "{\"b\":[{}]}", "data: [DONE]"],
+            ),
+            (Framing::Sse, "\u{feff}{\n  \"a\": \"}\\n\\n\"\n}", vec!["{\n  \"a\": \"}\\n\\n\"\n}"]),
         ] {
             assert_eq!(decode(framing, [text.as_bytes()]), expected, "{text}");
             assert_eq!(decode(framing, text.as_bytes().chunks(1)), expected, "byte by byte: {text}");

@@ -2,6 +2,7 @@
 
 pub(crate) mod frames;
 pub(crate) mod pass;
+pub(crate) mod peeked;
 pub(crate) mod redact;
 pub(crate) mod reply;
 pub(crate) mod retry_after;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Call, Outage, Reply, UnixMs, passes};
+use gatehouse_contract::passes;
+use gatehouse_model::{Call, Outage, Reply, UnixMs};
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};

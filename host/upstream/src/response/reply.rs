@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use gatehouse_model::{Affinity, Body, Outage, Reply};
 use http::Response;
 use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as HttpBody;
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::exchange::chain;
@@ -36,10 +36,14 @@ impl BodyError {
     }
 }
 
+/// The body of an answer, looked at or not.
+pub(crate) trait AnswerBody: HttpBody<Data = Bytes, Error = hyper::Error> + Send + Unpin {}
+impl<B: HttpBody<Data = Bytes, Error = hyper::Error> + Send + Unpin> AnswerBody for B {}
+
 /// Reads the response to its end. With `saved` the body of a success becomes a blob; other answers are
 /// small explanations the plugin must be able to read.
-pub(crate) async fn read(
-    response: Response<Incoming>,
+pub(crate) async fn read<B: AnswerBody>(
+    response: Response<B>,
     redactor: &Arc<Redactor>,
     max_reply: u64,
     saved: Option<(&dyn Blobs, u64)>,
@@ -58,7 +62,7 @@ pub(crate) async fn read(
     Ok(Reply { status: head.status.as_u16(), headers, body, affinity })
 }
 
-async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {
+async fn collect<B: AnswerBody>(mut body: B, max: u64, deadline: Instant) -> Result<Vec<u8>, BodyError> {
     let mut bytes = BytesMut::new();
     check_announced(&body, max)?;
     while let Some(piece) = next(&mut body, deadline).await? {
@@ -70,8 +74,8 @@ async fn collect(mut body: Incoming, max: u64, deadline: Instant) -> Result<Vec<
     Ok(bytes.into())
 }
 
-async fn save(
-    body: Incoming,
+async fn save<B: AnswerBody>(
+    body: B,
     blobs: &dyn Blobs,
     max: u64,
     deadline: Instant,
@@ -107,7 +111,7 @@ async fn save(
 }
 
 /// The next piece of data; trailers are not for plugins.
-async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
+pub(crate) async fn next<B: AnswerBody>(body: &mut B, deadline: Instant) -> Result<Option<Bytes>, BodyError> {
     loop {
         match timeout_at(deadline, body.frame()).await {
             Err(_) => return Err(BodyError::by_provider(Outage::Timeout, "the answer did not end in time")),
@@ -122,7 +126,7 @@ async fn next(body: &mut Incoming, deadline: Instant) -> Result<Option<Bytes>, B
     }
 }
 
-fn check_announced(body: &Incoming, max: u64) -> Result<(), BodyError> {
+fn check_announced(body: &impl HttpBody, max: u64) -> Result<(), BodyError> {
     if body.size_hint().lower() > max { Err(too_large(max)) } else { Ok(()) }
 }
 

@@ -3,7 +3,8 @@
 //! Follows the WHATWG parsing rules but for `id` and `retry`, which are unused here: any line end, a byte
 //! order mark at the start, comments skipped, data lines joined by line feeds, an event without data
 //! dropped. The last event needs no blank line after it where it is whole by itself: some servers end their stream without
-//! one, and it has the reason or the token counts.
+//! one, and it has the reason or the token counts. Some write no blank lines at all: where the data is an object already and
+//! the next line begins one, or says that all is done, it is another event. An object without a field's name is data.
 
 use gatehouse_model::Sse;
 
@@ -20,17 +21,32 @@ pub(crate) struct Decoder {
     /// The last byte was a carriage return: a line feed right after it ends no second line.
     after_return: bool,
     begun: bool,
+    /// Nothing but white space has come.
+    is_blank: bool,
     name: Option<String>,
     data: Option<String>,
+    /// The lines of the data under way are one value.
+    is_joined: bool,
     limit: usize,
 }
 
-const MARK: &[u8] = "\u{feff}".as_bytes();
+pub(crate) const MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Decoder {
     /// Lines and data of one event may have `limit` bytes together.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { line: vec![], after_return: false, begun: false, name: None, data: None, limit }
+        let (line, name, data) = (vec![], None, None);
+        Self { line, after_return: false, begun: false, is_blank: true, name, data, is_joined: false, limit }
+    }
+
+    /// The limit of an object, where these bytes begin one and nothing came before it.
+    pub(crate) fn objects(&mut self, bytes: &[u8]) -> Option<usize> {
+        if !self.is_blank {
+            return None;
+        }
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace() && !MARK.contains(byte));
+        self.is_blank = first.is_none();
+        (first == Some(&b'{')).then_some(self.limit)
     }
 
     /// Takes the next bytes and appends the events they complete.
@@ -85,27 +101,67 @@ impl Decoder {
         let line = if self.begun { line } else { line.strip_prefix(MARK).unwrap_or(line) };
         self.begun = true;
         if line.is_empty() {
-            let name = self.name.take();
-            events.extend(self.data.take().map(|data| Sse { event: name, data }));
+            self.hand_out(events);
             return;
         }
         let (field, value) = match memchr::memchr(b':', line) {
+            // An object, of a server that forgot the name.
+            _ if line[0] == b'{' => (&b"data"[..], line),
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &[][..]),
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
-            b"event" => self.name = Some(text(value)).filter(|name| !name.is_empty()),
-            b"data" => match &mut self.data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(&text(value));
+            b"event" => {
+                // The name of this event may come behind its data.
+                if self.name.is_some() && self.is_complete() {
+                    self.hand_out(events);
                 }
-                None => self.data = Some(text(value)),
-            },
+                self.name = Some(text(value)).filter(|name| !name.is_empty());
+            }
+            b"data" => self.add(value, events),
             _ => {}
         }
     }
+
+    /// Whether the data of one line is an object, so that what comes is another event. It is looked at once.
+    fn is_complete(&mut self) -> bool {
+        let is_complete = !self.is_joined && self.data.as_deref().is_some_and(is_object);
+        self.is_joined |= !is_complete;
+        is_complete
+    }
+
+    /// The event under way is complete.
+    fn hand_out(&mut self, events: &mut Vec<Sse>) {
+        let name = self.name.take();
+        events.extend(self.data.take().map(|data| Sse { event: name, data }));
+    }
+
+    /// One line of data.
+    fn add(&mut self, value: &[u8], events: &mut Vec<Sse>) {
+        if self.data.is_some() {
+            let is_other = value.starts_with(b"{") || value.trim_ascii() == b"[DONE]";
+            if is_other && self.is_complete() {
+                self.hand_out(events);
+            }
+            self.is_joined = true;
+        }
+        match &mut self.data {
+            Some(data) => {
+                data.push('\n');
+                data.push_str(&text(value));
+            }
+            None => {
+                self.is_joined = false;
+                self.data = Some(text(value));
+            }
+        }
+    }
+}
+
+/// Whether a text is an object to its end.
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// A whole line is whole characters; invalid UTF-8 becomes U+FFFD.
@@ -156,6 +212,22 @@ mod tests {
         check("data: cut\n", &[]);
         check("database: no\nevent:\ndata: \u{e9}\u{1f600}\n\n", &[("", "\u{e9}\u{1f600}")]);
         check("\n\n\r\n", &[]);
+    }
+
+    /// Without it all events of a server that writes no blank lines are one that nobody can read, and its errors, which have no
+    /// field's name, are lost.
+    #[test]
+    fn events_of_careless_servers_are_read() {
+        check(
+            "data: {\"a\":1}\ndata: {\"b\":2}\ndata: [DONE]\n\n",
+            &[("", "{\"a\":1}"), ("", "{\"b\":2}"), ("", "[DONE]")],
+        );
+        check("event: x\ndata: {}\nevent: y\ndata: {}\n\n", &[("x", "{}"), ("y", "{}")]);
+        check("data: {\ndata: \"a\": [\ndata: {}\ndata: ]}\n\n", &[("", "{\n\"a\": [\n{}\n]}")]);
+        check(
+            "data: {\"a\":1}\n\n{\"error\":{\"a:b\":1}}\n\n",
+            &[("", "{\"a\":1}"), ("", "{\"error\":{\"a:b\":1}}")],
+        );
     }
 
     /// Without it the reason or the token counts of a stream are lost where a server saves the last blank line.

@@ -13,7 +13,7 @@ use gatehouse_model::{Call, Framing, Header, Outage, Reply, Sse, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body, Frame, Incoming};
+use hyper::body::{Body, Frame};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::call::report;
@@ -23,6 +23,7 @@ use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
 use crate::response::frames::Frames;
+use crate::response::peeked::Peeked;
 use crate::response::redact::Redactor;
 use crate::response::reply;
 use crate::response::retry_after;
@@ -33,6 +34,15 @@ const BATCH: u64 = 64 << 10;
 /// What comes sooner after a batch is gathered until then: a provider that writes faster than anybody reads would
 /// otherwise make each of its events cost as much as a batch.
 const GATHER: Duration = Duration::from_millis(5);
+
+/// Media types of JSON by lines.
+const LINES: [&str; 5] = [
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/stream+json",
+];
 
 /// What a call that asks for a stream is answered with.
 #[derive(Debug)]
@@ -45,7 +55,7 @@ pub enum Opening {
 
 /// A provider's events, as they come.
 #[derive(Debug)]
-pub struct Events<B = Incoming> {
+pub struct Events<B = Peeked> {
     body: B,
     frames: Frames,
     permit: CallPermit,
@@ -76,7 +86,14 @@ impl Upstream {
     ) -> Result<Opening, Outage> {
         let outcome = self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
-        if !is_stream(&response, framing) {
+        let mut response = response.map(Peeked::new);
+        let is_stream = match kind(&response, framing) {
+            Kind::Stream => Ok(true),
+            Kind::Reply => Ok(false),
+            Kind::Open { is_lines } => response.body_mut().is_stream(is_lines, end).await,
+        };
+        let is_stream = is_stream.map_err(|cut| self.lost(&permit, cut.into()))?;
+        if !is_stream {
             let max = permit.origin().checked.max_reply;
             let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
             return match read {
@@ -96,14 +113,30 @@ impl Upstream {
     }
 }
 
-/// Other frames than events have types of any name, and often that of one body.
-fn is_stream(response: &Response<Incoming>, framing: Framing) -> bool {
-    if matches!(framing, Framing::Lines | Framing::JsonArray) {
-        return response.status().is_success();
+/// What the head of an answer says of its body.
+enum Kind {
+    Stream,
+    Reply,
+    /// Nothing: its first bytes do.
+    Open {
+        is_lines: bool,
+    },
+}
+
+/// Other frames than events have types of any name, and often that of one body. Events should have one of their own, which
+/// servers and what stands before them replace.
+fn kind<B>(response: &Response<B>, framing: Framing) -> Kind {
+    let named =
+        response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let named = named.split(';').next().unwrap_or_default().trim();
+    let is_one_of = |kinds: &[&str]| kinds.iter().any(|kind| kind.eq_ignore_ascii_case(named));
+    match framing {
+        _ if !response.status().is_success() => Kind::Reply,
+        Framing::Lines | Framing::JsonArray => Kind::Stream,
+        _ if is_one_of(&["text/event-stream"]) => Kind::Stream,
+        Framing::Sse => Kind::Open { is_lines: is_one_of(&LINES) },
+        Framing::Whole => Kind::Reply,
     }
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    response.status().is_success()
-        && kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 /// Lets the connection's task hand over its next frame: it hands them over one by one, each after the one before was

@@ -48,7 +48,13 @@ pub(crate) fn answer(
     if !has_model {
         quote(&state.model, out.name("model"));
     }
-    Ok(Answered { body: out.done(), usage: usage(whole), output_bytes: 0, extra: Extra::new() })
+    Ok(Answered {
+        body: out.done(),
+        usage: usage(whole),
+        counters: Vec::new(),
+        output_bytes: 0,
+        extra: Extra::new(),
+    })
 }
 
 /// `None` when an item has no vector.

@@ -321,7 +321,7 @@ impl<'a> Conversation<'a> {
         for (at, call) in message.calls.iter().enumerate() {
             let child = path.key("tool_calls");
             let child = child.index(at);
-            let ToolCall::Function { id, name, arguments } = call else {
+            let ToolCall::Function { id, name, arguments, cache } = call else {
                 return Err(instead(&child.key("type"), ONLY_FUNCTIONS, "the string \"custom\""));
             };
             let input = match arguments.map(|raw| (raw, JsonString::of(raw))) {
@@ -335,6 +335,9 @@ impl<'a> Conversation<'a> {
             out.string("id", &id);
             out.member("name", &fitted_name(*name));
             out.member("input", &input);
+            if let Some(cache) = cache {
+                out.member("cache_control", cache.get());
+            }
             let block = out.done();
             self.at.1 = child.to_string();
             self.block("assistant").push_str(&block);

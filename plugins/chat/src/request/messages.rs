@@ -6,7 +6,7 @@ use gatehouse_text_protocols::limits::MAX_MESSAGES;
 use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
-use super::parts::{self, Content, ContentReader};
+use super::parts::{self, CACHE, Content, ContentReader};
 use gatehouse_text_protocols::check::{
     Checked, array, choice, nonempty_string, object, objects, required, string, wrong,
 };
@@ -67,6 +67,7 @@ pub(crate) enum ToolCall<'a> {
         id: JsonString<'a>,
         name: JsonString<'a>,
         arguments: Option<&'a RawValue>,
+        cache: Option<&'a RawValue>,
     },
     Custom,
 }
@@ -126,7 +127,8 @@ impl<'a> ContentReader<'_, 'a> {
         kinds: &[&'static str],
     ) -> Checked<Content<'a>> {
         let raw = required(path, message, "content", "a string or an array of parts")?;
-        parts::read(self, &path.key("content"), raw, kinds)
+        let content = parts::read(self, &path.key("content"), raw, kinds)?;
+        Ok(content.cached(message.get(CACHE)))
     }
 
     fn assistant(&mut self, path: &Path<'_>, message: &Object<'a>) -> Checked<Assistant<'a>> {
@@ -134,18 +136,21 @@ impl<'a> ContentReader<'_, 'a> {
             .get("content")
             .map(|raw| parts::read(self, &path.key("content"), raw, &parts::MODEL_PARTS))
             .transpose()?;
+        let cache = message.get(CACHE);
         let refusal = message.get("refusal").map(|raw| string(&path.key("refusal"), raw)).transpose()?;
         let child = path.key("tool_calls");
         let calls = match message.get("tool_calls") {
             None => Vec::new(),
             Some(raw) => {
                 let all = objects(&child, raw)?;
+                let whose = |at: usize| cache.filter(|_| at + 1 == all.len());
                 all.iter()
                     .enumerate()
-                    .map(|(at, call)| self.call(&child.index(at), call))
+                    .map(|(at, call)| self.call(&child.index(at), call, whose(at)))
                     .collect::<Checked<_>>()?
             }
         };
+        let content = content.map(|content| content.cached(cache.filter(|_| calls.is_empty())));
         for name in ["audio", "function_call"] {
             if let Some(raw) = message.get(name) {
                 object(&path.key(name), raw)?;
@@ -162,7 +167,13 @@ impl<'a> ContentReader<'_, 'a> {
         Ok(Assistant { content, refusal, calls, thinking, function_call, audio })
     }
 
-    fn call(&mut self, path: &Path<'_>, call: &Object<'a>) -> Checked<ToolCall<'a>> {
+    /// `cache` is that of a message which ends with the call.
+    fn call(
+        &mut self,
+        path: &Path<'_>,
+        call: &Object<'a>,
+        cache: Option<&'a RawValue>,
+    ) -> Checked<ToolCall<'a>> {
         let id = nonempty_string(&path.key("id"), required(path, call, "id", "a string")?)?;
         let kind = match call.get("type") {
             None if call.get("function").is_some() => "function",
@@ -190,7 +201,8 @@ impl<'a> ContentReader<'_, 'a> {
         self.estimate.is_odd |= !is_text;
         let bytes = |raw| JsonString::of(raw).map_or_else(|| raw.get().len() as u64, JsonString::len);
         self.estimate.input_bytes += name.len() + arguments.map_or(0, bytes);
-        Ok(ToolCall::Function { id, name, arguments })
+        let cache = call.get(CACHE).or_else(|| called.get(CACHE)).or(cache);
+        Ok(ToolCall::Function { id, name, arguments, cache })
     }
 
     /// Thinking blocks of the Messages protocol, which this family adds to its answers.

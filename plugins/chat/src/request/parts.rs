@@ -34,7 +34,27 @@ pub(crate) enum Content<'a> {
     Parts(Vec<Part<'a>>),
 }
 
-/// One part. `cache` is `cache_control`, a field of Messages that chat clients send too.
+/// A field of Messages that chat clients send too: of parts, of messages, of calls, of tools.
+pub(super) const CACHE: &str = "cache_control";
+
+impl<'a> Content<'a> {
+    /// The content of a message with that `cache_control`, which Messages has at blocks alone: it is the last one's.
+    pub(super) fn cached(self, cache: Option<&'a RawValue>) -> Self {
+        if cache.is_none() {
+            return self;
+        }
+        let mut parts = match self {
+            Self::Text(text) => vec![Part { kind: PartKind::Text(text), cache: None }],
+            Self::Parts(parts) => parts,
+        };
+        if let Some(last) = parts.last_mut() {
+            last.cache = last.cache.or(cache);
+        }
+        Self::Parts(parts)
+    }
+}
+
+/// One part.
 #[derive(Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) kind: PartKind<'a>,
@@ -136,7 +156,7 @@ impl<'a> ContentReader<'_, 'a> {
                 }
             }
         };
-        Ok(Part { kind, cache: part.get("cache_control") })
+        Ok(Part { kind, cache: part.get(CACHE) })
     }
 
     fn image(&mut self, path: &Path<'_>, image: &Object<'a>) -> Checked<PartKind<'a>> {

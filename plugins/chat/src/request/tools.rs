@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::estimate::InputEstimate;
+use super::parts::CACHE;
 use gatehouse_text_protocols::check::{
     Checked, array, boolean, choice, map, nonempty_string, object, required, string, unique, wrong,
 };
@@ -62,7 +63,7 @@ fn tool<'a>(path: &Path<'_>, raw: &'a RawValue) -> Checked<Tool<'a>> {
         description: description.map(|raw| string(&child.key("description"), raw)).transpose()?,
         parameters,
         strict: strict.transpose()?.unwrap_or(false),
-        cache: tool.get("cache_control").or_else(|| function.get("cache_control")),
+        cache: tool.get(CACHE).or_else(|| function.get(CACHE)),
     }))
 }
 

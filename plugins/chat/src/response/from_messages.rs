@@ -64,7 +64,13 @@ pub(crate) fn answer(
     if usage.is_some() {
         out.member("usage", &counts.chat_json());
     }
-    Ok(Answered { body: out.done(), usage, output_bytes: clamp(blocks.output_bytes), extra: Extra::new() })
+    Ok(Answered {
+        body: out.done(),
+        usage,
+        counters: Vec::new(),
+        output_bytes: clamp(blocks.output_bytes),
+        extra: Extra::new(),
+    })
 }
 
 /// A chat completion's id, made from the provider's; the same answer always has the same id.

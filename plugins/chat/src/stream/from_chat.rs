@@ -166,7 +166,7 @@ impl FromChat {
             if let Some(id) = chunk.string("id") {
                 id.quoted().clone_into(&mut self.id);
             }
-            if let Some(created) = chunk.get("created") {
+            if let Some(created) = chunk.get("created").filter(|raw| is_second(raw)) {
                 created.get().clone_into(&mut self.created);
             }
         }
@@ -211,6 +211,10 @@ impl FromChat {
         for (name, raw) in chunk.iter() {
             match name {
                 "model" | "usage" => {}
+                // Not every client takes a nothing, or a text for a number, where each chunk has a value.
+                "id" if JsonString::of(raw).is_none() => json.member(name, &self.id),
+                "object" if JsonString::of(raw).is_none() => json.string(name, "chat.completion.chunk"),
+                "created" if !is_second(raw) => json.member(name, &self.created),
                 "choices" => {
                     let into = json.name(name);
                     into.push('[');
@@ -297,6 +301,11 @@ fn texts<'a>(chunk: &Object<'a>, choices: &[&'a RawValue]) -> Vec<JsonString<'a>
     let written =
         written.filter(|text| delta.get("tool_calls").is_none() && output_bytes(&delta) == text.len());
     written.into_iter().chain(written.and_then(|_| chunk.string("obfuscation"))).collect()
+}
+
+/// Whether a value is a moment as chat clients read it.
+fn is_second(raw: &RawValue) -> bool {
+    raw.get().parse::<i64>().is_ok()
 }
 
 /// The chunk has token counts and nothing else.

@@ -19,7 +19,7 @@ const USUAL_DURATION: Duration = Duration::from_secs(60);
 pub(crate) fn submit(request: &Submission) -> Result<Accepted<AvatarState>, Refusal> {
     let avatar = AvatarRequest::read(request)?;
     let count = u32::try_from(avatar.assets.len()).unwrap_or(u32::MAX);
-    let charge = Charge::keys([PRICE_KEY]).times(count);
+    let charge = Charge::keys([PRICE_KEY]).times(count.into());
     let accepted = Accepted::new(MODEL.id(), charge, AvatarState::new(avatar));
     Ok(accepted.starting(Stage::Processing, BEGUN).expected(USUAL_DURATION))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use gatehouse_sdk::Refusal;
 
-use gatehouse_text_protocols::check::in_provider_words;
+use gatehouse_text_protocols::check::{in_provider_words, instead};
 use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
 use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
@@ -19,6 +19,10 @@ use super::unknown;
 
 /// The one type of documents that providers read as base64.
 const PDF: &str = "application/pdf";
+
+/// How deep a content may be in the request. One in a document in a tool's result is nine names and numbers deep, and nothing
+/// that a provider takes is deeper; a client that writes more would have the plugin run out of its stack.
+const MAX_DEPTH: usize = 16;
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +212,9 @@ fn content<'a>(
     if !raw.get().starts_with('[') {
         return Err(wrong(at, "a string or an array of blocks", raw));
     }
+    if at.depth() > MAX_DEPTH {
+        return Err(instead(at, "a string, so deep inside of other blocks", "an array"));
+    }
     let given = objects(at, raw)?.into_iter().enumerate();
     let blocks = given.map(|(index, given)| block(&at.index(index), &given, role, findings));
     let blocks: Vec<Block<'a>> = blocks.collect::<Result<_, _>>()?;
@@ -375,11 +382,12 @@ fn source<'a>(
             let (named, data) = (string(at, &given, "media_type")?, string(at, &given, "data")?);
             let (media_type, mended) = file(named, data, is_document, findings);
             if types.is_some_and(|types| !types.contains(&media_type.as_ref())) {
-                return Err(wrong(
-                    &at.key("media_type"),
-                    "`image/jpeg`, `image/png`, `image/gif` or `image/webp`",
-                    named.raw(),
-                ));
+                let (at, expected) =
+                    (at.key("media_type"), "`image/jpeg`, `image/png`, `image/gif` or `image/webp`");
+                return Err(match media_type == named.decoded() {
+                    true => wrong(&at, expected, named.raw()),
+                    false => instead(&at, expected, &format!("the bytes of {media_type}")),
+                });
             }
             if is_document {
                 let bytes = findings.cut(data).unwrap_or_else(|| decoded_bytes(data.len()));
@@ -430,13 +438,13 @@ fn file<'a>(
     let small = blob(data).is_none().then(|| Embedded::read(&data.decoded())).flatten();
     let by_bytes = match (&small, findings.facts(data)) {
         (Some(small), _) => small.mime,
-        (None, Some(facts)) => IMAGE_TYPES.iter().chain(&[PDF]).find(|known| **known == facts.mime).copied(),
+        (None, Some(facts)) => Some(facts.mime.as_str()),
         (None, None) => None,
     };
-    let by_bytes = by_bytes.filter(|known| is_document == (*known == PDF));
+    let is_known = |mime: &str| if is_document { mime == PDF } else { mime.starts_with("image/") };
     let written = named.decoded();
-    let media_type = match by_bytes {
-        Some(known) => Cow::Borrowed(known),
+    let media_type = match by_bytes.filter(|mime| is_known(mime)) {
+        Some(known) => Cow::Owned(known.to_owned()),
         None => written.clone(),
     };
     if media_type != written {

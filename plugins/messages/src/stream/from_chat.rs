@@ -15,7 +15,7 @@ use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::Object;
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
-use gatehouse_text_protocols::usage::TokenCounts;
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::block_assembler::{BlockAssembler, Piece};
 use crate::errors;
@@ -97,7 +97,7 @@ impl FromChat {
             return Err(failure);
         }
         // Most chunks have no counts, and are read once.
-        let counting = Some(data).filter(|data| data.contains("\"usage\"")).and_then(Object::parse);
+        let counting = Some(data).filter(|data| usage::may_report(data)).and_then(Object::parse);
         let counted = counting.is_some_and(|chunk| self.counts.read_completion(&chunk));
         let choices = completion.choices.unwrap_or_default();
         let only_counts = choices.is_empty();

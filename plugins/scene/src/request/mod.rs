@@ -107,7 +107,7 @@ pub(crate) fn charge(model: Model, kind: &VideoKind, videos: u32) -> Charge {
     if kind.audio {
         keys.insert(0, format!("{id}@{resolution}-audio"));
     }
-    Charge::keys(keys).times(kind.seconds.saturating_mul(videos))
+    Charge::keys(keys).times(kind.seconds.saturating_mul(videos).into())
 }
 
 /// What both kinds of requests tell the provider.

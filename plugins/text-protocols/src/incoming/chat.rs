@@ -2,11 +2,12 @@
 
 use gatehouse_sdk::Sse;
 
+use crate::broken_json;
+use crate::halves::{self, Halves};
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
 
 use super::forms::{self, Forms};
-use super::halves::{self, Halves};
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
 
@@ -25,6 +26,9 @@ pub(super) struct Chat {
 
 /// The error of an answer that its server did not finish.
 const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
+
+/// How deep parts are looked into. What is deeper is told as it is written.
+const MAX_DEPTH: usize = 16;
 
 /// What a text or a list of parts says.
 #[derive(Default)]
@@ -296,13 +300,12 @@ impl Chat {
             None if place.is_whole && is_named => nothing.to_owned(),
             None => return None,
             Some(raw) => match JsonString::of(raw) {
-                // A text of JSON, and a list of nothing, as some servers write an object.
-                Some(text) if place.is_whole && unwrapped(text).is_some() => {
-                    unwrapped(text).map_or_else(|| nothing.to_owned(), |inner| quoted(&inner))
-                }
                 // Clients parse it.
                 Some(text) if is_named && text.is_blank() && place.is_complete() => nothing.to_owned(),
-                Some(text) => self.joined(text, call, place)?,
+                Some(text) => match place.is_whole.then(|| unwrapped(text, place.is_complete())).flatten() {
+                    Some(inner) => quoted(&inner),
+                    None => self.joined(text, call, place)?,
+                },
                 None if matches!(raw.get(), "null" | "[]") => nothing.to_owned(),
                 None => quoted(raw.get()),
             },
@@ -326,6 +329,11 @@ impl Said {
 
     /// A text, a part, or a list of them. A part of an unknown kind says nothing unless it has a text.
     fn read(&mut self, raw: Raw<'_>) {
+        self.read_within(raw, MAX_DEPTH);
+    }
+
+    fn read_within(&mut self, raw: Raw<'_>, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else { return self.text.push_str(raw.get()) };
         if let Some(text) = JsonString::of(raw) {
             self.text.push_str(&decoded(text));
         } else if let Some(part) = Object::parse(raw.get()) {
@@ -336,29 +344,32 @@ impl Said {
                     .iter()
                     .find_map(|name| part.get(name))
                     .into_iter()
-                    .for_each(|raw| thought.read(raw));
+                    .for_each(|raw| thought.read_within(raw, depth));
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
             } else if let Some(text) =
                 ["text", "content", "refusal", "summary"].iter().find_map(|name| part.get(name))
             {
-                self.read(text);
+                self.read_within(text, depth);
             }
         } else {
-            items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read(raw));
+            items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read_within(raw, depth));
         }
     }
 }
 
-/// The object that arguments are a text of, or that an empty list stands for.
-fn unwrapped(text: JsonString<'_>) -> Option<String> {
+/// The object that arguments are a text of, that an empty list stands for, or that is plainly meant where nothing was cut.
+fn unwrapped(text: JsonString<'_>, is_complete: bool) -> Option<String> {
     let inner = text.inner().trim();
     if inner == "[]" {
         return Some("{}".to_owned());
     }
-    let inner = inner.starts_with("\\\"").then(|| text.decode()).flatten()?;
-    let inner: String = serde_json::from_str(inner.trim()).ok()?;
-    Object::parse(inner.trim()).map(|_| inner.trim().to_owned())
+    let decoded = text.decode()?;
+    if inner.starts_with("\\\"") {
+        let inner: String = serde_json::from_str(decoded.trim()).ok()?;
+        return Object::parse(inner.trim()).map(|_| inner.trim().to_owned());
+    }
+    is_complete.then(|| broken_json::meant(&decoded)).flatten()
 }
 
 /// The text, its single halves marked as lost.

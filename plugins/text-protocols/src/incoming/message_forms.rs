@@ -3,17 +3,10 @@
 
 use gatehouse_sdk::Sse;
 
+use crate::broken_json;
 use crate::json::{JsonString, Object, Raw, Writer, quoted};
 
-/// Reasons of the other protocol, and what they are in this one.
-const REASONS: [(&str, &str); 6] = [
-    ("stop", "end_turn"),
-    ("length", "max_tokens"),
-    ("tool_calls", "tool_use"),
-    ("function_call", "tool_use"),
-    ("content_filter", "refusal"),
-    ("", "end_turn"),
-];
+use super::reasons;
 
 /// What of a stream decides about its end.
 #[derive(Debug, Default)]
@@ -128,12 +121,14 @@ fn input(block: &Object<'_>) -> Option<String> {
         return Some("{}".to_owned());
     }
     let text = JsonString::of(raw)?.decode()?;
-    Object::parse(text.trim()).map(|_| text.trim().to_owned())
+    // Some encode it twice.
+    let text = serde_json::from_str::<String>(&text).map_or(text, Into::into);
+    Object::parse(text.trim()).map(|_| text.trim().to_owned()).or_else(|| broken_json::meant(&text))
 }
 
 /// The reason in the words of the protocol, as the blocks have it; `None` where it is right. Newer reasons stay.
 fn right_reason(reason: &str, has_called: bool) -> Option<&'static str> {
-    let meant = REASONS.iter().find(|(other, _)| *other == reason).map(|(_, own)| *own);
+    let meant = reasons::of_messages(reason);
     match (meant.unwrap_or(reason), has_called) {
         ("end_turn", true) => Some("tool_use"),
         ("tool_use", false) => Some("end_turn"),
@@ -229,6 +224,10 @@ mod tests {
                 message(text.clone(), "end_turn"),
             ),
             (message(text.clone(), "length"), message(text.clone(), "max_tokens")),
+            (message(text.clone(), "MAX_TOKENS"), message(text.clone(), "max_tokens")),
+            (message(text.clone(), "END_TURN"), message(text.clone(), "end_turn")),
+            (message(text.clone(), "guardrail_intervened"), message(text.clone(), "refusal")),
+            (message(text.clone(), "eos"), message(text.clone(), "end_turn")),
             (message(text.clone(), "tool_use"), message(text.clone(), "end_turn")),
             (message(call(json!({})), "end_turn"), message(call(json!({})), "tool_use")),
             (message(call(json!("{\"p\":1}")), "tool_use"), message(call(json!({"p": 1})), "tool_use")),

@@ -2,10 +2,12 @@
 
 use gatehouse_sdk::Sse;
 
+use crate::broken_json;
+use crate::halves::{self, Halves};
 use crate::json::{Edits, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
+use crate::tools::unrepeated;
 
-use super::halves::{self, Halves};
 use super::message_forms::{self, Shapes};
 
 /// What a delta adds to the text of its block.
@@ -20,12 +22,23 @@ pub(super) struct Messages {
     block: Option<u64>,
     /// The end of that block, while a part of the lead is held back: the reason of the answer's end decides about it.
     stop: Option<Sse>,
+    input: Input,
+}
+
+/// The input of the open block so far, until it is known how its pieces come.
+#[derive(Debug, Default)]
+struct Input {
+    text: String,
+    /// A piece has repeated all before it.
+    repeats: bool,
+    /// A piece has gone on from those before it, as pieces should.
+    is_usual: bool,
 }
 
 impl Messages {
     pub(super) fn new(lead: Lead) -> Self {
         let (halves, shapes) = (Halves::default(), Shapes::default());
-        Self { lead, halves, shapes, block: None, stop: None }
+        Self { lead, halves, shapes, block: None, stop: None, input: Input::default() }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
@@ -68,6 +81,7 @@ impl Messages {
     }
 
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
+        let event = self.input.single(event);
         match self.shapes.event(&event) {
             Some(events) => events.into_iter().flat_map(|event| self.shaped(event)).collect(),
             None => self.shaped(event),
@@ -169,6 +183,36 @@ impl Messages {
             out.member(known, if known == member { &written } else { raw.get() });
         }
         Some(out.done())
+    }
+}
+
+impl Input {
+    /// The event with what it adds to an input, where it repeats all so far.
+    fn single(&mut self, event: Sse) -> Sse {
+        if event.data.contains("\"content_block_start\"") {
+            *self = Self::default();
+        }
+        if self.is_usual || !event.data.contains("\"partial_json\"") {
+            return event;
+        }
+        let data = self.added(&event.data);
+        Sse { data: data.unwrap_or(event.data), ..event }
+    }
+
+    fn added(&mut self, data: &str) -> Option<String> {
+        let delta = Object::parse(data)?.object("delta")?;
+        let piece = delta.text("partial_json")?;
+        let is_first = self.text.trim().is_empty();
+        let meant = if is_first { broken_json::meant_by_piece(&piece) } else { None };
+        let added = meant.as_deref().or_else(|| unrepeated(&self.text, &piece));
+        self.repeats |= added.is_some() && !is_first;
+        self.is_usual = !self.repeats && !is_first;
+        self.text.push_str(added.unwrap_or(&piece));
+        let mut edits = Edits::default();
+        edits.replace(delta.get("partial_json")?, quoted(added?));
+        let mut out = String::with_capacity(data.len());
+        edits.write(serde_json::from_str(data).ok()?, &mut out);
+        Some(out)
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Reason {
 /// The protocol's own.
 const STANDARD: [&str; 5] = ["stop", "length", "tool_calls", "content_filter", "function_call"];
 /// The answer is not whole, and nobody asked for that: DeepSeek, Z.ai, Mistral, OpenRouter, vLLM, Gemini.
-const FAILED: [&str; 7] = [
+const FAILED: [&str; 14] = [
     "insufficient_system_resource",
     "network_error",
     "error",
@@ -23,11 +23,28 @@ const FAILED: [&str; 7] = [
     "aborted",
     "malformed_function_call",
     "unexpected_tool_call",
+    "cancelled",
+    "canceled",
+    "timeout",
+    "overloaded",
+    "server_error",
+    "internal_error",
+    "internal_server_error",
 ];
-/// Cut by a limit: Mistral, Cohere, Gemini, Anthropic.
-const CUT: [&str; 4] = ["max_tokens", "model_length", "max_length", "model_context_window_exceeded"];
-/// Held back: Gemini, Z.ai, Cohere, Anthropic.
-const FILTERED: [&str; 8] = [
+/// Cut by a limit: Mistral, Cohere, Gemini, Anthropic, and the names of the other interfaces.
+const CUT: [&str; 9] = [
+    "max_tokens",
+    "model_length",
+    "max_length",
+    "model_context_window_exceeded",
+    "max_output_tokens",
+    "max_completion_tokens",
+    "context_length_exceeded",
+    "token_limit",
+    "length_limit",
+];
+/// Held back: Gemini, Z.ai, Cohere, Anthropic, Bedrock.
+const FILTERED: [&str; 14] = [
     "safety",
     "recitation",
     "prohibited_content",
@@ -36,15 +53,21 @@ const FILTERED: [&str; 8] = [
     "sensitive",
     "error_toxic",
     "refusal",
+    "content_filtered",
+    "guardrail_intervened",
+    "image_safety",
+    "moderation",
+    "policy_violation",
+    "blocked",
 ];
-const CALLED: [&str; 2] = ["tool_use", "tool_call"];
+const CALLED: [&str; 3] = ["tool_use", "tool_call", "function_calls"];
 
 /// The meaning of a reason. A word that nobody knows is an end like any other.
 pub(super) fn read(reason: &str) -> Reason {
     if STANDARD.contains(&reason) {
         return Reason::Standard;
     }
-    let lower = reason.to_ascii_lowercase();
+    let lower = plain(reason);
     // Gemini: `function_call_filter: MALFORMED_FUNCTION_CALL`.
     let plain = lower.rsplit(": ").next().unwrap_or_default();
     match plain {
@@ -54,6 +77,45 @@ pub(super) fn read(reason: &str) -> Reason {
         plain if CALLED.contains(&plain) => Reason::Means("tool_calls"),
         plain => Reason::Means(STANDARD.into_iter().find(|known| *known == plain).unwrap_or("stop")),
     }
+}
+
+/// A reason of a message that is in other words than those of the Messages protocol, in its words. Whatever is known to no
+/// protocol stays: it may be newer.
+pub(super) fn of_messages(reason: &str) -> Option<&'static str> {
+    const OWN: [&str; 7] = [
+        "end_turn",
+        "max_tokens",
+        "stop_sequence",
+        "tool_use",
+        "pause_turn",
+        "refusal",
+        "model_context_window_exceeded",
+    ];
+    if OWN.contains(&reason) {
+        return None;
+    }
+    let plain = plain(reason);
+    if let Some(own) = OWN.into_iter().find(|own| *own == plain) {
+        return Some(own);
+    }
+    let standard = match read(&plain) {
+        Reason::Standard => plain.as_str(),
+        Reason::Means(standard) => standard,
+        Reason::Failed => return None,
+    };
+    match standard {
+        "length" => Some("max_tokens"),
+        "tool_calls" | "function_call" => Some("tool_use"),
+        "content_filter" => Some("refusal"),
+        _ => {
+            ["", "stop", "eos", "eos_token", "complete", "completed"].contains(&&*plain).then_some("end_turn")
+        }
+    }
+}
+
+/// A reason in the letters that all words here have.
+fn plain(reason: &str) -> String {
+    reason.trim().to_ascii_lowercase().replace('-', "_")
 }
 
 /// Whether a JSON value is anything but `null` or one of the protocol's words.
@@ -79,6 +141,11 @@ mod tests {
             ("SAFETY", Reason::Means("content_filter")),
             ("sensitive", Reason::Means("content_filter")),
             ("TOOL_CALL", Reason::Means("tool_calls")),
+            ("tool-calls", Reason::Means("tool_calls")),
+            ("content-filter", Reason::Means("content_filter")),
+            ("guardrail_intervened", Reason::Means("content_filter")),
+            ("max_output_tokens", Reason::Means("length")),
+            ("server_error", Reason::Failed),
             ("function_call_filter: MALFORMED_FUNCTION_CALL", Reason::Failed),
             ("insufficient_system_resource", Reason::Failed),
             ("network_error", Reason::Failed),

@@ -86,16 +86,21 @@ impl<'a> Object<'a> {
         raw.get().parse().ok().or_else(|| u64::try_from(whole(raw)?).ok())
     }
 
-    /// The member, if it is a count in any form that servers write one in: a number, or a text of one; rounded up.
+    /// The member, if it is a count in any form that servers write one in: a number, or a text of one; rounded up. A number
+    /// that no request can reach is a server's mistake, which must not cost a customer everything.
     #[must_use]
     pub fn count(&self, name: &str) -> Option<u64> {
         let written = self.get(name)?.get().trim_matches('"').trim();
-        let of_fraction = |number: f64| (0.0..9e15).contains(&number).then(|| number.ceil() as u64);
+        let of_fraction = |number: f64| (0.0..1e10).contains(&number).then(|| number.ceil() as u64);
         // Words such as `inf` are no counts.
         let is_number = written.starts_with(|first: char| first.is_ascii_digit());
-        written.parse().ok().or_else(|| of_fraction(written.parse().ok()?)).filter(|_| is_number)
+        let count: Option<u64> = written.parse().ok().or_else(|| of_fraction(written.parse().ok()?));
+        count.filter(|count| is_number && *count < MOST_TOKENS)
     }
 }
+
+/// More than any request reads or writes.
+const MOST_TOKENS: u64 = 1_000_000_000;
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

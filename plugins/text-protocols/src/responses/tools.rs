@@ -91,9 +91,13 @@ impl Tools {
         function.member("parameters", parameters);
         let strict = tool.get("strict").map(|raw| boolean(&path.key("strict"), raw)).transpose()?;
         if let Some(strict) =
-            strict.filter(|strict| !strict || !self.is_strict_closed || is_closed(parameters))
+            strict.filter(|strict| !strict || !self.is_strict_closed || is_closed(parameters, MAX_DEPTH))
         {
             function.member("strict", if strict { "true" } else { "false" });
+        }
+        // A field of Messages that other clients send too.
+        if let Some(cache) = tool.get("cache_control") {
+            function.member("cache_control", cache.get());
         }
         self.push(path, name, &function.done())
     }
@@ -155,11 +159,15 @@ fn hosted(path: &Path<'_>, kind: &str) -> gatehouse_sdk::Refusal {
     in_provider_words(&path.key("type").to_string(), message)
 }
 
-/// Whether every object of a schema says that it has no other members.
-fn is_closed(schema: &str) -> bool {
+/// How deep a schema is looked into; providers take none as deep with `strict`.
+const MAX_DEPTH: usize = 64;
+
+/// Whether every object of a schema says that it has no other members. Of one that is too deep nobody knows.
+fn is_closed(schema: &str, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
     let Some(object) = Object::parse(schema) else {
         let items: Option<Vec<Raw<'_>>> = serde_json::from_str(schema).ok();
-        return items.is_none_or(|items| items.into_iter().all(|raw| is_closed(raw.get())));
+        return items.is_none_or(|items| items.into_iter().all(|raw| is_closed(raw.get(), depth)));
     };
     let is_object =
         object.text("type").is_some_and(|kind| kind == "object") || object.get("properties").is_some();
@@ -170,9 +178,9 @@ fn is_closed(schema: &str) -> bool {
     object.iter().filter(|(_, raw)| !is_null(raw)).all(|(name, raw)| match name {
         "properties" | "$defs" | "definitions" => {
             let members = Object::parse(raw.get()).unwrap_or_default();
-            members.iter().all(|(_, raw)| is_closed(raw.get()))
+            members.iter().all(|(_, raw)| is_closed(raw.get(), depth))
         }
-        "items" | "anyOf" | "oneOf" | "allOf" => is_closed(raw.get()),
+        "items" | "anyOf" | "oneOf" | "allOf" => is_closed(raw.get(), depth),
         _ => true,
     })
 }
@@ -212,8 +220,11 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(is_closed(schema), expected, "{schema}");
+            assert_eq!(is_closed(schema, MAX_DEPTH), expected, "{schema}");
         }
+        let deep = 100_000;
+        let deep = format!("{}{}{}", "{\"items\":".repeat(deep), "{}", "}".repeat(deep));
+        assert!(!is_closed(&deep, MAX_DEPTH), "it is not followed to its end");
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn play(script: &Script) {
 fn submitted() -> Script {
     Script::new()
         .submit("images.generate", json!({"model": "sketch-1", "prompt": "a kite"}))
-        .expect_accepted(|accepted| assert_eq!(accepted.charge.keys, ["sketch-1"]))
+        .expect_accepted(|accepted| assert_eq!(accepted.charge.lines[0].keys, ["sketch-1"]))
 }
 
 fn polled() -> Script {

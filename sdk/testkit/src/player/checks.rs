@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gatehouse_sdk::{Charge, Outcome};
+use gatehouse_sdk::{Charge, Line};
 
 use crate::lines::Check;
 use crate::machine::{Declared, Played};
@@ -27,16 +27,27 @@ pub(super) fn surface(declared: &Declared, name: &str) -> Result<(), String> {
     Err(format!("expected a surface of the manifest ({}), got {name:?}", known.join(", ")))
 }
 
-/// The host bills the hold and rolls the version back when a task settles more than was charged for it. Prices are the
-/// operator's, so only quantities of the same price keys can be compared here.
-pub(super) fn settles(held: &Charge, outcome: &Outcome) -> Result<(), String> {
-    match &outcome.settle {
-        Some(settle) if settle.keys == held.keys && settle.quantity > held.quantity => Err(format!(
-            "settle.quantity: expected at most {}, which was charged for {:?}, got {}",
-            held.quantity, held.keys, settle.quantity
-        )),
-        _ => Ok(()),
-    }
+/// The host bills the hold and rolls the version back when a task settles more than was held for it, or by a price that was not
+/// accepted. Prices are the operator's, so only quantities of the same price keys can be compared here.
+pub(super) fn settles(held: &[Line], settle: Option<&Charge>) -> Result<(), String> {
+    let lines = settle.into_iter().flat_map(|settle| &settle.lines);
+    lines.into_iter().try_for_each(|line| {
+        if !held.iter().any(|held| held.keys.last() == line.keys.last()) {
+            let known: Vec<_> = held.iter().filter_map(|held| held.keys.last()).collect();
+            return Err(format!(
+                "settle.keys: expected one that ends with one of {known:?}, got {:?}",
+                line.keys
+            ));
+        }
+        let most = held.iter().filter(|held| held.keys == line.keys).map(|held| held.quantity).max();
+        match most {
+            Some(most) if held.len() == 1 && line.quantity > most => Err(format!(
+                "settle.quantity: expected at most {most}, which was charged for {:?}, got {}",
+                line.keys, line.quantity
+            )),
+            _ => Ok(()),
+        }
+    })
 }
 
 pub(super) fn equal<T: PartialEq + Debug>(what: &str, came: &T, expected: &T) -> Result<(), String> {

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use gatehouse_sdk::{
-    About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Event, Extra, Failure, Family,
-    Jobs, Model, Obstacle, Outcome, Prepared, Probe, Refusal, Relay, Reply, Sse, Stage, Step, Submission,
-    Surface, Text, TextFailure, TextRequest, UnixMs, Usage,
+    About, Accepted, Action, Answered, Blame, Call, Charge, Chunk, Context, Direct, DirectRequest, Event,
+    Exchange, Extra, Failure, Family, HttpRoute, Jobs, Model, Obstacle, Outcome, Plan, Prepared, Probe,
+    Refusal, Relay, Reply, Response, Sse, Stage, Step, Submission, Surface, Text, TextFailure, TextRequest,
+    UnixMs, Usage,
 };
 use serde_json::{Value, json};
 
+use crate::direct::NativeDirect;
 use crate::machine::{Native, NativeText};
 
 use crate::{Script, picture};
@@ -143,7 +145,10 @@ fn reports_line_and_reason_of_a_bad_script() {
         (started("slashless"), "the URL \"pull\" is not http or https"),
         (started("past"), "a wait ends before now"),
         (started("empty"), "\"media:0\" in the result, but there are 0 products"),
-        (started("dear"), "settle.quantity: expected at most 1, which was charged for [\"puppet-1\"], got 2"),
+        (
+            started("dear"),
+            "settle.lines[0].quantity: expected at most 1, which was charged for [\"puppet-1\"], got 2",
+        ),
         (
             Script::new().submit("images.create", json!({})),
             "expected a surface of the manifest (\"images.generate\"), got \"images.create\"",
@@ -165,7 +170,9 @@ fn a_task_that_was_joined_may_settle_more_than_its_own_charge() {
         .joined("brief")
         .expect_wait(|_| ())
         .timer()
-        .expect_done(|outcome| assert_eq!(outcome.settle.as_ref().map(|settle| settle.quantity), Some(2)))
+        .expect_done(|outcome| {
+            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(2))
+        })
         .run_native::<Puppet>();
 }
 
@@ -282,9 +289,9 @@ fn plays_a_text_family() {
         (format!("{SAYS}{breaks}{events}"), Some("unexpected here: the stream has ended")),
         (format!("{SAYS}{end}{end}"), Some("unexpected here: the stream has ended")),
         (format!("{SAYS}{more}"), Some("chunk.send[0].data.heard: expected 4\n  came: 2")),
-        (format!("{SAYS}{refused}{events}"), Some("no text request has been prepared")),
-        (end.to_owned(), Some("no text request has been prepared")),
-        (whole.to_owned(), Some("no text request has been prepared")),
+        (format!("{SAYS}{refused}{events}"), Some("no request has been prepared")),
+        (end.to_owned(), Some("no request has been prepared")),
+        (whole.to_owned(), Some("no request has been prepared")),
         (SAYS.replace("\"state\": \"hi\"", "\"state\": \"ho\""), Some("prepared.state: expected \"ho\"")),
         (SAYS.lines().take(3).collect::<Vec<_>>().join("\n"), Some("no line expects it")),
         (format!("{SAYS}{events}").replace("hi", "random"), Some("answered in two ways")),
@@ -328,5 +335,97 @@ fn plays_migrations_of_a_live_task() {
             (Err(came), Some(problem)) => assert!(came.contains(problem), "{lines}: {came}"),
             (came, _) => panic!("{lines}: {came:?}"),
         }
+    }
+}
+
+/// Answers at once, as its request asks for.
+struct Cockatoo;
+
+impl Family for Cockatoo {
+    fn about() -> About {
+        About::new("cockatoo", "0.1.0")
+            .model(Model::new("cockatoo-1").serves("audio.speech"))
+            .surface(Surface::new::<Value>("audio.speech"))
+            .surface(Surface::new::<Value>("voices.list"))
+            .route(HttpRoute::answer("/v1/audio/speech", "audio.speech"))
+            .route(HttpRoute::read("/v1/voices", "voices.list"))
+            .provider("bird")
+            .price_key("cockatoo-1")
+    }
+}
+
+impl Direct for Cockatoo {
+    type State = String;
+
+    fn prepare(_: &Context, request: DirectRequest) -> Result<Plan<String>, Refusal> {
+        let act = request.body["act"].as_str().ok_or_else(|| Refusal::invalid("act", "expected a string"))?;
+        let call = Call::post("bird", "/say").json(&json!({})).once();
+        let exchange = Exchange::new(call, act.to_owned()).passes("audio/*");
+        Ok(match act {
+            "list" => Plan::Respond(Response::json(&json!(["polly"])).fresh_for(60)),
+            "forever" => Plan::Respond(Response::json(&json!([])).fresh_for(86_401)),
+            "free" => Plan::Call(exchange),
+            "special" => {
+                Plan::Call(Exchange { call: exchange.call.clone().without_credentials(), ..exchange })
+            }
+            "typeless" => Plan::Call(exchange.passes("sound")),
+            _ => Plan::Call(exchange.charge(Charge::keys(["cockatoo-1"]).times(2))),
+        })
+    }
+
+    fn answer(_: &Context, act: String, reply: Reply) -> Result<Response, Failure> {
+        let response = Response::json(&json!({"said": reply.status}));
+        let settle = |units| response.clone().settle(Charge::keys(["cockatoo-1"]).times(units));
+        match (act.as_str(), reply.is_success()) {
+            ("less" | "free", true) => Ok(settle(1)),
+            ("more", true) => Ok(settle(3)),
+            ("glad", _) | (_, true) => Ok(response),
+            (_, false) => Err(Failure::upstream("it is silent")),
+        }
+    }
+}
+
+/// Without it an author would see only in a running gateway what the host makes of an answer at once.
+#[test]
+fn answers_at_once_play_as_the_host_serves_them() {
+    let ask = |surface: &str, act: &str, rest: &str| {
+        format!(
+            r#"{{"direct": {{"surface": "{surface}", "model": "cockatoo-1", "body": {{"act": "{act}"}}}}}} {rest}"#
+        )
+    };
+    let speak = |act: &str, rest: &str| {
+        ask("audio.speech", act, &format!(r#"{{"expect": {{"planned": {{"passes": ["audio/*"]}}}}}} {rest}"#))
+    };
+    let json = r#"{"answer": {"status": 200, "json": {}}}"#;
+    let sound = r#"{"answer": {"status": 200, "text": "aa", "headers": {"Content-Type": "audio/wav"}}}"#;
+    let error = r#"{"answer": {"status": 500, "headers": {"content-type": "audio/wav"}}}"#;
+    let rows = [
+        (speak("say", &format!(r#"{sound} {{"expect": {{"passed": {{"mime": "audio/wav"}}}}}}"#)), ""),
+        (
+            speak(
+                "less",
+                &format!(r#"{json} {{"expect": {{"responded": {{"settle": {{"quantity": 1}}}}}}}}"#),
+            ),
+            "",
+        ),
+        (speak("say", &format!(r#"{error} {{"expect": {{"fail": {{"blame": "upstream"}}}}}}"#)), ""),
+        (ask("voices.list", "list", r#"{"expect": {"responded": {"body": ["polly"], "fresh_s": 60}}}"#), ""),
+        (speak("more", json), "settle.quantity: expected at most 2"),
+        (speak("free", json), "settle: expected none, for nothing was charged"),
+        (speak("glad", error), "expected a failure for an answer with the status 500"),
+        (ask("audio.speech", "forever", ""), "fresh_s: expected at most 86400 seconds, got 86401"),
+        (ask("audio.speech", "special", ""), "expected a plain call"),
+        (ask("audio.speech", "typeless", ""), "expected a type such as audio/mpeg, got \"sound\""),
+        (ask("voices.list", "say", ""), "a charge on a surface that reads"),
+        (ask("voices.list", "free", ""), "expected a safe call on a surface that reads"),
+        (ask("audio.song", "say", ""), "expected a surface of the manifest"),
+        (json.to_owned(), "unexpected here: no request has been prepared"),
+        (speak("say", "\"end\""), "unexpected here: no request has been prepared"),
+    ];
+    for (text, expected) in rows {
+        let script = Script::parse(&text, "s.play".as_ref()).unwrap();
+        let played = script.play(&NativeDirect::<Cockatoo>::new()).err().unwrap_or_default();
+        let fits = if expected.is_empty() { played.is_empty() } else { played.contains(expected) };
+        assert!(fits, "{text}: {played}");
     }
 }

@@ -4,6 +4,7 @@
 mod partial;
 mod read;
 pub(crate) mod shown;
+pub(crate) mod shown_direct;
 pub(crate) mod shown_text;
 mod text;
 mod values;

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::text::{EventWritten, TextWritten, TranslateWritten};
 use super::values::{
-    ContextWritten, FindingWritten, MergeWritten, MigrateWritten, OutageWritten, RenderWritten, ReplyWritten,
-    SplitWritten, SubmissionWritten,
+    ContextWritten, DirectWritten, FindingWritten, MergeWritten, MigrateWritten, OutageWritten,
+    RenderWritten, ReplyWritten, SplitWritten, SubmissionWritten,
 };
 use crate::lines::{Ask, Expect, Feed, Line, Position};
 use crate::script::Script;
@@ -37,6 +37,7 @@ enum Written {
     Split(SplitWritten),
     Text(TextWritten),
     Translate(TranslateWritten),
+    Direct(DirectWritten),
     Answer(ReplyWritten),
     Events(Vec<EventWritten>),
     End,
@@ -128,6 +129,7 @@ impl Script {
             Written::Split(split) => Line::Ask(Ask::Split(split.key, split.items, split.reply.try_into()?)),
             Written::Text(request) => Line::Ask(Ask::Text(Box::new(request.try_into()?))),
             Written::Translate(request) => Line::Ask(Ask::Translate(Box::new(request.try_into()?))),
+            Written::Direct(request) => Line::Ask(Ask::Direct(Box::new(request.into()))),
             Written::Answer(reply) => Line::Ask(Ask::Answer(reply.try_into()?)),
             Written::Events(events) => Line::Ask(Ask::Events(events.into_iter().map(Into::into).collect())),
             Written::End => Line::Ask(Ask::End),
@@ -173,6 +175,7 @@ mod tests {
             "text",
             "text",
             "translate",
+            "direct",
             "answer",
             "events",
             "end",

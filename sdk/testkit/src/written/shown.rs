@@ -1,8 +1,8 @@
 //! Answers of a family as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
 use gatehouse_sdk::{
-    Accepted, Action, Blame, Body, Call, Charge, Claim, Edit, Ending, Failure, Header, Payload, Product,
-    Reading, Refusal, Replay, Reply, Stage, Step, Target, UnixMs,
+    Accepted, Action, Blame, Body, Call, Charge, Claim, Edit, Ending, Failure, Header, Line, Payload,
+    Product, Reading, Refusal, Replay, Reply, Stage, Step, Target, UnixMs,
 };
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ pub(crate) fn verdict(verdict: &Result<Accepted<Vec<u8>>, Refusal>) -> Value {
         Ok(accepted) => json!({"accepted": {
             "model": accepted.model,
             "charge": charge(&accepted.charge),
+            "at_most": accepted.at_most.as_ref().map(charge),
             "stage": stage(accepted.stage),
             "progress": accepted.progress,
             "expected_ms": accepted.expected.map(|span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX)),
@@ -119,7 +120,7 @@ fn ending(end: &Ending) -> Value {
     Value::Object(shown)
 }
 
-fn failure(failure: &Failure) -> Map<String, Value> {
+pub(super) fn failure(failure: &Failure) -> Map<String, Value> {
     let blame = match failure.blame {
         Blame::Request => "request",
         Blame::Moderation => "moderation",
@@ -202,8 +203,13 @@ fn claims(claims: &[Claim]) -> Value {
         .collect()
 }
 
-fn charge(charge: &Charge) -> Value {
-    json!({"keys": charge.keys, "quantity": charge.quantity})
+/// A charge of one line is that line; more are a list.
+pub(super) fn charge(charge: &Charge) -> Value {
+    let line = |line: &Line| json!({"keys": line.keys, "quantity": line.quantity, "unit": line.unit});
+    match charge.lines.as_slice() {
+        [one] => line(one),
+        more => more.iter().map(line).collect(),
+    }
 }
 
 fn stage(stage: Stage) -> &'static str {

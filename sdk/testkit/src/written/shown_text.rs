@@ -1,6 +1,8 @@
 //! Answers of a text family and of a dialect as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
-use gatehouse_sdk::{Answered, Chunk, DialectPrepared, Obstacle, Prepared, Refusal, Sse, TextFailure, Usage};
+use gatehouse_sdk::{
+    Answered, Chunk, Counter, DialectPrepared, Obstacle, Prepared, Refusal, Sse, TextFailure, Usage,
+};
 use serde_json::{Value, json};
 
 use super::shown::{bytes, call, parsed, refused};
@@ -26,6 +28,7 @@ pub(crate) fn answered(answer: &Result<Answered, TextFailure>) -> Value {
         Ok(answered) => json!({"answered": {
             "body": parsed(&answered.body),
             "usage": usage(answered.usage),
+            "counters": counters(&answered.counters),
             "output_bytes": answered.output_bytes,
         }}),
         Err(why) => failed(why),
@@ -39,6 +42,7 @@ pub(crate) fn chunk(chunk: &Result<Chunk, TextFailure>) -> Value {
             json!({"chunk": {
                 "send": sent(&chunk.send),
                 "usage": usage(chunk.usage),
+                "counters": counters(&chunk.counters),
                 "output_bytes": chunk.output_bytes,
                 "last": chunk.last,
             }})
@@ -91,6 +95,10 @@ fn failed(failure: &TextFailure) -> Value {
     };
     let TextFailure { message, field, retry_after_ms, .. } = failure;
     json!({"failed": {"obstacle": obstacle, "message": message, "field": field, "retry_after_ms": retry_after_ms}})
+}
+
+fn counters(counters: &[Counter]) -> Value {
+    counters.iter().map(|(name, count)| (name.clone(), json!(count))).collect()
 }
 
 fn usage(usage: Option<Usage>) -> Value {

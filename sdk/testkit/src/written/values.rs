@@ -1,8 +1,8 @@
 //! The values of a written script, in the form that authors write: every field that has a usual value may be left out.
 
 use gatehouse_sdk::{
-    Body, Context, Facts, Failure, Header, MediaKind, Outage, Owned, Parent, Reply, Status, Submission,
-    TaskView, UnixMs,
+    Body, Context, DirectRequest, Extra, Facts, Failure, Header, MediaKind, Outage, Owned, Parent, Reply,
+    Status, Submission, TaskView, UnixMs,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -50,6 +50,25 @@ impl From<SubmissionWritten> for Submission {
             blobs: written.blobs.into_iter().map(Into::into).collect(),
             ..Self::new(written.surface, written.body)
         }
+    }
+}
+
+/// A request that is answered at once; one that reads names no model.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DirectWritten {
+    surface: String,
+    #[serde(default)]
+    model: String,
+    body: Value,
+    #[serde(default)]
+    blobs: Vec<FactsWritten>,
+}
+
+impl From<DirectWritten> for DirectRequest {
+    fn from(written: DirectWritten) -> Self {
+        let DirectWritten { surface, model, body, blobs } = written;
+        Self { surface, model, body, blobs: blobs.into_iter().map(Into::into).collect(), extra: Extra::new() }
     }
 }
 

@@ -1,16 +1,20 @@
 //! The sender of a request: its credential's name, its role, its address. An [`Authenticator`] reads one kind of
-//! credential; the router asks each of them in turn.
+//! credential; the router asks each of them in turn. The two bearer
+//! tokens of a gateway are one: the operator's, as commands use it, and the viewer's.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use gatehouse_model::Seed;
+use http::header::{AUTHORIZATION, USER_AGENT};
 use http::request::Parts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::error::OperationError;
 use crate::api::result::LoginLinkView;
+use crate::token::Token;
 
 /// What a credential allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -89,4 +93,44 @@ pub trait Authenticator: Send + Sync {
 pub(crate) trait LoginLinks: Send + Sync {
     /// A link for one person with this role.
     fn new_link(&self, role: Role) -> Result<LoginLinkView, OperationError>;
+}
+
+/// The agent that the command line names itself as. The audit record tells its requests from those of other programs with
+/// the same token, which could use the name: both are the operator's.
+pub(crate) const COMMAND_LINE: &str = "gatehouse-command-line";
+
+/// One token for each role, new at each start.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// Allows everything.
+    pub operator: Token,
+    /// Allows to read.
+    pub viewer: Token,
+}
+
+impl Tokens {
+    /// Two fresh tokens.
+    #[must_use]
+    pub fn mint(seed: &dyn Seed) -> Self {
+        Self { operator: Token::mint(seed), viewer: Token::mint(seed) }
+    }
+}
+
+impl Authenticator for Tokens {
+    fn authenticate(&self, head: &Parts) -> Claimed {
+        let Some(presented) = head.headers.get(AUTHORIZATION) else { return Claimed::Nothing };
+        let presented = presented.to_str().unwrap_or_default();
+        // Both are compared whatever the first comparison says.
+        let (operator, viewer) = (self.operator.matches(presented), self.viewer.matches(presented));
+        match (operator, viewer) {
+            (true, _) => {
+                let agent = head.headers.get(USER_AGENT);
+                let is_command = agent.is_some_and(|agent| agent == COMMAND_LINE);
+                let who = if is_command { "command line" } else { "operator token" };
+                Claimed::Valid { who: who.to_owned(), role: Role::Operator }
+            }
+            (_, true) => Claimed::Valid { who: "viewer token".to_owned(), role: Role::Viewer },
+            _ => Claimed::Refused("the bearer token is not one of this gateway's"),
+        }
+    }
 }

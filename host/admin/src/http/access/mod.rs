@@ -2,4 +2,3 @@
 
 pub(crate) mod attempts;
 pub(crate) mod caller;
-pub(crate) mod tokens;

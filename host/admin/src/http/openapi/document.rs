@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use gatehouse_model::Digest;
 use http::header::CACHE_CONTROL;
-use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::generators::Generators;
 use super::operation::{error_responses, operation, tag};
 use crate::http::call::Call;
-use crate::http::reply::{Reply, whole};
+use crate::http::reply::Reply;
 use crate::http::request::precondition::is_known;
 use crate::http::route::Route;
 use crate::http::router::BASE;
@@ -70,7 +70,7 @@ pub(crate) fn with_document(mut routes: Vec<Route>) -> Vec<Route> {
             let reply = if is_known(&call.headers, &document.etag) {
                 Reply::not_modified()
             } else {
-                Reply::typed("application/json", whole(document.bytes.clone()))
+                Reply::typed("application/json", document.bytes.clone().into())
             };
             Ok(reply.with_etag(&document.etag).with_header(CACHE_CONTROL, "no-cache"))
         }
@@ -128,4 +128,34 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
             "schemas": generators.schemas(),
         },
     })
+}
+
+/// The schemas of what goes in and of what comes out.
+pub(super) struct Generators {
+    pub(super) requests: SchemaGenerator,
+    pub(super) answers: SchemaGenerator,
+}
+
+impl Generators {
+    pub(super) fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+                settings.meta_schema = None;
+            })
+        };
+        Self {
+            requests: settings().for_deserialize().into_generator(),
+            answers: settings().for_serialize().into_generator(),
+        }
+    }
+
+    pub(super) fn schemas(mut self) -> Map<String, Value> {
+        let mut schemas: Map<String, Value> = self.answers.take_definitions(true).into_iter().collect();
+        // A type that is used both ways keeps its answer's form: it has the same fields.
+        for (name, schema) in self.requests.take_definitions(true) {
+            schemas.entry(name).or_insert(schema);
+        }
+        schemas
+    }
 }

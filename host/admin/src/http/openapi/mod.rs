@@ -2,7 +2,6 @@
 //! say what the other does not.
 
 mod document;
-mod generators;
 mod operation;
 
 pub(crate) use document::with_document;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::generators::Generators;
+use super::document::Generators;
 use crate::http::error::error_table;
 use crate::http::request::query::{Form, Parameter};
 use crate::http::route::{Answers, Route, Takes};

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
 use bytes::Bytes;
 use gatehouse_model::Clock;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
@@ -19,11 +19,7 @@ pub(crate) const MAX_UPLOAD_BYTES: usize = 64 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads the whole body.
-pub(crate) async fn read<B>(body: &mut B, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError>
-where
-    B: Body<Data = Bytes> + Unpin,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
+pub(crate) async fn read(body: Body, most: usize, clock: &dyn Clock) -> Result<Bytes, ApiError> {
     let read = tokio::select! {
         biased;
         read = Limited::new(body, most).collect() => read,

@@ -21,7 +21,7 @@ pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, A
         return Err(ApiError::field(unknown.as_str(), message));
     }
     let top = Value::Object(patch);
-    merge(&mut value, top);
+    json_patch::merge(&mut value, &top);
     // A field of the top level that is cleared is null, not absent: the object keeps its fields.
     if let Value::Object(fields) = &mut value {
         for field in known.keys() {
@@ -29,24 +29,6 @@ pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, A
         }
     }
     Ok(value)
-}
-
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(target) = target else { return };
-    for (field, value) in patch {
-        if value.is_null() {
-            target.remove(&field);
-        } else {
-            merge(target.entry(field).or_insert(Value::Null), value);
-        }
-    }
 }
 
 /// The fields that differ, for the audit record.

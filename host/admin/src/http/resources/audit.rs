@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
@@ -118,12 +118,8 @@ impl From<FieldChange> for ChangedField {
 }
 
 async fn list(call: Call) -> Outcome {
-    let before = call.position()?.map(|position| {
-        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-        position.parse::<u64>().map_err(|_| wrong())
-    });
     let (query, limit) = (query(&call)?, call.query.limit());
-    let page = call.service.audit_page(query, before.transpose()?, limit).await?;
+    let page = call.service.audit_page(query, call.position()?, limit).await?;
     let lines: Vec<AuditLine> = page.rows.into_iter().map(AuditLine::from).collect();
     Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
 }

@@ -1,34 +1,40 @@
 //! `/customers`: who pays, with their balances, and the money that operators move.
 
-use gatehouse_model::{Credits, Customer, CustomerId};
-use gatehouse_tasks::{Command, FieldChange, JournalEntry};
+use gatehouse_model::{Credits, Customer, CustomerId, CustomerPolicy, UnixMs};
+use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::call::{Call, Outcome};
 use crate::http::error::{ApiError, Kind};
 use crate::http::reply::Reply;
-use crate::http::request::merge_patch::created;
-use crate::http::request::precondition::etag_of;
-use crate::http::request::query::{Form, filter};
+use crate::http::request::body::from_value;
+use crate::http::request::merge_patch::{changes, created, patched};
+use crate::http::request::precondition::{check_match, etag};
+use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
-use crate::service::{check_amount, check_customer_id};
+use crate::http::values::{List, Moment, Period};
+use crate::service::{before_prefix, check_amount, check_customer_id, of_prefix, told};
+
+const FILTERS: [Parameter; 2] = [
+    filter("without_credit", Form::Flag, "True: only customers whose every request is refused."),
+    filter("id_prefix", Form::Text, "Only customers whose id begins with this."),
+];
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/customers", "listCustomers", "Lists customers by id.", list)
-            .query(&[filter(
-                "without_credit",
-                Form::Flag,
-                "True: only customers whose every request is refused.",
-            )])
+            .query(&FILTERS)
             .paged()
             .returns::<List<CustomerView>>(),
         Route::post("/customers", "createCustomer", "Opens a customer without credit.", create)
             .body::<NewCustomer>()
             .creates::<CustomerView>(),
         Route::get("/customers/{customer}", "getCustomer", "Shows one customer.", show)
+            .returns::<CustomerView>()
+            .tagged(),
+        Route::patch("/customers/{customer}", "editCustomer", "Changes what a customer may spend.", edit)
+            .patches::<QuotaPolicy>()
             .returns::<CustomerView>()
             .tagged(),
         Route::post("/customers/{customer}/deposits", "deposit", "Pays credits in.", deposit)
@@ -72,6 +78,27 @@ struct CustomerView {
     spent_micro: i64,
     /// All that was paid in, less what was taken back.
     deposited_micro: i64,
+    /// What counts against the quota now: all that is held and spent, or that of the present period. Null without a quota.
+    quota_used_micro: Option<i64>,
+    /// When the quota resets next; null where it never does.
+    quota_resets: Option<Moment>,
+    /// Counts edits.
+    revision: u64,
+    #[serde(flatten)]
+    policy: QuotaPolicy,
+}
+
+/// What an edit of a customer may change. `null` takes a limit away.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "CustomerPolicy")]
+struct QuotaPolicy {
+    /// Spending limit of all its keys together, zero or more; null is no limit but the balance.
+    #[serde(default)]
+    quota_micro: Option<i64>,
+    /// How often the quota resets; null is never. Another period begins with nothing used.
+    #[serde(default)]
+    quota_period: Option<Period>,
 }
 
 /// A customer to be opened.
@@ -80,6 +107,12 @@ struct CustomerView {
 struct NewCustomer {
     /// 1 to 64 letters, digits and `- _ . @`.
     id: String,
+    /// Spending limit of all its keys together, zero or more; null is no limit but the balance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quota_micro: Option<i64>,
+    /// How often the quota resets; null is never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quota_period: Option<Period>,
 }
 
 /// Credits to be paid in.
@@ -136,9 +169,28 @@ struct MoneyEntry {
     memo: String,
 }
 
-impl From<Customer> for CustomerView {
-    fn from(customer: Customer) -> Self {
+impl From<CustomerPolicy> for QuotaPolicy {
+    fn from(policy: CustomerPolicy) -> Self {
+        let CustomerPolicy { quota, quota_period } = policy;
+        Self { quota_micro: quota.map(|quota| quota.0), quota_period: quota_period.map(Period) }
+    }
+}
+
+impl From<QuotaPolicy> for CustomerPolicy {
+    fn from(policy: QuotaPolicy) -> Self {
+        let QuotaPolicy { quota_micro, quota_period } = policy;
+        Self { quota: quota_micro.map(Credits), quota_period: quota_period.map(|period| period.0) }
+    }
+}
+
+impl CustomerView {
+    fn new(customer: Customer, at: UnixMs) -> Self {
+        let quota = customer.quota_use(at);
         Self {
+            quota_used_micro: quota.map(|quota| quota.used.0),
+            quota_resets: quota.and_then(|quota| quota.resets).map(Moment),
+            revision: customer.revision,
+            policy: customer.policy().into(),
             id: customer.id.0,
             created: customer.created.into(),
             available_micro: customer.available.0,
@@ -146,6 +198,11 @@ impl From<Customer> for CustomerView {
             spent_micro: customer.spent.0,
             deposited_micro: customer.deposited.0,
         }
+    }
+
+    /// The tag: the revision, which an edit compares, and all the rest.
+    fn etag(&self) -> String {
+        etag(&self.revision, self)
     }
 }
 
@@ -157,13 +214,14 @@ impl From<JournalEntry> for MoneyEntry {
 }
 
 async fn list(call: Call) -> Outcome {
-    let after = call.position()?.map(CustomerId);
-    let limit = call.query.limit();
+    let (prefix, limit) = (call.query.one("id_prefix"), call.query.limit());
+    let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(CustomerId);
     let page = match call.query.flag("without_credit") {
         true => call.service.customers_without_credit(after, limit).await?,
         false => call.service.customers_page(after, limit).await?,
     };
-    let customers = page.rows.into_iter().map(CustomerView::from).collect();
+    let page = of_prefix(page, prefix, (|customer| &customer.id.0, |id| &id.0));
+    let customers = page.rows.into_iter().map(|customer| CustomerView::new(customer, call.at)).collect();
     Ok(call.list(customers, page.next.as_ref().map(|id| id.0.as_str())))
 }
 
@@ -171,17 +229,40 @@ async fn create(call: Call) -> Outcome {
     let new: NewCustomer = call.json()?;
     let id = CustomerId(new.id.clone());
     check_customer_id(&id).map_err(|error| ApiError::from(error).with_param("id"))?;
-    let open = Command::AddCustomer { id: id.clone(), at: call.at };
+    let policy = QuotaPolicy { quota_micro: new.quota_micro, quota_period: new.quota_period };
+    let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
     let customer = find(&call, &id)?;
-    let etag = etag_of(&customer);
+    let etag = customer.etag();
     Ok(Reply::created(&customer).with_etag(&etag))
 }
 
 async fn show(call: Call) -> Outcome {
     let customer = find(&call, &CustomerId::from(call.path("customer")))?;
-    let etag = etag_of(&customer);
+    let etag = customer.etag();
     Ok(call.object(&customer, &etag))
+}
+
+async fn edit(call: Call) -> Outcome {
+    let id = CustomerId::from(call.path("customer"));
+    let before = find(&call, &id)?;
+    check_match(&call.headers, &before.etag(), &before)?;
+    let after: QuotaPolicy = from_value(patched(&before.policy, call.json()?)?)?;
+    let (revision, policy) = (before.revision, after.into());
+    let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
+    match call.commit(command, (object(&id), &id.0), 200, changes(&before.policy, &after)).await {
+        Ok(_) => {}
+        // Another edit came between the check and the commit.
+        Err(error) if error.status() == 412 => {
+            let current = find(&call, &id)?;
+            check_match(&call.headers, &current.etag(), &current)?;
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    }
+    let customer = find(&call, &id)?;
+    let etag = customer.etag();
+    Ok(Reply::json(&customer).with_etag(&etag))
 }
 
 async fn deposit(call: Call) -> Outcome {
@@ -210,12 +291,7 @@ async fn adjust(call: Call) -> Outcome {
 
 async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> Outcome {
     let customer = CustomerId::from(call.path("customer"));
-    let change = |field: &str, value: serde_json::Value| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(value.to_string()),
-    };
-    let changes = vec![change("amount_micro", amount.0.into()), change(words, memo.as_str().into())];
+    let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
     let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
     let entry = committed.entry.map(|number| call.service.journal_entry(number)).transpose()?.flatten();
@@ -225,7 +301,8 @@ async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> O
 
 fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
     let found = call.service.customer(id)?;
-    found.map(CustomerView::from).ok_or_else(|| ApiError::not_found(format!("no customer {id}")))
+    let found = found.map(|customer| CustomerView::new(customer, call.at));
+    found.ok_or_else(|| ApiError::not_found(format!("no customer {id}")))
 }
 
 fn object(id: &CustomerId) -> String {

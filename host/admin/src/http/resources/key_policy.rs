@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::http::error::ApiError;
-use crate::http::values::Moment;
+use crate::http::values::{Moment, Period};
 
 /// What an edit of a key may change. `null` takes a limit away.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -22,6 +22,9 @@ pub(super) struct PolicyView {
     /// Spending limit, zero or more; null is unlimited.
     #[serde(default)]
     pub(super) quota_micro: Option<i64>,
+    /// How often the quota resets; null is never. Another period begins with nothing used.
+    #[serde(default)]
+    pub(super) quota_period: Option<Period>,
     /// Models it may use; empty or null means all.
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) models: Vec<String>,
@@ -67,10 +70,21 @@ pub(super) enum Format {
 
 impl PolicyView {
     pub(super) fn of(policy: KeyPolicy) -> Self {
-        let KeyPolicy { name, quota, models, networks, expires, chat_format, limits, model_limits } = policy;
+        let KeyPolicy {
+            name,
+            quota,
+            quota_period,
+            models,
+            networks,
+            expires,
+            chat_format,
+            limits,
+            model_limits,
+        } = policy;
         Self {
             name,
             quota_micro: quota.map(|quota| quota.0),
+            quota_period: quota_period.map(Period),
             models,
             networks: networks.iter().map(ToString::to_string).collect(),
             expires: expires.map(Moment),
@@ -89,6 +103,7 @@ impl PolicyView {
         Ok(KeyPolicy {
             name: self.name,
             quota: self.quota_micro.map(Credits),
+            quota_period: self.quota_period.map(|period| period.0),
             models: self.models,
             networks: networks(&self.networks)?,
             expires: self.expires.map(|expires| expires.0),

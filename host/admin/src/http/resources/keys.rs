@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use gatehouse_model::{CustomerId, Key, KeyId, UnixMs};
 use gatehouse_store::{KeyQuery, KeyState};
-use gatehouse_tasks::{Command, FieldChange, MAX_OVERLAP};
+use gatehouse_tasks::{Command, MAX_OVERLAP};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::key_policy::PolicyView;
-use crate::api::key_policy::NewKey;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
@@ -21,10 +20,12 @@ use crate::http::request::precondition::{check_match, etag};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
+use crate::service::{NewKey, before_prefix, of_prefix, told};
 
-const FILTERS: [Parameter; 3] = [
+const FILTERS: [Parameter; 4] = [
     filter("customer", Form::Text, "Only keys of this customer."),
     filter("name", Form::Text, "Only keys whose name contains this text."),
+    filter("id_prefix", Form::Text, "Only keys whose id begins with this."),
     filter_any("state", Form::OneOf(&["active", "expired", "revoked"]), "Only keys in one of these states."),
 ];
 
@@ -86,6 +87,10 @@ struct ApiKeyView {
     state: State,
     /// Held and spent through it and those that it replaced.
     used_micro: i64,
+    /// What of that counts against the quota now: all of it, or that of the present period. Null without a quota.
+    quota_used_micro: Option<i64>,
+    /// When the quota resets next; null where it never does.
+    quota_resets: Option<Moment>,
     /// Live tasks and open text requests at present, by model.
     open: BTreeMap<String, u32>,
     /// When it was revoked.
@@ -142,7 +147,10 @@ struct NewSecret {
 
 impl ApiKeyView {
     fn new(key: Key, at: UnixMs) -> Self {
+        let quota = key.quota_use(at);
         Self {
+            quota_used_micro: quota.map(|quota| quota.used.0),
+            quota_resets: quota.and_then(|quota| quota.resets).map(Moment),
             state: match KeyState::of(&key, at) {
                 KeyState::Active => State::Active,
                 KeyState::Expired => State::Expired,
@@ -179,7 +187,10 @@ async fn list(call: Call) -> Outcome {
         states: call.query.all("state").into_iter().map(state).collect(),
         at: call.at,
     };
-    let page = call.service.keys_page(query, call.position()?.map(KeyId), call.query.limit()).await?;
+    let prefix = call.query.one("id_prefix");
+    let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(KeyId);
+    let page = call.service.keys_page(query, after, call.query.limit()).await?;
+    let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
     let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
     Ok(call.list(keys, page.next.as_ref().map(|id| id.0.as_str())))
 }
@@ -196,9 +207,8 @@ async fn create(call: Call) -> Outcome {
         return Err(ApiError::field("customer", "customer: expected the id of a customer, as text"));
     };
     let policy: PolicyView = from_value(Value::Object(fields))?;
-    let policy =
-        NewKey { force: is_forced(&call), ..NewKey::with_policy(CustomerId(customer), policy.policy()?) };
-    let (key, secret) = call.service.mint_key(policy)?;
+    let (customer, policy) = (CustomerId(customer), policy.policy()?);
+    let (key, secret) = call.service.mint_key(NewKey { customer, policy, force: is_forced(&call) })?;
     let view = ApiKeyView::new(key.clone(), call.at);
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
@@ -265,12 +275,7 @@ async fn rotate(call: Call) -> Outcome {
     let new = secret.id();
     let digest = secret.digest(&call.service.pepper);
     let command = Command::RotateKey { id: old.clone(), new: new.clone(), digest, until, at: call.at };
-    let change = |field: &str, after: String| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(Value::from(after).to_string()),
-    };
-    let changes = vec![change("rotated_to", new.0.clone()), change("expires", until.to_string())];
+    let changes = vec![told("rotated_to", new.0.as_str()), told("expires", until.to_string())];
     let committed = call.commit(command, (object(&old), &new.0), 201, changes).await?;
     let (made, secret) = match committed.before {
         Some(first) => (first, None),

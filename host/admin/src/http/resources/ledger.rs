@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::error::{ApiError, Kind};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
@@ -110,15 +109,10 @@ impl From<StatementRow> for LedgerLine {
 
 async fn list(call: Call) -> Outcome {
     let mut request = request(&call);
-    request.before = call.position()?.map(|text| parse(&text)).transpose()?;
+    request.before = call.position()?;
     let page = call.service.statement(request).await?;
     let lines: Vec<LedgerLine> = page.rows.into_iter().map(LedgerLine::from).collect();
     Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
-}
-
-fn parse(text: &str) -> Result<u64, ApiError> {
-    let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-    text.parse().map_err(|_| wrong().with_param("cursor"))
 }
 
 fn request(call: &Call) -> StatementRequest {

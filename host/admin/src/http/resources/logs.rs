@@ -5,17 +5,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use gatehouse_model::KeyId;
 use http::header::CACHE_CONTROL;
-use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
@@ -158,11 +157,7 @@ fn wanted(call: &Call) -> LogFilter {
 }
 
 async fn list(call: Call) -> Outcome {
-    let before = call.position()?.map(|position| {
-        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-        position.parse::<u64>().map_err(|_| wrong())
-    });
-    let page = call.service.log_page(&wanted(&call), before.transpose()?, call.query.limit())?;
+    let page = call.service.log_page(&wanted(&call), call.position()?, call.query.limit())?;
     let rows: Vec<LogRow> = page.lines.into_iter().map(LogRow::from).collect();
     Ok(call.list(rows, page.next.map(|number| number.to_string()).as_deref()))
 }
@@ -185,16 +180,13 @@ async fn tail(call: Call) -> Outcome {
             quiet += 1;
             if !text.is_empty() || quiet >= QUIET {
                 let text = if text.is_empty() { ": alive\n\n".to_owned() } else { text };
-                return Ok::<_, io::Error>(Some((
-                    Frame::data(Bytes::from(text)),
-                    (service, filter, seen, 0),
-                )));
+                return Ok::<_, io::Error>(Some((Bytes::from(text), (service, filter, seen, 0))));
             }
             service.clock.pause(INTERVAL).await;
         }
     });
-    let head = stream::once(async { Ok(Frame::data(Bytes::from_static(b"retry: 2000\n\n"))) });
-    let body = StreamBody::new(stream::StreamExt::chain(head, events)).boxed_unsync();
+    let head = stream::once(async { Ok(Bytes::from_static(b"retry: 2000\n\n")) });
+    let body = Body::from_stream(stream::StreamExt::chain(head, events));
     Ok(Reply::typed("text/event-stream", body).with_header(CACHE_CONTROL, "no-cache, no-transform"))
 }
 

@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(call: Call) -> Outcome {
-    let after = call.position()?;
+    let after = call.position::<String>()?;
     let all = call.service.providers()?.into_iter();
     let mut rest = all.filter(|provider| after.as_ref().is_none_or(|after| provider.name > *after));
     let page: Vec<ProviderView> = rest.by_ref().take(call.query.limit()).collect();

@@ -1,20 +1,20 @@
 //! `/config`, `/doctor` and `/console`: the configuration in effect, its reload, the examination of the ledger, and logins.
 
-use std::collections::BTreeMap;
-
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::configuration::{EffectiveView, ReloadView};
+use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
 use crate::api::result::LoginLinkView;
 use crate::http::access::caller::Role;
 use crate::http::call::{Call, Outcome};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
+use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
-use crate::http::values::Moment;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -30,10 +30,12 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get(
             "/doctor",
             "runDoctor",
-            "Sums up the ledger again and checks every hold and index.",
+            "Sums up the ledger again and checks every hold and index: begins, or tells how far the examination is.",
             doctor,
         )
-        .returns::<DoctorReport>(),
+        .query(&[option("run", Form::Text, "Looks at the examination of this number; without it one begins.")])
+        .looks_up()
+        .returns::<DoctorRun>(),
         Route::post(
             "/console/links",
             "createLoginLink",
@@ -41,21 +43,8 @@ pub(super) fn routes() -> Vec<Route> {
             login_link,
         )
         .body::<NewLoginLink>()
-        .creates::<LoginLink>(),
+        .creates::<LoginLinkView>(),
     ]
-}
-
-/// The doctor's report.
-#[derive(Debug, Serialize, JsonSchema)]
-struct DoctorReport {
-    /// Whether nothing is wrong.
-    sound: bool,
-    /// Violated invariants, a sentence each.
-    findings: Vec<String>,
-    /// Rows checked, by kind.
-    counts: BTreeMap<String, u64>,
-    /// Difference between the ledger and the balances.
-    imbalance_micro: i64,
 }
 
 /// What a person may do who logs in.
@@ -67,26 +56,13 @@ struct NewLoginLink {
     role: Role,
 }
 
-/// A link that logs one person in.
-#[derive(Debug, Serialize, JsonSchema)]
-struct LoginLink {
-    /// The same link under every name that a browser on the gateway's machine may use, the best first.
-    urls: Vec<String>,
-    /// What it allows.
-    role: Role,
-    /// When it stops working.
-    expires: Moment,
-}
-
 async fn login_link(call: Call) -> Outcome {
     let NewLoginLink { role } = call.json()?;
     call.describe(format!("console/{role}"), Vec::new());
     let links = call.links.ok_or_else(|| {
         OperationError::Refused("only a running gateway has a console; start it".to_owned())
     })?;
-    let LoginLinkView { urls, role, expires } = links.new_link(role)?;
-    let urls = urls.into_iter().map(|url| url.0).collect();
-    Ok(Reply::created(&LoginLink { urls, role, expires: expires.into() }))
+    Ok(Reply::created(&links.new_link(role)?))
 }
 
 async fn config(call: Call) -> Outcome {
@@ -105,11 +81,10 @@ async fn reload(call: Call) -> Outcome {
 }
 
 async fn doctor(call: Call) -> Outcome {
-    let report = call.service.examination().await?;
-    Ok(Reply::json(&DoctorReport {
-        sound: report.is_clean(),
-        findings: report.findings,
-        counts: report.counts,
-        imbalance_micro: report.imbalance.0,
-    }))
+    let wanted = call.query.one("run").map(|text| {
+        let wrong =
+            || ApiError::field("run", format!("run: expected the number of an examination, got {text:?}"));
+        text.parse::<u64>().map_err(|_| wrong())
+    });
+    Ok(Reply::json(&call.doctor.look(&call.service, wanted.transpose()?).await?))
 }

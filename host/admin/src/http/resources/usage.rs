@@ -135,7 +135,7 @@ impl From<UsageGroup> for UsageLine {
 async fn list(call: Call) -> Outcome {
     let request = request(&call)?;
     let report = call.service.usage(&request).await?;
-    let (total, after) = (report.total.into(), call.position()?);
+    let (total, after) = (report.total.into(), call.position::<String>()?);
     let (rows, next) = report.page(after.as_deref(), call.query.limit()).ok_or_else(|| {
         ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before").with_param("cursor")
     })?;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gatehouse_driver::{PriceList, TokenPrices};
-use gatehouse_model::{Credits, UnixMs};
+use gatehouse_model::{Credits, Price, UnixMs};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
 
@@ -87,7 +87,14 @@ impl PriceHistory {
 
 /// Every price of a book.
 fn rows(prices: PriceList) -> Vec<PriceRow> {
-    let unit = |(key, price)| PriceRow { key, part: PricePart::Unit, price };
+    let unit = |(key, price): (String, Price)| {
+        let part = match price.per {
+            1_000 => PricePart::Thousand,
+            1_000_000 => PricePart::Million,
+            _ => PricePart::Unit,
+        };
+        PriceRow { key, part, price: price.credits }
+    };
     let mut rows: Vec<PriceRow> = prices.units.into_iter().map(unit).collect();
     for (model, listed) in prices.tokens {
         let TokenPrices { input, output, cached, .. } = listed.prices;
@@ -102,6 +109,9 @@ fn rows(prices: PriceList) -> Vec<PriceRow> {
             Some(PriceRow { key: model.clone(), part, price: price? })
         };
         rows.extend(parts.into_iter().filter_map(row));
+        let counter =
+            |(name, price)| PriceRow { key: format!("{model} {name}"), part: PricePart::Counter, price };
+        rows.extend(listed.prices.counters.into_iter().map(counter));
     }
     rows
 }

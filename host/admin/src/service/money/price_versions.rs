@@ -1,5 +1,6 @@
 //! Versions of the price book: what was in effect since when, what changed it, and what a request would have cost by it.
 
+use gatehouse_model::{Credits, Price};
 use gatehouse_store::RowPage;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
@@ -91,7 +92,13 @@ pub(super) fn priced_by(preview: PricePreview, book: &PriceVersion) -> Result<Pr
     for charge in &mut preview.charges {
         let found = charge.price_keys.iter().find_map(|key| {
             let price = match charge.unit {
-                PreviewUnit::Unit => price_of(key, PricePart::Unit),
+                PreviewUnit::Unit => {
+                    let parts =
+                        [(PricePart::Unit, 1), (PricePart::Thousand, 1_000), (PricePart::Million, 1_000_000)];
+                    return parts
+                        .into_iter()
+                        .find_map(|(part, per)| Some((key.clone(), price_of(key, part)?, per)));
+                }
                 // What is read may come from a cache or go into one: the highest of these prices may apply.
                 PreviewUnit::InputTokens => [PricePart::Input, PricePart::Cached, PricePart::CacheWrite]
                     .into_iter()
@@ -99,9 +106,9 @@ pub(super) fn priced_by(preview: PricePreview, book: &PriceVersion) -> Result<Pr
                     .max(),
                 PreviewUnit::OutputTokens => price_of(key, PricePart::Output),
             };
-            Some((key.clone(), price?))
+            Some((key.clone(), price?, 1_000_000))
         });
-        let Some((key, price)) = found else {
+        let Some((key, price, per)) = found else {
             // A model that writes nothing has no price for it.
             if charge.unit == PreviewUnit::OutputTokens && charge.quantity == 0 {
                 continue;
@@ -109,14 +116,15 @@ pub(super) fn priced_by(preview: PricePreview, book: &PriceVersion) -> Result<Pr
             let keys = charge.price_keys.join(", ");
             return refused(format!("version {} of the price book has no price for {keys}", book.number));
         };
-        let exact = i128::from(price) * i128::from(charge.quantity);
-        let millionths = if charge.unit == PreviewUnit::Unit { exact * MILLION } else { exact };
-        sum += millionths;
-        (charge.price_key, charge.unit_price_micro) = (key, price);
-        match rounded(millionths) {
-            Some(own) => charge.sum_micro = own,
-            None => return refused("the price is more than can be counted".to_owned()),
-        }
+        (charge.price_key, charge.unit_price_micro, charge.per) = (key, price, per);
+        // Lines of units are rounded each, tokens once for all of them.
+        let own = Price { credits: Credits(price), per }.times(charge.quantity);
+        let Some(own) = own else { return refused("the price is more than can be counted".to_owned()) };
+        charge.sum_micro = own.0;
+        sum += match charge.unit {
+            PreviewUnit::Unit => i128::from(own.0) * MILLION,
+            _ => i128::from(price) * i128::from(charge.quantity),
+        };
     }
     match rounded(sum) {
         Some(sum) => preview.sum_micro = sum,

@@ -54,8 +54,10 @@ impl AdminService {
 
 fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
     let PriceList { version, units, tokens } = list;
-    let units: Vec<UnitPrice> =
-        units.into_iter().map(|(key, price)| UnitPrice { key, price_micro: price.0 }).collect();
+    let units: Vec<UnitPrice> = units
+        .into_iter()
+        .map(|(key, price)| UnitPrice { key, price_micro: price.credits.0, per: price.per })
+        .collect();
     let belongs = |key: &str, least: &str| {
         key.strip_prefix(least).is_some_and(|rest| rest.is_empty() || rest.starts_with(MORE_SPECIFIC))
     };
@@ -83,6 +85,7 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
     let is_used = |key: &str| by_family.iter().any(|family| family.units.iter().any(|unit| unit.key == key));
     let unused = units.iter().map(|unit| unit.key.clone()).filter(|key| !is_used(key)).collect();
     let tokens = tokens.into_iter().map(|(model, prices)| {
+        let counters = prices.prices.counters.iter().map(|(name, price)| (name.clone(), price.0));
         let TokenPrices { input, output, cached, .. } = prices.prices;
         TokenPrice {
             model,
@@ -93,6 +96,7 @@ fn book(list: PriceList, families: &[FamilyListing]) -> PricesView {
             cached_micro: cached.unwrap_or(input).0,
             cache_write_micro: prices.prices.cache_write().0,
             cache_write_1h_micro: prices.prices.cache_write_1h().0,
+            counters_micro: counters.collect(),
         }
     });
     PricesView { version: version.to_string(), tokens: tokens.collect(), units, families: by_family, unused }
@@ -108,7 +112,7 @@ fn missing(family: &FamilyListing, units: &[UnitPrice]) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use gatehouse_model::{Credits, Digest};
+    use gatehouse_model::{Credits, Digest, Price};
 
     use super::*;
 
@@ -123,7 +127,7 @@ mod tests {
             surfaces: vec![],
         };
         let units = ["clip", "clip-hd", "clip@5", "clipper", "old"];
-        let units = units.iter().zip(1..).map(|(&key, price)| (key.to_owned(), Credits(price)));
+        let units = units.iter().zip(1..).map(|(&key, price)| (key.to_owned(), Price::each(Credits(price))));
         let list = PriceList { version: Digest::of(b""), units: units.collect(), tokens: BTreeMap::new() };
         let book = book(list, &[family("clip", &["clip"]), family("film", &["clipper", "film"])]);
         let keys =

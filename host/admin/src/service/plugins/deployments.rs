@@ -16,7 +16,7 @@ use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
 use crate::service::actor::Actor;
 use crate::service::admin_service::{AdminService, Backend, store_failed};
-use crate::service::deployed::Deployed;
+use crate::service::configuration::Deployed;
 use crate::service::paging::first_rows;
 
 /// Rows of one page that are read at a time.

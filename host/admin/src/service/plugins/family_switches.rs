@@ -11,7 +11,7 @@ use super::versions::needed_by_task;
 use crate::api::error::OperationError;
 use crate::api::result::{PluginOutcome, UninstalledView};
 use crate::service::admin_service::{AdminService, on_blocking_thread};
-use crate::service::deployed::Deployed;
+use crate::service::configuration::Deployed;
 use crate::service::money::PriceCause;
 
 impl AdminService {

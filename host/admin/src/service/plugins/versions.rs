@@ -18,7 +18,7 @@ use crate::api::plugin_offer::PluginOffer;
 use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
 use crate::service::configuration::Configuration;
-use crate::service::deployed::Deployed;
+use crate::service::configuration::Deployed;
 use crate::service::money::PriceCause;
 
 /// Streams of a plugin runtime that a command opens for itself.
@@ -281,6 +281,7 @@ fn stages(stages: &[StageReport]) -> Vec<StageView> {
 fn listed(version: VersionSummary) -> PluginView {
     PluginView {
         models: version.models.iter().map(|model| model.id.clone()).collect(),
+        facts: version.facts,
         aliases: aliases(version.models.into_iter().map(|model| (model.id, model.aliases))),
         family: version.family,
         version: version.version,
@@ -299,8 +300,10 @@ fn listed(version: VersionSummary) -> PluginView {
 }
 
 fn checked(report: DeployReport) -> PluginView {
+    let facts = (&report.about).into();
     let About { family, version, models, .. } = report.about;
     PluginView {
+        facts,
         family,
         version,
         models: models.iter().map(|model| model.id.clone()).collect(),

@@ -1,4 +1,4 @@
-//! Edits and rotations of keys: every limit can be set and taken away, and no editor overwrites another.
+//! Edits and rotations of keys, and edits of customers: every limit can be set and taken away, and no editor overwrites another.
 
 use gatehouse_harness::Response;
 use serde_json::{Value, json};
@@ -15,7 +15,52 @@ async fn edit(api: &Api, id: &str, tag: Option<&str>, patch: &Value) -> Response
     let mut headers =
         vec![("authorization", api.operator.as_str()), ("content-type", "application/merge-patch+json")];
     headers.extend(tag.map(|tag| ("if-match", tag)));
-    api.send("PATCH", &format!("/keys/{id}"), &headers, &patch.to_string()).await
+    let path = if id.starts_with('/') { id.to_owned() } else { format!("/keys/{id}") };
+    api.send("PATCH", &path, &headers, &patch.to_string()).await
+}
+
+/// Of keys and customers alike: what an operator sets is what is shown, with what counts and when it resets.
+#[tokio::test]
+async fn a_quota_resets_as_an_operator_says() {
+    let api = Api::start().await;
+    let path = format!("/keys/{}", made(&api, "laptop").await);
+    for path in [path.as_str(), "/customers/known"] {
+        let set = json!({"quota_micro": 5, "quota_period": "month+02:00"});
+        let answer = edit(&api, path, Some("*"), &set).await;
+        let now = answer.json();
+        assert_eq!((answer.status, &now["quota_period"]), (200, &json!("month+02:00")), "{path}: {now}");
+        assert_eq!(
+            (&now["quota_used_micro"], now["quota_resets"].is_string()),
+            (&json!(0), true),
+            "{path}: {now}"
+        );
+        let same = edit(&api, path, Some(answer.header("etag")), &json!({"quota_micro": 9})).await;
+        assert_eq!(same.json()["quota_period"], json!("month+02:00"), "{path}");
+        let stale = edit(&api, path, Some(answer.header("etag")), &json!({"quota_micro": 1})).await;
+        assert_eq!(error(&stale).1, "stale", "{path}");
+        let without = edit(&api, path, Some("*"), &json!({"quota_period": null})).await.json();
+        assert_eq!((&without["quota_micro"], &without["quota_resets"]), (&json!(9), &Value::Null), "{path}");
+        for (patch, param) in [
+            (json!({"quota_period": "year"}), "quota_period"),
+            (json!({"quota_period": "month+15:00"}), "quota_period"),
+            (json!({"quota_micro": null, "quota_period": "day"}), "quota_period"),
+            (json!({"quota_micro": -1}), "quota"),
+        ] {
+            let refused = error(&edit(&api, path, Some("*"), &patch).await);
+            assert_eq!((refused.0, refused.2.as_deref()), (400, Some(param)), "{path} {patch}");
+        }
+        assert_eq!(api.get(path).await["quota_micro"], json!(9), "{path}");
+    }
+    let new = json!({"id": "weekly", "quota_micro": 7, "quota_period": "week"});
+    let opened = api.post("/customers", "o", &new).await;
+    assert_eq!((opened.status, &opened.json()["quota_period"]), (201, &json!("week")), "{}", opened.text());
+    let line = &api.get("/audit?operation=editCustomer").await["data"];
+    let done = line.as_array().expect("lines").iter().rfind(|line| line["request"]["status"] == 200);
+    let change = &done.expect("a line")["request"]["changes"];
+    assert!(
+        change.as_array().is_some_and(|all| all.iter().any(|one| one["field"] == "quota_period")),
+        "{line}"
+    );
 }
 
 #[tokio::test]
@@ -107,4 +152,41 @@ async fn a_rotation_makes_one_successor() {
     );
     assert_eq!(api.get("/keys").await["data"].as_array().map(Vec::len), Some(2));
     assert_eq!(api.post(&path, "r2", &json!({})).await.status, 409);
+}
+
+/// Without it a key could have limits that no request can meet, or lose its history.
+#[tokio::test]
+async fn an_impossible_edit_or_rotation_changes_nothing() {
+    let api = Api::start().await;
+    let id = made(&api, "laptop").await;
+    let before = api.get(&format!("/keys/{id}")).await;
+    for (patch, expected) in [
+        (json!({"name": " "}), "name: expected 1 to 100 bytes"),
+        (json!({"quota_micro": -1}), "quota: expected zero or more"),
+        (json!({"expires": "1970-01-01T00:00:00.999Z"}), "expires: expected a moment in the future"),
+        (json!({"models": [""]}), "expected a model's id or alias"),
+        (json!({"limits": {"concurrency": 0}}), "limits.concurrency: "),
+        (json!({"limits": {"rpm": 1}}), "unknown field `rpm`"),
+        (json!({"model_limits": {"x": {"concurrency": 1}}}), "that the running gateway serves, not \"x\""),
+    ] {
+        let refused = edit(&api, &id, Some("*"), &patch).await;
+        assert!(
+            refused.status == 400 && refused.text().replace("\\\"", "\"").contains(expected),
+            "{}",
+            refused.text()
+        );
+        assert_eq!(api.get(&format!("/keys/{id}")).await, before, "{patch}");
+    }
+    let rotate = async |overlap_ms: u64| {
+        api.post(&format!("/keys/{id}/rotate"), &overlap_ms.to_string(), &json!({"overlap_ms": overlap_ms}))
+            .await
+    };
+    let long = rotate(7 * 86_400_000 + 1).await;
+    assert_eq!(error(&long), (400, "invalid_request".to_owned(), Some("overlap_ms".to_owned())));
+    assert_eq!(rotate(7 * 86_400_000).await.status, 201);
+    assert_eq!(rotate(0).await.status, 409, "it was rotated");
+    let path = format!("/keys/{id}/revoke");
+    assert_eq!(api.send("POST", &path, &[("authorization", api.operator.as_str())], "").await.status, 200);
+    assert_eq!(edit(&api, &id, Some("*"), &json!({"name": "late"})).await.status, 409);
+    assert_eq!(edit(&api, "x", Some("*"), &json!({})).await.status, 404);
 }

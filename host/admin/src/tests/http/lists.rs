@@ -38,6 +38,9 @@ async fn pages_hold_every_row_once() {
         assert_eq!(json!(ids), json!(["c0", "c1", "c2", "c3", "c4", "c5", "c6", "known"]), "{limit}");
     }
     assert_eq!(api.post("/customers/c3/deposits", "d", &json!({"amount_micro": 5})).await.status, 201);
+    let found: Vec<_> =
+        all(&api, "/customers?id_prefix=c", 3).await.iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(json!(found), json!(["c0", "c1", "c2", "c3", "c4", "c5", "c6"]));
     let owing = all(&api, "/customers?without_credit=true", 2).await;
     let ids: Vec<_> = owing.iter().map(|row| row["id"].clone()).collect();
     assert_eq!(json!(ids), json!(["c0", "c1", "c2", "c4", "c5", "c6", "known"]));

@@ -52,6 +52,15 @@ impl Api {
         self.send("POST", path, &headers, &body.to_string()).await
     }
 
+    /// The report of an examination.
+    async fn examined(&self) -> Value {
+        let mut run = self.get("/doctor").await;
+        while run["state"] == "running" {
+            run = self.get(&format!("/doctor?run={}", run["run"])).await;
+        }
+        run["report"].take()
+    }
+
     async fn customer(&self, id: &str, micro: i64) {
         assert_eq!(self.post("/customers", id, &json!({"id": id})).await.status, 201);
         if micro != 0 {

@@ -25,9 +25,9 @@ async fn filled(api: &Api) -> Vec<String> {
         let at = UnixMs(number * 2 * HOUR + 2_000);
         let id = RequestId::from_bits((u128::from(at.0) << 80) | u128::from(number));
         let key = KeyId::from(keys[usize::from(number % 3 == 0)].as_str());
-        let (amount, unit_price, model) = (Credits(500), Credits(1), format!("=m{}", number % 2));
+        let (amount, model) = (Credits(500), format!("=m{}", number % 2));
         let expires = UnixMs(at.0 + HOUR);
-        apply(api, Command::Hold { id, key, amount, unit_price, model, expires, at }).await;
+        apply(api, Command::Hold { id, key, amount, model, expires, at }).await;
         let tokens = Usage { input: 10, output: number, cached: 0, cache_write: 0, ..Usage::default() };
         let (memo, amount) = ("a \"quoted\", memo".to_owned(), Credits(7 + i64::try_from(number).unwrap()));
         apply(
@@ -130,7 +130,7 @@ async fn reports_files_and_the_ledger_have_one_sum() {
     assert_eq!((&one["total"]["requests"], &one["total"]["failures"]), (&json!(14), &json!(2)));
     let memo = ledger.iter().flatten().find(|(name, cell)| name == "memo" && cell.contains("memo"));
     assert_eq!(memo.map(|(_, cell)| cell.as_str()), Some("a \"quoted\", memo"));
-    assert_eq!(api.get("/doctor").await["findings"], json!([]));
+    assert_eq!(api.examined().await["findings"], json!([]));
 }
 
 #[tokio::test]

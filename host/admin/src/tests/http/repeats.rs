@@ -24,7 +24,7 @@ async fn twenty_equal_deposits_move_money_once() {
         (&again["entry"], &again["customer"]["available_micro"]),
         (&first["entry"], &json!(4_000_000))
     );
-    assert_eq!(api.get("/doctor").await["sound"], true);
+    assert_eq!(api.examined().await["sound"], true);
 }
 
 #[tokio::test]

@@ -214,7 +214,7 @@ fn price(sent: &Sent) -> Markup {
         section.report role="status" aria-label="Price" {
             p { strong { @if price["at_most"] == true { "At most " } (word(&price["sum"])) " credits" } " for " code { (word(&price["model"])) } ", held when it is sent. Nothing was made." }
             ul.plain { @for charge in price["charges"].as_array().into_iter().flatten() {
-                li { (word(&charge["quantity"])) " " (word(&charge["unit"])) " at " (word(&charge["unit_price"])) " (" code { (word(&charge["price_key"])) } ") = " (word(&charge["sum"])) }
+                li { (word(&charge["quantity"])) " " (word(&charge["unit"])) " at " (word(&charge["unit_price"])) @if !charge["per"].is_null() { " per " (word(&charge["per"])) } " (" code { (word(&charge["price_key"])) } ") = " (word(&charge["sum"])) }
             } }
             @if let Some(failure) = price["failure"]["message"].as_str() { p { (chip(Tone::Warn, "would fail")) " " (failure) } }
         }

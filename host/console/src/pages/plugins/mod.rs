@@ -1,6 +1,4 @@
 //! Plugins: families with their versions, and what may be done to a version.
 
-pub(crate) mod actions;
-pub(crate) mod deployments;
 pub(crate) mod list;
 pub(crate) mod upload;

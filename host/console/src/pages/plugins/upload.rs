@@ -3,7 +3,7 @@
 
 use gatehouse_admin::{
     Component, DefaultEffect, DefaultView, FamilyDefaultsFile, OperationError, PluginOffer, PluginOutcome,
-    ResponseBody, StageVerdict, StageView,
+    ResponseBody, StageView,
 };
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -11,7 +11,8 @@ use maud::{Markup, html};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
-use crate::format::{digest, span};
+use crate::format::digest;
+use crate::kinds::deployments;
 use crate::parts::elements::{Tone, chip};
 use crate::parts::shell::html_response;
 use crate::request::PageRequest;
@@ -88,24 +89,9 @@ pub(crate) async fn take(
     Ok(html_response(status, report))
 }
 
-/// The stages a version went through, in order.
-pub(super) fn stages(stages: &[StageView]) -> Markup {
-    html! {
-        ol.stages {
-            @for stage in stages {
-                li {
-                    @match stage.verdict {
-                        StageVerdict::Passed => (chip(Tone::Ok, "passed")),
-                        StageVerdict::Refused => (chip(Tone::Error, "refused")),
-                        StageVerdict::Skipped => (chip(Tone::Neutral, "skipped")),
-                    }
-                    " " strong { (stage.stage) } " "
-                    span.muted { (span(std::time::Duration::from_millis(stage.took_ms))) }
-                    @if !stage.note.is_empty() { p.note { (stage.note) } }
-                }
-            }
-        }
-    }
+fn stages(all: &[StageView]) -> Markup {
+    let all: Vec<_> = all.iter().map(|stage| serde_json::json!(stage)).collect();
+    deployments::stages(&all)
 }
 
 /// What became of the defaults that a plugin brings.

@@ -1,20 +1,22 @@
 //! Prices: the book in effect by family, what lacks a price, and what one request would cost.
 
 use gatehouse_admin::{
-    FamilyPrices, OperationError, PricePreview, PricesView, ResponseBody, TokenPrice, UnitPrice,
+    ApiRequest, FamilyPrices, OperationError, PricePreview, PricesView, ResponseBody, TokenPrice, UnitPrice,
 };
 use gatehouse_model::{Credits, CustomerId};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::versions;
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::format::{count, credits};
+use crate::kinds::prices::BOOKS;
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::fields::{Field, Problems, lines};
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
+use crate::resource::column::Look;
+use crate::resource::list;
 
 /// The newest versions that the page lists.
 const VERSIONS: usize = 5;
@@ -99,7 +101,8 @@ async fn page(
         Err(OperationError::Refused(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let versions = pages.service.price_books_page(None, VERSIONS).await?.rows;
+    let versions = ApiRequest::get(BOOKS.api).query("limit", VERSIONS);
+    let versions = list::page(pages, request, versions).await?.rows;
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/prices", "Prices");
     Ok(shell.page(
         status,
@@ -114,7 +117,7 @@ async fn page(
                     @for family in &book.families { (of_family(family, &book.tokens)) }
                     (unused(book))
                     h2 { "Versions" }
-                    (versions::table(&versions, request.now))
+                    (BOOKS.table(&versions, BOOKS.names.0, &Look::of(request)))
                     p { a href="/price-books" { "All versions" } }
                 }
             }
@@ -186,8 +189,8 @@ fn answer(found: &PricePreview) -> Markup {
                     thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Quantity" } th.right scope="col" { "Price" } th.right scope="col" { "Sum" } th scope="col" { "Keys tried" } } }
                     tbody { @for charge in &found.charges { tr {
                         td { code { (charge.price_key) } }
-                        td.right data-label="Quantity" { (count(charge.quantity)) " " (charge.unit.as_str()) }
-                        td.right data-label="Price" { (credits(Credits(charge.unit_price_micro))) }
+                        td.right data-label="Quantity" { (count(charge.quantity)) " " (charge.unit_name()) }
+                        td.right data-label="Price" { (credits(Credits(charge.unit_price_micro))) @if !charge.is_of_tokens() && charge.per > 1 { " per " (count(u64::from(charge.per))) } }
                         td.right data-label="Sum" { (credits(Credits(charge.sum_micro))) }
                         td.wide data-label="Keys tried" { (charge.price_keys.join(", ")) }
                     } } }
@@ -221,8 +224,8 @@ fn units(name: &str, family: &FamilyPrices) -> Markup {
                 caption { "Prices of " (name) }
                 thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Credits" } } }
                 tbody {
-                    @for UnitPrice { key, price_micro } in &family.units {
-                        tr { td.wide { code { (key) } } td.right { (credits(Credits(*price_micro))) } }
+                    @for UnitPrice { key, price_micro, per } in &family.units {
+                        tr { td.wide { code { (key) } } td.right { (credits(Credits(*price_micro))) @if *per > 1 { " per " (count(u64::from(*per))) } } }
                     }
                     @for key in &family.missing { tr { td.wide { code { (key) } } td.right { (chip(Tone::Error, "no price")) } } }
                 }

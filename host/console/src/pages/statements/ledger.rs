@@ -4,11 +4,11 @@ use gatehouse_admin::{HoldId, OperationError, StatementRequest, StatementRow, St
 use gatehouse_model::{Credits, UnixMs};
 use maud::{Markup, html};
 
-use super::super::customers;
 use super::{ROWS, Wanted};
 use crate::context::PageContext;
 use crate::format::{count, credits, moment, short_id};
 use crate::parts::elements::empty;
+use crate::resource::column::customer;
 
 pub(super) async fn show(
     pages: &PageContext,
@@ -92,7 +92,7 @@ fn table(rows: &[StatementRow], wanted: &Wanted<'_>, now: UnixMs) -> Markup {
                 tbody { @for StatementRow { entry, after } in rows { tr {
                     td { (moment(entry.at, now)) }
                     td { (entry.kind.as_str()) }
-                    td { a href=(customers::address(&entry.customer)) { bdi { (entry.customer) } } }
+                    td { (customer(&entry.customer.0)) }
                     td.less { @if let Some(key) = &entry.key { a href={ "/keys/" (key) } { code { "sk-" (key) "…" } } } }
                     td { (purpose(entry.hold)) }
                     td.right data-label="Available" { (credits(entry.movement.available)) }

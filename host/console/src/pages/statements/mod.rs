@@ -189,12 +189,6 @@ impl<'q> Wanted<'q> {
     }
 }
 
-/// The statement of a customer or of a key.
-pub(crate) fn address(name: &str, id: &str) -> String {
-    let query = Serializer::new(String::new()).append_pair(name, id).finish();
-    format!("/statements?{query}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,11 @@
 use gatehouse_admin::{OperationError, UsageGroup, UsageGroups, UsagePeriod, UsageRequest, UsageSums};
 use maud::{Markup, html};
 
-use super::super::customers;
 use super::{ROWS, Wanted};
 use crate::context::PageContext;
 use crate::format::{count, credits};
 use crate::parts::elements::empty;
+use crate::resource::column::customer;
 
 pub(super) async fn show(pages: &PageContext, wanted: &Wanted<'_>) -> Result<Markup, OperationError> {
     let request = UsageRequest {
@@ -61,7 +61,7 @@ fn table(rows: &[UsageGroup]) -> Markup {
                 tbody { @for row in rows { tr {
                     td.num { @if let Some(since) = row.since { (since.date()) } }
                     td {
-                        @if let Some(customer) = &row.customer { a href=(customers::address(customer)) { bdi { (customer) } } }
+                        @if let Some(id) = &row.customer { (customer(&id.0)) }
                         @if let Some(key) = &row.key { br; a.muted href={ "/keys/" (key) } { code { "sk-" (key) "…" } } }
                     }
                     td { (row.model.as_deref().filter(|model| !model.is_empty()).unwrap_or("unknown")) }

@@ -7,7 +7,6 @@ use gatehouse_model::{CustomerId, KeyId, Status, Task, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::super::customers;
 use super::{progress, state};
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -17,6 +16,7 @@ use crate::parts::elements::empty;
 use crate::parts::live;
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
+use crate::resource::column::customer;
 
 /// Rows on one page.
 const ROWS: usize = 50;
@@ -145,7 +145,7 @@ fn row(task: &Task, now: UnixMs) -> Markup {
             td { (moment(task.created, now)) }
             td { a.row id={ "t-" (task.id) } href={ "/tasks/" (task.id) } { (short_id(task.id)) } }
             td { (task.model) br; span.muted { (task.family) } }
-            td.less { a href=(customers::address(&task.customer)) { bdi { (task.customer) } } }
+            td.less { (customer(&task.customer.0)) }
             td { (state(task)) }
             td.less { (progress(task)) }
             td.right data-label="Cost" {

@@ -8,7 +8,7 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, RANGE,
 };
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::StreamBody;
 
 use crate::context::PageContext;
 use crate::error::PageError;
@@ -46,7 +46,7 @@ pub(crate) async fn show(
 fn respond(file: MediaFile) -> Response<ResponseBody> {
     let MediaFile { mime, length, range, partial, body, .. } = file;
     let frames = futures_util::TryStreamExt::map_ok(body, http_body::Frame::data);
-    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let mut response = Response::new(ResponseBody::new(StreamBody::new(frames)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(mime));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
@@ -71,7 +71,7 @@ fn is_shown(mime: &str) -> bool {
 }
 
 fn not_in_range(length: u64) -> Response<ResponseBody> {
-    let mut response = Response::new(gatehouse_admin::whole(""));
+    let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
     let part = HeaderValue::from_str(&format!("bytes */{length}")).expect("digits and punctuation");
     response.headers_mut().insert(CONTENT_RANGE, part);

@@ -7,7 +7,6 @@ use gatehouse_model::{Task, TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
 
-use super::super::customers;
 use super::timeline::{self, Scale};
 use super::{media, progress, ruling, state};
 use crate::context::PageContext;
@@ -18,6 +17,7 @@ use crate::parts::fields::{Field, Problems};
 use crate::parts::live::{self, Fragment};
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
+use crate::resource::column::customer;
 
 /// Characters of a result that are shown.
 const SHOWN: usize = 64 * 1024;
@@ -238,7 +238,7 @@ fn facts(task: &Task, now: UnixMs) -> Markup {
         dl.facts {
             dt { "Model" } dd { (task.model) " " span.muted { (task.family) } }
             dt { "Surface" } dd { code { (task.surface) } }
-            dt { "Customer" } dd { a href=(customers::address(&task.customer)) { bdi { (task.customer) } } }
+            dt { "Customer" } dd { (customer(&task.customer.0)) }
             dt { "Key" } dd { a href={ "/keys/" (task.key) } { code { "sk-" (task.key) "…" } } }
             dt { "Created" } dd { (moment(task.created, now)) }
             @if let Some(finished) = task.finished {

@@ -93,7 +93,7 @@ async fn a_task_that_is_not_accepted_gives_its_permit_back_and_nothing_leaves() 
     let poor = key_without_quota(&test).await;
     for _ in 0..3 {
         let refused = test.try_run(&poor, &call("/refused", "once")).await;
-        assert!(matches!(refused, Err(SubmitError::QuotaExceeded { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(SubmitError::QuotaExceeded(_))), "{refused:?}");
     }
     let id = test.run(&call("/first", "once")).await;
     assert!(matches!(task(&test, id).phase, Phase::Sent { .. }), "the one permit is free");

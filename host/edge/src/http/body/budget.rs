@@ -157,12 +157,11 @@ impl Holdings {
 
 impl Reservation {
     /// Holds `bytes` in all from now on, or as many as before.
-    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Shortage> {
-        let held = self.held.get_mut();
-        let more = bytes.saturating_sub(*held);
+    pub(super) fn grow_to(&self, bytes: usize) -> Result<(), Shortage> {
+        let more = bytes.saturating_sub(self.held.load(Ordering::Acquire));
         if more > 0 {
             self.budget.state().take(&self.key, more, self.budget.largest)?;
-            *held += more;
+            self.held.fetch_add(more, Ordering::AcqRel);
         }
         Ok(())
     }
@@ -212,7 +211,7 @@ mod tests {
     fn fill(budget: &Arc<BodyBudget>, key: &Arc<Key>) -> (Vec<Reservation>, Shortage) {
         let mut bodies = Vec::new();
         loop {
-            let mut body = budget.reserve(Arc::clone(key));
+            let body = budget.reserve(Arc::clone(key));
             match body.grow_to(budget.largest) {
                 Ok(()) => bodies.push(body),
                 Err(shortage) => return (bodies, shortage),
@@ -240,7 +239,7 @@ mod tests {
     #[test]
     fn one_largest_body_always_fits_where_there_is_room() {
         let budget = budget(100, 90);
-        let mut first = budget.reserve(key("a", "a1"));
+        let first = budget.reserve(key("a", "a1"));
         first.grow_to(90).unwrap();
         assert_eq!(budget.reserve(key("a", "a1")).grow_to(5), Err(Shortage::Customer));
         assert_eq!(budget.reserve(key("b", "b1")).grow_to(11), Err(Shortage::All));
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn a_refused_growth_changes_nothing() {
         let budget = budget(100, 10);
-        let mut body = budget.reserve(key("a", "a1"));
+        let body = budget.reserve(key("a", "a1"));
         body.grow_to(30).unwrap();
         assert_eq!(body.grow_to(40), Err(Shortage::Key));
         assert_eq!((body.held.load(Ordering::Acquire), budget.state().free), (30, 70));
@@ -261,7 +260,7 @@ mod tests {
     #[test]
     fn a_body_takes_less_while_its_answer_is_streamed_and_nothing_after_it() {
         let budget = budget(100, 90);
-        let mut body = budget.reserve(key("a", "a1"));
+        let body = budget.reserve(key("a", "a1"));
         body.grow_to(10 * WORKED_ON).unwrap();
         let whole = Arc::new(body);
         let answer = StreamedBody::new(Arc::clone(&whole));
@@ -320,13 +319,13 @@ mod tests {
             let budget = budget(10_000, 10);
             let mut bodies = Vec::new();
             for (customer, number, size) in takes {
-                let mut body = budget.reserve(key(&format!("c{customer}"), &format!("k{number}")));
+                let body = budget.reserve(key(&format!("c{customer}"), &format!("k{number}")));
                 if body.grow_to(size).is_ok() {
                     bodies.push(body);
                 }
                 let free = budget.state().free;
                 prop_assert!(free >= 10_000 / 512, "{free} free after eight customers took what they could");
-                let mut last = budget.reserve(key("another", "k"));
+                let last = budget.reserve(key("another", "k"));
                 prop_assert_eq!(last.grow_to(free / 3), Ok(()));
             }
             drop(bodies);

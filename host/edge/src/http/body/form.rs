@@ -1,5 +1,5 @@
 //! Bodies that are a form (`multipart/form-data`), as the JSON object that they stand for: files become `data:` URIs, which the
-//! driver cuts out as it does those of JSON, and texts what the family's schema says.
+//! driver cuts out as it does those of JSON, and texts what the schema of the model's family says.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -8,9 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::stream;
-use gatehouse_driver::{FormFields, FormValue};
+use gatehouse_model::{FormFields, FormTypes, FormValue};
 use multer::Multipart;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::errors::{Kind, Refusal};
 use crate::http::query::quoted;
@@ -19,6 +19,16 @@ use crate::http::query::quoted;
 const MAX_PARTS: usize = 256;
 /// The host's field, which no schema has.
 const DRY_RUN: &str = "dry_run";
+/// The field that says whose schema it is.
+const MODEL: &str = "model";
+
+/// What came under one name.
+#[derive(Default)]
+struct Field {
+    parts: Vec<Part>,
+    /// Its name was written with brackets.
+    is_list: bool,
+}
 
 /// One part.
 enum Part {
@@ -26,68 +36,95 @@ enum Part {
     File { mime: String, bytes: Bytes },
 }
 
-/// The body as JSON. It takes its part of the memory budget as long as the form does.
-pub(super) async fn to_json(body: Bytes, boundary: &str, fields: &FormFields) -> Result<Bytes, Refusal> {
-    let mut values: BTreeMap<String, Vec<Part>> = BTreeMap::new();
-    let mut parts = Multipart::new(stream::iter([Ok::<_, Infallible>(body.clone())]), boundary);
+/// The body as JSON. The path may imply the model.
+pub(crate) async fn to_json(
+    body: Bytes,
+    boundary: &str,
+    types: &FormTypes,
+    implied: Option<&str>,
+) -> Result<Bytes, Refusal> {
+    let fields = read(body, boundary).await?;
+    let types = types.of(model(&fields).or(implied)).clone();
+    let written = tokio::task::spawn_blocking(move || write(fields, &types));
+    written.await.map_err(|error| Refusal::internal(error.to_string()))?.map(Bytes::from)
+}
+
+async fn read(body: Bytes, boundary: &str) -> Result<BTreeMap<String, Field>, Refusal> {
+    let mut fields: BTreeMap<String, Field> = BTreeMap::new();
+    let mut parts = Multipart::new(stream::iter([Ok::<_, Infallible>(body)]), boundary);
     let mut count = 0;
-    while let Some(field) = parts.next_field().await.map_err(|error| unreadable(&error.to_string()))? {
+    while let Some(part) = parts.next_field().await.map_err(|error| unreadable(&error.to_string()))? {
         count += 1;
         if count > MAX_PARTS {
             return Err(unreadable(&format!("it has more than {MAX_PARTS} parts")));
         }
-        let name = field.name().ok_or_else(|| unreadable("a part has no name"))?;
-        let name = name.strip_suffix("[]").unwrap_or(name).to_owned();
-        let is_file = field.file_name().is_some();
+        let written = part.name().ok_or_else(|| unreadable("a part has no name"))?;
+        let (name, is_list) = match written.strip_suffix("[]") {
+            Some(name) => (name.to_owned(), true),
+            None => (written.to_owned(), false),
+        };
+        let is_file = part.file_name().is_some();
         let mime =
-            field.content_type().map_or("application/octet-stream", |mime| mime.essence_str()).to_owned();
-        let bytes = field.bytes().await.map_err(|error| unreadable(&error.to_string()))?;
+            part.content_type().map_or("application/octet-stream", |mime| mime.essence_str()).to_owned();
+        let bytes = part.bytes().await.map_err(|error| unreadable(&error.to_string()))?;
         let part = match is_file {
             true => Part::File { mime, bytes },
             false => Part::Text(text(&name, &bytes)?),
         };
-        values.entry(name).or_default().push(part);
+        let field = fields.entry(name).or_default();
+        field.is_list |= is_list;
+        field.parts.push(part);
     }
-    let fields = fields.clone();
-    let written = tokio::task::spawn_blocking(move || {
-        let mut object = Map::new();
-        for (name, parts) in values {
-            let value = value(&name, parts, kind(&fields, &name))?;
-            object.insert(name, value);
+    Ok(fields)
+}
+
+fn model(fields: &BTreeMap<String, Field>) -> Option<&str> {
+    match fields.get(MODEL)?.parts.first()? {
+        Part::Text(model) => Some(model),
+        Part::File { .. } => None,
+    }
+}
+
+/// The object. Files go into it piece by piece: there is no second copy of one beside it.
+fn write(fields: BTreeMap<String, Field>, types: &FormFields) -> Result<String, Refusal> {
+    let mut json = String::from("{");
+    for (name, field) in fields {
+        let own = match name.as_str() {
+            DRY_RUN => FormValue { boolean: true, ..FormValue::default() },
+            _ => types.get(&name).cloned().unwrap_or_else(FormValue::text),
+        };
+        if json.len() > 1 {
+            json.push(',');
         }
-        Ok(Bytes::from(Value::Object(object).to_string()))
-    });
-    let json = written.await.map_err(|error| Refusal::internal(error.to_string()))??;
-    Ok(Bytes::from_owner(Written { json, _form: body }))
-}
-
-/// JSON that was made of a form.
-struct Written {
-    json: Bytes,
-    /// Counted until the last of the JSON is dropped.
-    _form: Bytes,
-}
-
-impl AsRef<[u8]> for Written {
-    fn as_ref(&self) -> &[u8] {
-        &self.json
+        json.push_str(&Value::from(name.as_str()).to_string());
+        json.push(':');
+        write_field(&mut json, &name, field, &own)?;
     }
+    json.push('}');
+    Ok(json)
 }
 
-fn kind(fields: &FormFields, name: &str) -> FormValue {
-    if name == DRY_RUN {
-        return FormValue::Json;
-    }
-    fields.get(name).copied().unwrap_or(FormValue::Text)
-}
-
-fn value(name: &str, mut parts: Vec<Part>, kind: FormValue) -> Result<Value, Refusal> {
-    if kind == FormValue::List && !matches!(parts.as_slice(), [Part::Text(text)] if text.starts_with('[')) {
-        let item = |part| one(name, part, FormValue::Text);
-        return parts.into_iter().map(item).collect::<Result<Vec<_>, _>>().map(Value::Array);
+fn write_field(json: &mut String, name: &str, field: Field, own: &FormValue) -> Result<(), Refusal> {
+    let Field { mut parts, is_list } = field;
+    let is_one = own.text || own.number || own.boolean || own.object;
+    let whole = |part: &Part| matches!(part, Part::Text(text) if text.starts_with('['));
+    match &own.items {
+        Some(_) if !is_list && parts.len() == 1 && (is_one || whole(&parts[0])) => {}
+        Some(item) => {
+            json.push('[');
+            for (number, part) in parts.into_iter().enumerate() {
+                if number > 0 {
+                    json.push(',');
+                }
+                write_part(json, name, part, item)?;
+            }
+            json.push(']');
+            return Ok(());
+        }
+        None => {}
     }
     match (parts.pop(), parts.len()) {
-        (Some(part), 0) => one(name, part, kind),
+        (Some(part), 0) => write_part(json, name, part, own),
         (_, more) => {
             let message = format!("{}: expected once, got {} times", quoted(name), more + 1);
             Err(Refusal::field(name.to_owned(), message))
@@ -95,18 +132,38 @@ fn value(name: &str, mut parts: Vec<Part>, kind: FormValue) -> Result<Value, Ref
     }
 }
 
-fn one(name: &str, part: Part, kind: FormValue) -> Result<Value, Refusal> {
-    match (part, kind) {
-        (Part::File { mime, bytes }, _) => {
-            Ok(Value::from(format!("data:{mime};base64,{}", STANDARD.encode(&bytes))))
+fn write_part(json: &mut String, name: &str, part: Part, own: &FormValue) -> Result<(), Refusal> {
+    match part {
+        Part::File { mime, bytes } => {
+            let lead = Value::from(format!("data:{mime};base64,")).to_string();
+            json.push_str(lead.strip_suffix('"').unwrap_or(&lead));
+            STANDARD.encode_string(&bytes, json);
+            json.push('"');
         }
-        (Part::Text(text), FormValue::Text) => Ok(Value::from(text)),
-        (Part::Text(text), FormValue::Json | FormValue::List) => serde_json::from_str(&text).map_err(|_| {
-            let message =
-                format!("{}: expected a number, true, false or JSON, got {}", quoted(name), quoted(&text));
-            Refusal::field(name.to_owned(), message)
-        }),
+        Part::Text(text) => json.push_str(&value(name, text, own)?.to_string()),
     }
+    Ok(())
+}
+
+/// What a text stands for: what it reads as of all that the field may be, and a text only where nothing else fits.
+fn value(name: &str, text: String, own: &FormValue) -> Result<Value, Refusal> {
+    match serde_json::from_str::<Value>(&text) {
+        Ok(found @ Value::Number(_)) if own.number => return Ok(found),
+        Ok(found @ Value::Bool(_)) if own.boolean => return Ok(found),
+        Ok(found @ Value::Object(_)) if own.object => return Ok(found),
+        Ok(found @ Value::Array(_)) if own.items.is_some() => return Ok(found),
+        _ if own.text => return Ok(Value::from(text)),
+        _ => {}
+    }
+    let allowed = [
+        (own.number, "a number"),
+        (own.boolean, "true or false"),
+        (own.object, "an object as JSON"),
+        (own.items.is_some(), "a list as JSON"),
+    ];
+    let words: Vec<&str> = allowed.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
+    let message = format!("{}: expected {}, got {}", quoted(name), words.join(" or "), quoted(&text));
+    Err(Refusal::field(name.to_owned(), message))
 }
 
 fn text(name: &str, bytes: &Bytes) -> Result<String, Refusal> {
@@ -120,6 +177,8 @@ fn unreadable(why: &str) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn form(parts: &[(&str, &str)]) -> Bytes {
@@ -130,10 +189,29 @@ mod tests {
         format!("{parts}--B--\r\n").into()
     }
 
+    fn list(item: FormValue) -> FormValue {
+        FormValue { items: Some(Box::new(item)), ..FormValue::default() }
+    }
+
+    fn types() -> FormTypes {
+        let number = FormValue { number: true, ..FormValue::default() };
+        let boolean = FormValue { boolean: true, ..FormValue::default() };
+        let usual = [
+            ("speed".to_owned(), number.clone()),
+            ("images".to_owned(), list(FormValue::text())),
+            ("size".to_owned(), number.clone().or(FormValue::text())),
+            ("stop".to_owned(), list(FormValue::text()).or(FormValue::text())),
+            ("weights".to_owned(), list(number.or(boolean))),
+        ];
+        let other = [("speed".to_owned(), FormValue::text())];
+        FormTypes {
+            usual: Arc::new(usual.into()),
+            by_model: [("other".to_owned(), Arc::new(other.into()))].into(),
+        }
+    }
+
     async fn read(parts: &[(&str, &str)]) -> Result<String, String> {
-        let fields: FormFields =
-            [("speed".to_owned(), FormValue::Json), ("images".to_owned(), FormValue::List)].into();
-        let json = to_json(form(parts), "B", &fields).await;
+        let json = to_json(form(parts), "B", &types(), None).await;
         json.map(|json| String::from_utf8(json.to_vec()).unwrap())
             .map_err(|refusal| refusal.parts().1.to_owned())
     }
@@ -155,17 +233,40 @@ mod tests {
         assert_eq!(read(&[]).await.as_deref(), Ok("{}"));
     }
 
+    /// Without it a field that may be a number or a text would always be one of them, and a list of numbers a list of texts.
+    #[tokio::test]
+    async fn unions_and_lists_are_what_their_texts_read_as() {
+        for (parts, expected) in [
+            (&[("name=\"size\"", "7")][..], r#"{"size":7}"#),
+            (&[("name=\"size\"", "7x7")], r#"{"size":"7x7"}"#),
+            (&[("name=\"stop\"", "a")], r#"{"stop":"a"}"#),
+            (&[("name=\"stop[]\"", "a")], r#"{"stop":["a"]}"#),
+            (&[("name=\"stop\"", "a"), ("name=\"stop\"", "b")], r#"{"stop":["a","b"]}"#),
+            (&[("name=\"stop\"", "[\"a\"]")], r#"{"stop":["a"]}"#),
+            (&[("name=\"stop\"", "[a")], r#"{"stop":"[a"}"#),
+            (&[("name=\"weights[]\"", "1"), ("name=\"weights[]\"", "true")], r#"{"weights":[1,true]}"#),
+            (&[("name=\"weights\"", "2")], r#"{"weights":[2]}"#),
+            (
+                &[("name=\"model\"", "other"), ("name=\"speed\"", "fast")],
+                r#"{"model":"other","speed":"fast"}"#,
+            ),
+        ] {
+            assert_eq!(read(parts).await.as_deref(), Ok(expected), "{parts:?}");
+        }
+    }
+
     #[tokio::test]
     async fn what_is_no_form_or_no_value_is_refused() {
         for (parts, words) in [
             (&[("name=\"speed\"", "fast")][..], "\"speed\": expected a number"),
             (&[("name=\"model\"", "a"), ("name=\"model\"", "b")], "\"model\": expected once, got 2 times"),
+            (&[("name=\"weights\"", "a")], "\"weights\": expected a number or true or false, got \"a\""),
             (&[("filename=\"a\"", "b")], "a part has no name"),
         ] {
             let refused = read(parts).await.unwrap_err();
             assert!(refused.contains(words), "{refused}");
         }
-        assert!(to_json(Bytes::from_static(b"--C--"), "B", &FormFields::new()).await.is_err());
+        assert!(to_json(Bytes::from_static(b"--C--"), "B", &FormTypes::default(), None).await.is_err());
         let many = vec![("name=\"a\"", "b"); MAX_PARTS + 1];
         assert!(read(&many).await.unwrap_err().contains("more than 256 parts"));
     }

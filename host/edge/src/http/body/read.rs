@@ -107,7 +107,7 @@ impl RequestBody {
         }
         let key = self.key.clone().ok_or_else(|| Refusal::internal("a body is read without a key"))?;
         let customer = key.customer.clone();
-        let mut reservation = budget.reserve(key);
+        let reservation = budget.reserve(key);
         let mut pace = Pace::new(limits, clock.now());
         let mut decoder = self.decoder(max)?;
         let mut decoded = 0;
@@ -144,6 +144,21 @@ impl RequestBody {
         let held = Arc::new(reservation);
         self.held = Some(Arc::clone(&held));
         Ok(Bytes::from_owner(Counted { bytes, _held: held }))
+    }
+
+    /// The same body as the JSON that it stands for, and counted as that from now on. What it was read from is gone.
+    pub(crate) fn became(&self, json: Bytes, budget: &BodyBudget) -> Result<Bytes, Refusal> {
+        let Some(held) = &self.held else { return Ok(json) };
+        let max = budget.longest();
+        if json.len() > max {
+            let message = format!(
+                "the form is {} bytes as JSON, in which files are base64: expected at most {max}",
+                json.len()
+            );
+            return Err(Refusal::new(Kind::TooLarge, message));
+        }
+        held.grow_to(json.len().saturating_mul(WORKED_ON)).map_err(refuse)?;
+        Ok(Bytes::from_owner(Counted { bytes: json, _held: Arc::clone(held) }))
     }
 
     fn decoder(&self, max: usize) -> Result<Decoder, Refusal> {

@@ -56,7 +56,7 @@ pub(super) async fn price(
         }
         Endpoint::Answer(model) => {
             let body = checked(body, model).await?;
-            let request = AnswerRequest { id, key, surface, reader: None, body, report };
+            let request = AnswerRequest { id, key, surface, reader: None, body, idempotency: None, report };
             match context.backend.answer(request).await.map_err(text::text_refusal)? {
                 AnswerResponse::DryRun(found) => Ok(found),
                 AnswerResponse::Whole(_) | AnswerResponse::Pieces(_) => {

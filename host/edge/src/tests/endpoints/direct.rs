@@ -1,14 +1,18 @@
 //! Requests that a family answers at once: their routes, bodies whole and in pieces, refusals, and the documentation.
 
 use gatehouse_driver::ServedRoute;
-use gatehouse_model::{RouteInfo, RouteMethod, RouteUse, specified_routes};
+use gatehouse_model::{FormTypes, RouteInfo, RouteMethod, RouteUse, specified_routes};
 use serde_json::json;
 
 use crate::tests::{TestEdge, ask};
 
 /// An edge whose family speaks.
 async fn edge() -> TestEdge {
-    let edge = TestEdge::plain().await;
+    edge_with("").await
+}
+
+async fn edge_with(config: &str) -> TestEdge {
+    let edge = TestEdge::with(config).await;
     let speak = RouteInfo {
         path: "/v1/audio/speech".to_owned(),
         surface: "audio.speech".to_owned(),
@@ -26,7 +30,7 @@ async fn edge() -> TestEdge {
         route,
         family: "context-image".to_owned(),
         is_off: false,
-        form: Some([].into()),
+        form: Some(FormTypes::default()),
     };
     *edge.backend.routes.lock().unwrap() = [speak, voices].map(served).into();
     edge
@@ -63,6 +67,24 @@ async fn a_form_is_taken_where_the_route_takes_one() {
     let wrong = ask(&edge, wrong).await;
     let expected = "Content-Type: expected application/json or multipart/form-data with its boundary, not \"text/plain\"";
     assert_eq!((wrong.status, wrong.message().as_str()), (415, expected));
+}
+
+/// Without it a form would take a third more memory than its request is counted for.
+#[tokio::test]
+async fn a_form_counts_as_the_json_that_it_stands_for() {
+    let edge = edge_with("limits = { body_mib = 1 }").await;
+    for (kib, status) in [(700, 200), (800, 413)] {
+        let file = "a".repeat(kib << 10);
+        let head = "Content-Disposition: form-data; name=\"file\"; filename=\"a\"";
+        let form = format!("--B\r\n{head}\r\n\r\n{file}\r\n--B--\r\n");
+        let sent = edge.post("/v1/audio/speech", &form);
+        let sent = sent.replace("application/json", "multipart/form-data; boundary=B");
+        let answer = ask(&edge, sent).await;
+        assert_eq!(answer.status, status, "{kib} KiB");
+        if status == 413 {
+            assert!(answer.message().contains("bytes as JSON"), "{}", answer.message());
+        }
+    }
 }
 
 /// Without it a family would get half of a query, or a client an old list without knowing.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use serde_json::json;
 
 use crate::errors::{Form, Refusal};
@@ -85,7 +85,7 @@ async fn every_error_is_documented_under_the_status_of_its_answer() {
         for kind in EVERY {
             let refusal = Refusal::new(kind, "why");
             let reason = refusal.parts().0.reason;
-            let response = refusal.into_response(form, RequestId::from_bits(1));
+            let response = refusal.into_response(form, RequestId::from_bits(1), UnixMs(0));
             answered.entry(response.status().as_str().to_owned()).or_default().insert(reason);
         }
         for (status, reasons) in answered {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use gatehouse_model::Credits;
+use gatehouse_model::{Credits, QuotaUse, UnixMs};
 use serde_json::{Value, json};
 
 use crate::tests::{TestEdge, ask};
@@ -11,10 +11,10 @@ use crate::tests::{TestEdge, ask};
 async fn a_balance_says_what_the_key_may_spend() {
     let edge = TestEdge::plain().await;
     let mut key = json!({"id": edge.backend.keys.lock().unwrap()[0].id, "name": "test",
-        "quota": null, "quota_micro": null, "used": 0, "used_micro": 0, "remaining": null, "remaining_micro": null});
+        "quota": null, "quota_micro": null, "used": 0, "used_micro": 0, "remaining": null, "remaining_micro": null, "resets_at": null});
     let data = |key: &Value| {
         json!({"code": 200, "data": {"available": 4.5, "available_micro": 4_500_000, "held": 1e-6, "held_micro": 1,
-            "spent": 0, "spent_micro": 0, "key": key}})
+            "spent": 0, "spent_micro": 0, "quota": null, "key": key}})
     };
     assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
     edge.backend.change_key(|key| {
@@ -26,6 +26,31 @@ async fn a_balance_says_what_the_key_may_spend() {
     }
     (key["quota"], key["used"], key["remaining"]) = (json!(2), json!(0.25), json!(1.75));
     assert_eq!(ask(&edge, edge.get("/v1/balance", "")).await.json(), data(&key));
+}
+
+/// A client that reads `remaining` alone would not know when to come back.
+#[tokio::test]
+async fn a_balance_says_when_quotas_reset() {
+    let edge = TestEdge::plain().await;
+    edge.backend.change_key(|key| {
+        key.quota = Some(Credits(2_000_000));
+        key.quota_period = Some("month+02:00".parse().unwrap());
+        key.used = Credits(7_000_000);
+    });
+    let quota = QuotaUse {
+        limit: Credits(20_000_000),
+        used: Credits(500_000),
+        resets: Some(UnixMs(1_795_737_600_000)),
+    };
+    *edge.backend.customer_quota.lock().unwrap() = Some(quota);
+    let data = ask(&edge, edge.get("/v1/balance", "")).await.json()["data"].clone();
+    // What was used in all is not what counts.
+    let key = &data["key"];
+    assert_eq!((&key["used"], &key["remaining"]), (&json!(0), &json!(2)));
+    assert_eq!(key["resets_at"], json!("2026-11-30T22:00:00.000Z"));
+    let expected = json!({"limit": 20, "limit_micro": 20_000_000, "used": 0.5, "used_micro": 500_000,
+        "remaining": 19.5, "remaining_micro": 19_500_000, "resets_at": "2026-11-27T00:00:00.000Z"});
+    assert_eq!(data["quota"], expected);
 }
 
 #[tokio::test]

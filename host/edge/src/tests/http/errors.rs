@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gatehouse_model::RequestId;
+use gatehouse_model::{RequestId, UnixMs};
 use http_body_util::BodyExt;
 
 use crate::errors::{Form, Kind, Refusal, error_table};
@@ -43,16 +43,28 @@ pub(in crate::tests) const EVERY: [Kind; 33] = [
     Kind::DiskFull,
 ];
 
+/// 2026-11-26, a quarter of a second before noon.
+const NOW: UnixMs = UnixMs(1_795_694_399_750);
+
+/// What a client reads when its quota resets at midnight: `retry-after` is not cut to a minute, or it would be wrong.
+fn resets_soon() -> Refusal {
+    Refusal::new(Kind::QuotaExceeded, "why").with_reset(Some(UnixMs(1_795_737_600_000)))
+}
+
 async fn render(refusal: Refusal, form: Form) -> String {
-    let response = refusal.into_response(form, RequestId::from_bits(1));
+    let response = refusal.into_response(form, RequestId::from_bits(1), NOW);
     let (parts, body) = response.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let header = |name| parts.headers.get(name).map_or("-", |value| value.to_str().unwrap());
     format!(
-        "{form:?} {} retry={} after={}\n  {}\n",
+        "{form:?} {} retry={} after={}{}\n  {}\n",
         parts.status.as_u16(),
         header("x-should-retry"),
         header("retry-after"),
+        parts
+            .headers
+            .get("x-quota-reset")
+            .map_or_else(String::new, |at| format!(" reset={}", at.to_str().unwrap())),
         String::from_utf8(body.to_vec()).unwrap()
     )
 }
@@ -70,6 +82,10 @@ async fn every_error_matches_the_golden_file() {
     text += "# with a field\n";
     text += &render(Refusal::field("n", "n: why"), Form::Generic).await;
     text += &render(Refusal::field("n", "n: why"), Form::Messages).await;
+    text += "# with a reset\n";
+    for form in [Form::Generic, Form::Journey, Form::Messages] {
+        text += &render(resets_soon(), form).await;
+    }
     text += "# with a field that newer clients leave out when they are told so\n";
     text += &render(Refusal::field("thread", "thread: why"), Form::Messages).await;
     assert_eq!(text, include_str!("errors.txt"), "\n{text}");
@@ -85,6 +101,8 @@ async fn every_error_of_a_response_matches_the_golden_file() {
     }
     text += "# with a field\n";
     text += &render(Refusal::field("n", "n: why"), Form::Responses).await;
+    text += "# with a reset\n";
+    text += &render(resets_soon(), Form::Responses).await;
     assert_eq!(text, include_str!("errors_of_responses.txt"), "\n{text}");
 }
 

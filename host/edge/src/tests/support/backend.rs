@@ -15,8 +15,8 @@ use gatehouse_driver::{
     UsageRows, UsageSums, ViewError, ViewRequest, Waiting, WholeAnswer,
 };
 use gatehouse_model::{
-    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, Sse, Status,
-    Task, TaskId, UnixMs,
+    Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
+    Sse, Status, Task, TaskId, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -26,6 +26,9 @@ use super::samples::{dry_run, fail, refusal, routes, task};
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
 const BIG: u64 = 256 << 20;
+
+/// When a balance is read: noon of a Thursday, 2026-11-26.
+const BALANCE_AT: UnixMs = UnixMs(1_795_694_400_000);
 
 /// What pictures are made of, and films of two models.
 const PICTURE_SCHEMA: &str = r#"{"type": "object", "properties": {
@@ -58,6 +61,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) deleted: Mutex<Vec<TaskId>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
+    /// The quota of its customer.
+    pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
 
 impl ScriptedBackend {
@@ -78,6 +83,7 @@ impl ScriptedBackend {
             streams: Mutex::default(),
             deleted: Mutex::default(),
             routes: Mutex::new(routes()),
+            customer_quota: Mutex::default(),
         }
     }
 
@@ -133,7 +139,7 @@ impl ScriptedBackend {
         assert!(body.get("dry_run").is_none(), "the host's field is taken out: {body}");
         match body["refuse"].as_str() {
             Some(word) => Err(refusal(word)),
-            None => Ok(dry_run(ChargeUnit::Unit, 3, false)),
+            None => Ok(dry_run(ChargeUnit::Unit(String::new()), 3, false)),
         }
     }
     /// A task that has made 12 % waits as third, and one of 13 % as fourth, nobody knows how long.
@@ -167,6 +173,7 @@ impl ScriptedBackend {
         let surface = SurfaceListing {
             name: "images.generate".to_owned(),
             schema: PICTURE_SCHEMA.to_owned(),
+            result_schema: None,
             models: all.into_iter().filter(allowed).map(str::to_owned).collect(),
             default_model: None,
             example: Some(r#"{"model": "ctx-pro", "prompt": "a kite"}"#.to_owned()),
@@ -237,7 +244,7 @@ impl ScriptedBackend {
     pub(crate) async fn answer(&self, request: AnswerRequest) -> Result<AnswerResponse, TextError> {
         let body: Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
         if request.body.is_dry_run() {
-            return Ok(AnswerResponse::DryRun(dry_run(ChargeUnit::Unit, 3, false)));
+            return Ok(AnswerResponse::DryRun(dry_run(ChargeUnit::Unit(String::new()), 3, false)));
         }
         if let Some(word) = body["refuse"].as_str() {
             return Err(TextError::Refused(refusal(word)));
@@ -258,6 +265,7 @@ impl ScriptedBackend {
             mime,
             body: body.into(),
             fresh_s: request.reader.map(|_| 60),
+            is_repeated: request.idempotency.as_deref() == Some("again"),
         }))
     }
     pub(crate) async fn response(&self, _: &Key, id: &str) -> Result<Option<KeptResponse>, SubmitError> {
@@ -347,7 +355,8 @@ impl ScriptedBackend {
     }
     pub(crate) fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (available, reserved, spent) = (Credits(4_500_000), Credits(1), Credits::ZERO);
-        self.working(Some(Funds { available, reserved, spent, key: key.clone() }))
+        let (quota, key_quota) = (*self.customer_quota.lock().unwrap(), key.quota_use(BALANCE_AT));
+        self.working(Some(Funds { available, reserved, spent, quota, key: key.clone(), key_quota }))
     }
     /// A row a day and key, as many as may be read.
     pub(crate) async fn usage(&self, key: &Key, filter: UsageFilter) -> Result<UsageRows, StoreError> {

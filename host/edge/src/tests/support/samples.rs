@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_driver::{ChargeUnit, DryRun, DryRunCharge, ServedRoute, StoreError, SubmitError};
+use gatehouse_driver::{
+    ChargeUnit, DryRun, DryRunCharge, QuotaExceeded, QuotaOwner, ServedRoute, StoreError, SubmitError,
+};
 use gatehouse_model::{
-    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, RouteInfo, RouteMethod, RouteUse, Status,
-    Task, TaskFailure, TaskId, UnixMs, specified_routes,
+    Charge, Credits, CustomerId, Digest, FailureKind, KeyId, Phase, Price, RouteInfo, RouteMethod, RouteUse,
+    Status, Task, TaskFailure, TaskId, UnixMs, specified_routes,
 };
 
 /// A task that has just been accepted.
@@ -38,8 +40,9 @@ pub(super) fn task(id: TaskId) -> Task {
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],
-        charge: Charge { keys: vec!["ctx-pro".to_owned()], quantity: 1 },
-        unit_price: Credits(4_500_000),
+        charge: Charge::of(["ctx-pro"], 1),
+        at_most: Charge::default(),
+        prices: vec![Price::each(Credits(4_500_000))],
         held: Credits(4_500_000),
         cost: None,
         public: vec![],
@@ -74,6 +77,7 @@ pub(super) fn dry_run(unit: ChargeUnit, quantity: u64, at_most: bool) -> DryRun 
         unit,
         quantity,
         unit_price: Credits(1_500_000),
+        per: 1,
         sum: Credits(4_500_000),
     };
     let failure = TaskFailure { kind: FailureKind::Request, message: "no picture".to_owned() };
@@ -98,7 +102,12 @@ pub(super) fn refusal(word: &str) -> SubmitError {
         "missing" => SubmitError::NotFound("unknown video".to_owned()),
         "forbidden" => SubmitError::Forbidden("that blob is not yours".to_owned()),
         "balance" => SubmitError::InsufficientBalance { needed: credits, available: Credits(1) },
-        "quota" => SubmitError::QuotaExceeded { needed: credits, remaining: Credits::ZERO },
+        "quota" => SubmitError::QuotaExceeded(QuotaExceeded {
+            owner: QuotaOwner::Key,
+            needed: credits,
+            remaining: Credits::ZERO,
+            resets: None,
+        }),
         "conflict" => SubmitError::IdempotencyConflict,
         "key" => SubmitError::KeyGone,
         "busy" => SubmitError::Busy,

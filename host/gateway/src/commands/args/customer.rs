@@ -3,13 +3,24 @@
 use clap::{Args, Subcommand};
 use gatehouse_admin::ApiRequest;
 use gatehouse_model::Credits;
-use serde_json::json;
+use http::header::IF_MATCH;
+use serde_json::{Map, Value, json};
 
-use super::values::{OutputArgs, Performed};
+use super::values::{OrNone, OutputArgs, Performed, PeriodArgs, quota_patch};
 use crate::commands::api::Api;
 use crate::commands::print::{Shown, table};
 
-const FIELDS: &[&str] = &["account=id", "available_micro", "held_micro", "spent_micro", "deposited_micro"];
+const FIELDS: &[&str] = &[
+    "account=id",
+    "available_micro",
+    "held_micro",
+    "spent_micro",
+    "deposited_micro",
+    "quota_micro|none",
+    "per=quota_period|never",
+    "quota_used_micro|none",
+    "resets=quota_resets|never",
+];
 
 /// Commands about customers.
 #[derive(Debug, Subcommand)]
@@ -19,6 +30,24 @@ pub(crate) enum CustomerCommand {
     Open {
         /// Its new id
         customer: String,
+        /// Credits all its keys may spend together, in all or in each period [default: its balance]
+        #[arg(long, value_name = "CREDITS")]
+        quota: Option<Credits>,
+        #[command(flatten)]
+        period: PeriodArgs,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Change what a customer may spend; what is not named stays
+    #[command(after_help = "Example:\n  gatehouse account edit alice --quota 20 --per month --offset +02:00")]
+    Edit {
+        /// Its id
+        customer: String,
+        /// Credits all its keys may spend together, or none for no limit but its balance; what is used stays used
+        #[arg(long, value_name = "CREDITS|none")]
+        quota: Option<OrNone<Credits>>,
+        #[command(flatten)]
+        period: PeriodArgs,
         #[command(flatten)]
         output: OutputArgs,
     },
@@ -54,9 +83,18 @@ pub(crate) struct AmountArgs {
 /// Does what a command about customers means.
 pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) -> Performed {
     let (shown, output) = match command {
-        CustomerCommand::Open { customer, output } => {
-            let open = ApiRequest::post(&["customers"]).json(&json!({"id": customer}));
+        CustomerCommand::Open { customer, quota, period, output } => {
+            let [quota_micro, quota_period] = quota_patch(quota.map(|quota| OrNone(Some(quota))), &period);
+            let new = json!({"id": customer, "quota_micro": quota_micro, "quota_period": quota_period});
+            let open = ApiRequest::post(&["customers"]).json(&new);
             (Shown::row(api.send(open).await?.body, FIELDS), output)
+        }
+        CustomerCommand::Edit { customer, quota, period, output } => {
+            let fields = ["quota_micro", "quota_period"].into_iter().zip(quota_patch(quota, &period));
+            let patch: Map<String, Value> =
+                fields.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+            let edit = ApiRequest::patch(&["customers", &customer]).json(&patch).header(IF_MATCH, "*");
+            (Shown::row(api.send(edit).await?.body, FIELDS), output)
         }
         CustomerCommand::List(output) => {
             let all = api.list(ApiRequest::get(&["customers"]), usize::MAX, None).await?;

@@ -11,7 +11,7 @@ use http::header::IF_MATCH;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 
-use super::values::{Expiry, OutputArgs, Performed, key_id, network};
+use super::values::{Expiry, OrNone, OutputArgs, Performed, PeriodArgs, key_id, network, quota_patch};
 use crate::commands::api::{Api, ExecuteError};
 use crate::commands::print::{Shown, details, text_at};
 use crate::system::SystemClock;
@@ -22,6 +22,7 @@ const COLUMNS: &[&str] = &[
     "key=id",
     "account=customer",
     "quota_micro|unlimited",
+    "per=quota_period|never",
     "used_micro",
     "state",
     "expires|never",
@@ -34,6 +35,9 @@ const FIELDS: &[&str] = &[
     "account=customer",
     "state",
     "quota_micro|unlimited",
+    "quota period=quota_period|never",
+    "quota_used_micro|none",
+    "quota resets=quota_resets|never",
     "used_micro",
     "models|all",
     "networks|all",
@@ -55,6 +59,7 @@ pub(crate) enum KeyCommand {
     /// Create a key; it is shown once
     #[command(after_help = "Examples:
   gatehouse key create laptop --account alice --unlimited
+  gatehouse key create app --account alice --quota 20 --per month --offset +02:00
   gatehouse key create ci --account alice --quota 12.5 --model ctx-pro --ip 10.0.0.0/8 --expires 30d
   gatehouse key create app --account alice --unlimited --rpm 60 --tpm 100000 --model-limit ctx-pro=concurrency:2")]
     Create(CreateKeyArgs),
@@ -112,9 +117,11 @@ pub(crate) struct CreateKeyArgs {
     /// The customer that pays
     #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
     customer: String,
-    /// Credits it may spend in all; this or --unlimited
+    /// Credits it may spend, in all or in each period; this or --unlimited
     #[arg(long, value_name = "CREDITS")]
     quota: Option<Credits>,
+    #[command(flatten)]
+    period: PeriodArgs,
     /// No limit but the customer's balance; this or --quota
     #[arg(long)]
     unlimited: bool,
@@ -157,9 +164,11 @@ pub(crate) struct EditKeyArgs {
     /// A name for people
     #[arg(long)]
     name: Option<String>,
-    /// Credits it may spend in all, or none for no limit
+    /// Credits it may spend, in all or in each period, or none for no limit; what is used stays used
     #[arg(long, value_name = "CREDITS|none")]
     quota: Option<OrNone<Credits>>,
+    #[command(flatten)]
+    period: PeriodArgs,
     /// A model it may use, instead of those before; repeat for more
     #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
@@ -198,21 +207,6 @@ pub(crate) struct EditKeyArgs {
     if_revision: Option<u64>,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// A value, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct OrNone<T>(Option<T>);
-
-impl<T: FromStr<Err: std::fmt::Display>> FromStr for OrNone<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" | "never" => Ok(Self(None)),
-            text => text.parse().map(|value| Self(Some(value))).map_err(|error| format!("{error}, or none")),
-        }
-    }
 }
 
 /// `MODEL=rpm:5,tpm:1000,concurrency:none`, or `MODEL=none`.
@@ -290,6 +284,7 @@ async fn create(args: CreateKeyArgs, api: &Api<'_>) -> Performed {
         "customer": args.customer,
         "name": args.name,
         "quota_micro": args.quota.map(|quota| quota.0),
+        "quota_period": args.period.period().flatten(),
         "models": args.models,
         "networks": args.networks,
         "expires": args.expires.map(moment),
@@ -347,12 +342,14 @@ fn patch(args: EditKeyArgs) -> Map<String, Value> {
     ];
     let limits: Map<String, Value> =
         limits.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), json!(limit?.0)))).collect();
+    let [quota_micro, quota_period] = quota_patch(args.quota, &args.period);
     let models = (args.all_models || !args.models.is_empty()).then(|| json!(args.models));
     let networks = (args.any_ip || !args.networks.is_empty()).then(|| json!(args.networks));
     let model_limits = (!args.model_limits.is_empty()).then(|| Value::Object(of_models(args.model_limits)));
     [
         ("name", args.name.map(Value::from)),
-        ("quota_micro", args.quota.map(|quota| or_null(quota.0.map(|quota| quota.0.into())))),
+        ("quota_micro", quota_micro),
+        ("quota_period", quota_period),
         ("models", models),
         ("networks", networks),
         ("expires", args.expires.map(|expires| or_null(expires.0.map(|at| json!(moment(at)))))),

@@ -100,7 +100,7 @@ fn in_effect(prices: &Value) -> String {
     };
     let units: Vec<Value> = list(&prices["units"])
         .into_iter()
-        .map(|unit| json!({"family": owner(&unit["key"]), "key": unit["key"], "price_micro": unit["price_micro"]}))
+        .map(|unit| json!({"family": owner(&unit["key"]), "key": unit["key"], "price_micro": unit["price_micro"], "per": unit["per"]}))
         .collect();
     let tokens = [
         "text model=model",
@@ -111,7 +111,7 @@ fn in_effect(prices: &Value) -> String {
         "cache_write_micro",
         "for an hour=cache_write_1h_micro",
     ];
-    let mut text = table(&units, &["family", "price key=key", "credits=price_micro"]);
+    let mut text = table(&units, &["family", "price key=key", "credits=price_micro", "per"]);
     let _ = writeln!(text, "\n{}", table(&list(&prices["tokens"]), &tokens).trim_end());
     for family in &families {
         for key in list(&family["missing"]) {
@@ -125,8 +125,16 @@ fn in_effect(prices: &Value) -> String {
 /// The charges of a request and their sum.
 fn cost(preview: &Value) -> String {
     let charges = preview["charges"].as_array().map_or(&[][..], Vec::as_slice);
-    let fields =
-        ["price_key", "quantity", "unit", "price=unit_price_micro", "sum_micro", "keys tried=price_keys"];
+    let fields = [
+        "price_key",
+        "quantity",
+        "unit",
+        "unit_name",
+        "price=unit_price_micro",
+        "per",
+        "sum_micro",
+        "keys tried=price_keys",
+    ];
     let most = if preview["at_most"] == true { "at most " } else { "" };
     let (table, sum) = (table(charges, &fields), credits(&preview["sum_micro"]));
     let mut text = format!("{table}\n{}: {most}{sum} credits\n", text_at(preview, "model"));

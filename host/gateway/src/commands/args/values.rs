@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use gatehouse_admin::AdminClient;
-use gatehouse_model::{KeyId, UnixMs};
+use gatehouse_model::{Credits, KeyId, PeriodUnit, QuotaPeriod, UnixMs};
 use ipnet::IpNet;
+use serde_json::{Value, json};
 
 use crate::commands::api::ExecuteError;
 use crate::commands::print::Shown;
@@ -122,6 +123,54 @@ pub(crate) struct SandboxArgs {
     /// Seconds a provider's own link lives
     #[arg(long, default_value_t = 600)]
     pub(crate) link_seconds: u64,
+}
+
+/// A value, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OrNone<T>(pub(super) Option<T>);
+
+impl<T: FromStr<Err: std::fmt::Display>> FromStr for OrNone<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" | "never" => Ok(Self(None)),
+            text => text.parse().map(|value| Self(Some(value))).map_err(|error| format!("{error}, or none")),
+        }
+    }
+}
+
+/// How often a quota resets.
+#[derive(Debug, Args)]
+pub(super) struct PeriodArgs {
+    /// The quota resets every day, every week (on Monday) or every month; another period begins with nothing used
+    #[arg(long, value_name = "day|week|month|none")]
+    per: Option<OrNone<PeriodUnit>>,
+    /// Where its midnight is, from UTC [default: UTC]
+    #[arg(long, value_name = "+HH:MM", requires = "per", allow_hyphen_values = true, value_parser = offset)]
+    offset: Option<String>,
+}
+
+impl PeriodArgs {
+    /// The period as the API writes it; `None` where nothing is said of it.
+    pub(super) fn period(&self) -> Option<Option<String>> {
+        let offset = self.offset.as_deref().unwrap_or_default();
+        self.per.map(|per| per.0.map(|unit| format!("{}{offset}", unit.as_str())))
+    }
+}
+
+fn offset(text: &str) -> Result<String, String> {
+    match format!("day{text}").parse::<QuotaPeriod>() {
+        Ok(_) if !text.is_empty() => Ok(text.to_owned()),
+        _ => Err(format!("expected +HH:MM or -HH:MM, at most 14 hours, got {text:?}")),
+    }
+}
+
+/// What changes of a quota and of its period. Without a quota there is no period.
+pub(super) fn quota_patch(quota: Option<OrNone<Credits>>, period: &PeriodArgs) -> [Option<Value>; 2] {
+    let ends = quota.is_some_and(|quota| quota.0.is_none());
+    let period = period.period().or(ends.then_some(None));
+    [quota.map(|quota| json!(quota.0.map(|quota| quota.0))), period.map(|period| json!(period))]
 }
 
 #[cfg(test)]

@@ -10,7 +10,13 @@ use super::generic::{Shown, print_shown, table, text_at};
 /// A row a version.
 pub(crate) fn plugins_in_words(rows: &[Value]) -> String {
     let rows: Vec<Value> = rows.iter().map(row).collect();
-    table(&rows, &["family", "version", "digest", "models", "state"])
+    table(&rows, &["family", "version", "digest", "models", "state", "about"])
+}
+
+/// What a manifest says to people: name, licence, address.
+fn about(plugin: &Value) -> String {
+    let facts = ["title", "licence", "homepage"].map(|name| text_at(plugin, name));
+    facts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 fn row(plugin: &Value) -> Value {
@@ -37,6 +43,7 @@ fn row(plugin: &Value) -> Value {
         "digest": short(text_at(plugin, "digest")),
         "models": models.collect::<Vec<_>>().join(", "),
         "state": state,
+        "about": about(plugin),
     })
 }
 

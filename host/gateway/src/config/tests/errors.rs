@@ -65,6 +65,16 @@ fn errors_name_line_and_remedy() {
             "write it without quotes",
         ),
         ("[prices]\npaint = 4.5", "gatehouse.toml:2:9: prices.paint", "write it in double quotes"),
+        (
+            "[prices]\npaint = { credits = \"4\", per = 500 }",
+            "gatehouse.toml:2:32: prices.paint.per",
+            "known here: 1, 1000, 1000000",
+        ),
+        (
+            "[prices]\npaint = { credits = \"4\", pre = 1000 }",
+            "gatehouse.toml:2:25: prices.paint",
+            "did you mean `per`?",
+        ),
         ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
         ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
         (

@@ -140,7 +140,8 @@ fn example(family: &str) -> String {
     format!("POST /v1/{family}/generations")
 }
 
-fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(), FitError> {
+/// Whether this gateway may serve a family's route.
+pub(crate) fn may_serve(family: &str, route: &RouteInfo, inventory: &Inventory) -> Result<(), FitError> {
     let overlaps = |path: &str| paths_overlap(path, &route.path);
     let taken = |owner: &str, theirs: String| {
         Err(FitError::RouteTaken { route: route.line(), owner: owner.to_owned(), theirs })

@@ -334,5 +334,5 @@ fn every_marker_is_tried() {
         let tried = [format!("[[{name}]]"), format!("[[{name}:"), format!("(\"{name}\", ")];
         assert!(tried.iter().any(|text| tests.contains(text)), "{name} is not tried");
     }
-    assert!(MARKERS.iter().any(|marker| marker.group == Protocol::Both));
+    assert!(MARKERS.iter().any(|marker| marker.group == Protocol::All));
 }

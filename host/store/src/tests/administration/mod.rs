@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, CustomerId, Digest, RequestId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, CustomerPolicy, Digest, RequestId, UnixMs};
 use gatehouse_sample::{START, customer_id, task_id};
 use gatehouse_tasks::{AdminIdempotency, Applied, AuditRecord, AuditedRequest, Command};
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
@@ -191,9 +191,13 @@ fn with_two_that_have_nothing(disk: &Disk) -> Store {
     let with_money = (0..2_000).flat_map(|number| {
         let id = CustomerId(format!("a-{number:04}"));
         let deposit = Command::Deposit { customer: id.clone(), amount, memo: String::new(), at };
-        [Command::AddCustomer { id, at }, deposit]
+        [Command::AddCustomer { id, policy: CustomerPolicy::default(), at }, deposit]
     });
-    let without = ["z-1", "z-2"].map(|id| Command::AddCustomer { id: id.into(), at });
+    let without = ["z-1", "z-2"].map(|id| Command::AddCustomer {
+        id: id.into(),
+        policy: CustomerPolicy::default(),
+        at,
+    });
     drop(commit(&store.database().unwrap(), with_money.chain(without).collect()).unwrap());
     store
 }

@@ -49,8 +49,7 @@ async fn busy_days() -> Store {
         let (id, key, amount) = (request_id(number), key_id(number % 3), Credits(3));
         let expires = at.plus(Duration::from_secs(3_600 * 24 * 30));
         let model = format!("model-{}", number % 4);
-        let mut commands =
-            vec![Command::Hold { id, key, amount, unit_price: Credits(1), model, expires, at }];
+        let mut commands = vec![Command::Hold { id, key, amount, model, expires, at }];
         match number % 5 {
             0 => {}
             1 => commands.push(Command::Release { id, at }),

@@ -21,7 +21,7 @@ fn request(number: u128, key: u8, model: &str, hours: u64) -> [Command; 2] {
     let tokens = Usage { input: 10, output: 2, ..Usage::default() };
     let (amount, expires) = (Credits(1), at.plus(Duration::from_secs(60)));
     [
-        Command::Hold { id, key: key_id(key), amount, unit_price: amount, model: model.into(), expires, at },
+        Command::Hold { id, key: key_id(key), amount, model: model.into(), expires, at },
         Command::Settle { id, amount, memo: String::new(), tokens, at },
     ]
 }

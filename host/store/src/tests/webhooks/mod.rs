@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fastrand::Rng;
-use gatehouse_model::{DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerPolicy, DeliveryId, UnixMs, WebhookId};
 use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
 use gatehouse_tasks::{
     Command, MemoryLedgerStorage, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
@@ -243,7 +243,11 @@ async fn with_two_that_fail(disk: &Disk) -> Store {
     begin(&store).await;
     for customer in 2..12 {
         let (id, at) = (customer_id(customer), START);
-        store.execute(Command::AddCustomer { id, at }).await.unwrap().unwrap();
+        store
+            .execute(Command::AddCustomer { id, policy: CustomerPolicy::default(), at })
+            .await
+            .unwrap()
+            .unwrap();
     }
     for number in 0..100 {
         store.execute(add(number + 1, u8::try_from(2 + number / 10).unwrap())).await.unwrap().unwrap();

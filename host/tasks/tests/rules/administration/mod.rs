@@ -52,7 +52,15 @@ fn request(amount: i64, token: Option<(&str, &str)>, at: UnixMs) -> Command {
 
 fn opened() -> MemoryLedgerStorage {
     let mut storage = MemoryLedgerStorage::default();
-    run(&mut storage, Command::AddCustomer { id: customer_id(0), at: START }).unwrap();
+    run(
+        &mut storage,
+        Command::AddCustomer {
+            id: customer_id(0),
+            policy: gatehouse_model::CustomerPolicy::default(),
+            at: START,
+        },
+    )
+    .unwrap();
     storage
 }
 

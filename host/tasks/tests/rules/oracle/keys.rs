@@ -2,17 +2,20 @@
 
 use gatehouse_model::{Key, KeyId, KeyPolicy, UnixMs};
 
+use super::quotas::QuotaState;
 use super::{HoldState, KeyState, Oracle};
 
 impl Oracle {
     pub(super) fn add_key(&mut self, key: &Key) -> bool {
-        let bad = key.quota.is_some_and(|quota| quota.0 < 0) || self.keys.contains_key(&key.id);
+        let mut quota = QuotaState::default();
+        let bad =
+            !quota.set((key.quota, key.quota_period), 0, key.created) || self.keys.contains_key(&key.id);
         if bad || !self.balances.contains_key(&key.customer) {
             return false;
         }
         let key_state = KeyState {
             customer: key.customer.clone(),
-            quota: key.quota.map(|quota| quota.0),
+            quota,
             used: 0,
             until: key.expires,
             revoked: false,
@@ -21,29 +24,28 @@ impl Oracle {
             listed: 0,
             most: None,
             most_of_model: None,
-            over: 0,
         };
         self.keys.insert(key.id.clone(), key_state).is_none()
     }
 
-    pub(super) fn edit_key(&mut self, id: &KeyId, revision: u64, policy: &KeyPolicy) -> bool {
+    pub(super) fn edit_key(&mut self, id: &KeyId, revision: u64, policy: &KeyPolicy, at: UnixMs) -> bool {
         let Some(key_state) = self.keys.get_mut(id) else { return false };
         let number = |limits: Option<&gatehouse_model::Limits>| {
             limits.and_then(|limits| limits.concurrency).map(|most| most.get() as usize)
         };
-        let (quota, most) = (policy.quota.map(|quota| quota.0), number(Some(&policy.limits)));
-        let most_of_model = number(policy.model_limits.get("model-0"));
-        let bad = quota.is_some_and(|quota| quota < 0) || key_state.revoked || key_state.revision != revision;
-        let same = (quota, most, most_of_model) == (key_state.quota, key_state.most, key_state.most_of_model)
+        let (most, of_model) = (number(Some(&policy.limits)), number(policy.model_limits.get("model-0")));
+        let same = (most, of_model) == (key_state.most, key_state.most_of_model)
+            && key_state.quota.is(policy.quota, policy.quota_period)
             && key_state.listed == policy.model_limits.len();
+        let bad = key_state.revoked || key_state.revision != revision;
         if bad || (key_state.next.is_some() && !same) {
             return false;
         }
-        if quota != key_state.quota {
-            key_state.over = key_state.used;
+        if !key_state.quota.set((policy.quota, policy.quota_period), key_state.used, at) {
+            return false;
         }
         key_state.listed = policy.model_limits.len();
-        (key_state.quota, key_state.most, key_state.most_of_model) = (quota, most, most_of_model);
+        (key_state.most, key_state.most_of_model) = (most, of_model);
         key_state.revision += 1;
         true
     }
@@ -69,7 +71,7 @@ impl Oracle {
 
     /// How many requests of a model are open through a key and those that it replaced.
     pub(crate) fn open(&self, key: &KeyId, model: impl Fn(&str) -> bool) -> usize {
-        let counts = |hold: &&HoldState| model(&hold.model) && self.lineage(&hold.parts[0].0).contains(key);
+        let counts = |hold: &&HoldState| model(&hold.model) && self.lineage(&hold.parts[0].key).contains(key);
         self.holds.values().filter(counts).count()
     }
 }

@@ -1,11 +1,14 @@
 //! The oracle: the same commands on plain maps of numbers, written independently of the rules.
 
 mod keys;
+mod quotas;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_model::{CustomerId, Digest, KeyId, Phase, Status, TaskId, UnixMs};
 
+use self::quotas::Label;
+pub(super) use self::quotas::QuotaState;
 use gatehouse_tasks::{Change, Command, Ending, HoldId, Idempotency, JoinRequest, Reconciliation};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,10 +19,17 @@ pub(super) struct BalanceState {
     pub(super) paid_in: i64,
 }
 
+/// What an operator has decided about a customer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CustomerState {
+    revision: u64,
+    pub(super) quota: QuotaState,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct KeyState {
     customer: CustomerId,
-    quota: Option<i64>,
+    pub(super) quota: QuotaState,
     pub(super) used: i64,
     until: Option<UnixMs>,
     revoked: bool,
@@ -31,8 +41,6 @@ pub(super) struct KeyState {
     /// At a time, of all models and of model-0.
     most: Option<usize>,
     most_of_model: Option<usize>,
-    /// What was used when the quota came.
-    pub(super) over: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -64,14 +72,25 @@ pub(super) enum CallState {
 #[derive(Clone, Debug)]
 struct HoldState {
     /// What counts against each key; the first is the one it was made with.
-    parts: Vec<(KeyId, i64)>,
+    parts: Vec<PartState>,
+    /// In which periods of the customer's quota.
+    of_customer: Vec<(Label, i64)>,
     model: String,
     until: UnixMs,
+}
+
+#[derive(Clone, Debug)]
+struct PartState {
+    key: KeyId,
+    amount: i64,
+    /// In which periods of the key's quota. The rest was made while it had none.
+    periods: Vec<(Label, i64)>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
     pub(super) balances: BTreeMap<CustomerId, BalanceState>,
+    pub(super) customers: BTreeMap<CustomerId, CustomerState>,
     pub(super) keys: BTreeMap<KeyId, KeyState>,
     pub(super) tasks: BTreeMap<TaskId, TaskState>,
     /// Who owns a name, and the task that claimed it last.
@@ -86,7 +105,11 @@ impl Oracle {
         match command {
             Command::AddCustomer { id, .. } => {
                 !self.balances.contains_key(id)
+                    && self.customers.insert(id.clone(), CustomerState::default()).is_none()
                     && self.balances.insert(id.clone(), BalanceState::default()).is_none()
+            }
+            Command::EditCustomer { id, revision, policy, at } => {
+                self.edit_customer(id, *revision, (policy.quota, policy.quota_period), *at)
             }
             Command::Deposit { customer, amount, .. } => self.deposit(customer, amount.0),
             Command::AddKey { key } => self.add_key(key),
@@ -97,7 +120,7 @@ impl Oracle {
                 };
                 self.keys.get_mut(id).map(revoke).is_some()
             }
-            Command::EditKey { id, revision, policy, .. } => self.edit_key(id, *revision, policy),
+            Command::EditKey { id, revision, policy, at } => self.edit_key(id, *revision, policy, *at),
             Command::RotateKey { id, new, until, at, .. } => self.rotate_key(id, new, *until, *at),
             Command::Submit { task, idempotency } => self.submit(task, idempotency.as_ref()),
             Command::Advance { id, revision, change, .. } => self.advance(*id, *revision, change),
@@ -116,7 +139,7 @@ impl Oracle {
                     && !self.holds.contains_key(&id)
                     && self.reserve(id, (key, model), amount.0, *at, *expires)
             }
-            Command::Settle { id, amount, .. } => self.settle(HoldId::Request(*id), amount.0),
+            Command::Settle { id, amount, at, .. } => self.settle(HoldId::Request(*id), amount.0, *at),
             Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
             Command::SweepHolds { now, limit } => {
                 let mut due: Vec<_> = self.holds.iter().map(|(id, reserve)| (reserve.until, *id)).collect();
@@ -241,13 +264,18 @@ impl Oracle {
                 && task_state.waiting.len() < 16
                 && judged == (task_state.revision, task_state.waiting.len())
         });
-        if !fits || !self.take(&request.key, request.held.0, at) {
+        if !fits {
             return false;
         }
-        let parts = &mut self.holds.get_mut(&HoldId::Task(parent)).unwrap().parts;
-        match parts.iter_mut().find(|(key, _)| *key == request.key) {
-            Some((_, amount)) => *amount += request.held.0,
-            None => parts.push((request.key.clone(), request.held.0)),
+        let Some((part, of_customer)) = self.take(&request.key, request.held.0, at) else { return false };
+        let hold = self.holds.get_mut(&HoldId::Task(parent)).unwrap();
+        hold.of_customer.extend(of_customer);
+        match hold.parts.iter_mut().find(|known| known.key == part.key) {
+            Some(known) => {
+                known.amount += part.amount;
+                known.periods.extend(part.periods);
+            }
+            None => hold.parts.push(part),
         }
         let task_state = self.tasks.get_mut(&parent).unwrap();
         task_state.waiting.push_back(request.brief.to_vec());
@@ -341,69 +369,96 @@ impl Oracle {
         let full = most.is_some_and(|most| self.open(&newest, |_| true) >= most);
         let full_of_model = model == "model-0"
             && most_of_model.is_some_and(|most| self.open(&newest, |open| open == model) >= most);
-        let hold = HoldState { parts: vec![(key.clone(), amount)], model: model.to_owned(), until };
-        !full && !full_of_model && self.take(key, amount, at) && self.holds.insert(id, hold).is_none()
+        if full || full_of_model {
+            return false;
+        }
+        let Some((part, of_customer)) = self.take(key, amount, at) else { return false };
+        let hold = HoldState {
+            parts: vec![part],
+            of_customer: of_customer.into_iter().collect(),
+            model: model.to_owned(),
+            until,
+        };
+        self.holds.insert(id, hold).is_none()
     }
 
-    /// Moves what is free into what is held.
-    fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> bool {
-        let Some(key_state) = self.keys.get(key) else { return false };
+    /// Moves what is free into what is held, and says in which periods it counts.
+    fn take(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> Option<(PartState, Option<(Label, i64)>)> {
+        let key_state = self.keys.get(key)?;
         let ended = key_state.revoked || key_state.until.is_some_and(|until| until <= at);
-        if ended || amount < 0 || amount > self.balances[&key_state.customer].free {
-            return false;
-        }
-        let lineage = self.lineage(key);
-        let newest = &self.keys[lineage.last().unwrap()];
         // A hold of nothing fits into a quota that is exceeded.
-        if amount > 0 && newest.quota.is_some_and(|quota| newest.used + amount > quota) {
-            return false;
+        let most = if amount == 0 { 0 } else { self.left(key, at) };
+        if ended || amount < 0 || amount > most {
+            return None;
         }
+        let (of_key, of_customer) = self.charge(key, amount, at);
+        let periods = of_key.into_iter().collect();
+        Some((PartState { key: key.clone(), amount, periods }, of_customer))
+    }
+
+    /// What a key may still hold: what is free, and what the quotas leave.
+    fn left(&self, key: &KeyId, at: UnixMs) -> i64 {
+        let newest = &self.keys[self.lineage(key).last().unwrap()];
+        let balance = &self.balances[&newest.customer];
+        let of_customer = &self.customers[&newest.customer].quota;
+        let quotas = [newest.quota.left(newest.used, at), of_customer.left(balance.held + balance.spent, at)];
+        quotas.into_iter().flatten().fold(balance.free, i64::min)
+    }
+
+    /// Holds so much more, whatever is left.
+    fn charge(
+        &mut self,
+        key: &KeyId,
+        amount: i64,
+        at: UnixMs,
+    ) -> (Option<(Label, i64)>, Option<(Label, i64)>) {
+        let lineage = self.lineage(key);
+        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
+        let newest = self.keys.get_mut(lineage.last().unwrap()).unwrap();
         let balance = self.balances.get_mut(&newest.customer).unwrap();
         balance.free -= amount;
         balance.held += amount;
-        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
-        true
+        let of_customer = &mut self.customers.get_mut(&newest.customer).unwrap().quota;
+        (newest.quota.add(amount, at), of_customer.add(amount, at))
     }
 
-    /// Settles a request: what it cost above its hold is held in addition, as far as balance and quota go.
-    fn settle(&mut self, id: HoldId, cost: i64) -> bool {
+    /// Settles a request: what it cost above its hold is held in addition, as far as balance and quotas go.
+    fn settle(&mut self, id: HoldId, cost: i64, at: UnixMs) -> bool {
         let Some(HoldState { parts, .. }) = self.holds.get(&id) else { return false };
-        let (key, held) = parts[0].clone();
+        let PartState { key, amount: held, .. } = parts[0].clone();
         if cost <= held {
             return self.resolve(id, cost, true);
         }
-        let lineage = self.lineage(&key);
-        let newest = &self.keys[lineage.last().unwrap()];
-        let free = self.balances[&newest.customer].free;
-        let left = newest.quota.map_or(free, |quota| free.min(quota - newest.used)).max(0);
-        let more = left.min(cost - held);
-        let balance = self.balances.get_mut(&newest.customer.clone()).unwrap();
-        balance.free -= more;
-        balance.held += more;
-        lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += more);
-        self.holds.get_mut(&id).unwrap().parts[0].1 += more;
+        let more = self.left(&key, at).max(0).min(cost - held);
+        self.charge(&key, more, at);
+        self.holds.get_mut(&id).unwrap().parts[0].amount += more;
         self.resolve(id, held + more, true)
     }
 
     /// Settles `cost`, or gives everything back. What joined through other keys is settled whole, by them.
     fn resolve(&mut self, id: HoldId, cost: i64, settles: bool) -> bool {
-        let Some(HoldState { parts, .. }) = self.holds.get(&id).cloned() else { return false };
-        let total: i64 = parts.iter().map(|(_, amount)| amount).sum();
+        let Some(HoldState { parts, of_customer, .. }) = self.holds.get(&id).cloned() else { return false };
+        let total: i64 = parts.iter().map(|part| part.amount).sum();
         if cost < 0 || cost > total {
             return false;
         }
+        let customer = self.keys[&parts[0].key].customer.clone();
+        self.customers.get_mut(&customer).unwrap().quota.give_back(total - cost, total, &of_customer);
         let mut left = cost;
-        for (key, amount) in parts.iter().rev() {
-            let is_first = *key == parts[0].0;
+        for PartState { key, amount, periods } in parts.iter().rev() {
+            let is_first = *key == parts[0].key;
             let paid = if is_first { left } else { i64::from(settles) * amount };
             left -= paid;
-            let balance = self.balances.get_mut(&self.keys[key].customer).unwrap();
+            let balance = self.balances.get_mut(&customer).unwrap();
             balance.held -= amount;
             balance.free += amount - paid;
             balance.spent += paid;
-            for key in self.lineage(key) {
-                self.keys.get_mut(&key).unwrap().used -= amount - paid;
+            let lineage = self.lineage(key);
+            for key in &lineage {
+                self.keys.get_mut(key).unwrap().used -= amount - paid;
             }
+            let newest = self.keys.get_mut(lineage.last().unwrap()).unwrap();
+            newest.quota.give_back(amount - paid, *amount, periods);
         }
         self.holds.remove(&id).is_some()
     }

@@ -8,7 +8,7 @@ use crate::check::{
 use crate::json::{JsonString, Writer, quote, quoted};
 
 use super::entry::{Entry, INPUT};
-use super::parts::{self, Output, Parts};
+use super::parts::{self, CACHE, Output, Parts};
 use crate::responses::tools::flat_name;
 
 /// An item as a conversation reads it.
@@ -87,7 +87,8 @@ fn message(entry: &Entry<'_>) -> Checked<Item> {
         let role = required(path, item, "role", "`user`, `assistant`, `system` or `developer`")?;
         let role = choice(&path.key("role"), role, &ROLES)?;
         let content = required(path, item, "content", "a string or an array of parts")?;
-        let parts = Parts::read(&path.key("content"), content)?;
+        let mut parts = Parts::read(&path.key("content"), content)?;
+        parts.cache(item.get(CACHE));
         if role != "user" && parts.has_media() {
             return Err(instead(&path.key("content"), &format!("text alone from `{role}`"), "other parts"));
         }

@@ -4,6 +4,8 @@ use crate::check::{Checked, array, choice, instead, object, required, string, wr
 use crate::json::{JsonString, Object, Raw, Writer, quote};
 use crate::path::Path;
 
+/// A field of Messages that other clients send too.
+pub(crate) const CACHE: &str = "cache_control";
 const FILES: &str = "nothing, there is no Files API here; send the data itself";
 
 /// One part of a chat message.
@@ -14,6 +16,7 @@ pub(crate) struct Part {
     /// Where the client wrote it: a text's own path, or that of the data of a file.
     pub(crate) path: String,
     is_text: bool,
+    is_cached: bool,
 }
 
 /// A content as chat parts, in their order.
@@ -33,9 +36,20 @@ impl Parts {
         }
         for (at, raw) in array(path, raw)?.into_iter().enumerate() {
             let path = path.index(at);
-            parts.part(&path, &object(&path, raw)?)?;
+            let part = object(&path, raw)?;
+            parts.part(&path, &part)?;
+            parts.cache(part.get(CACHE));
         }
         Ok(parts)
+    }
+
+    /// The last part is to be cached, as clients of Messages say it: `cache_control`, at parts or whole items.
+    pub(crate) fn cache(&mut self, cache: Option<Raw<'_>>) {
+        if let Some((last, cache)) = self.0.last_mut().zip(cache).filter(|(last, _)| !last.is_cached) {
+            last.is_cached = true;
+            last.json.truncate(last.json.len() - 1);
+            last.json.push_str(&format!(",\"{CACHE}\":{}}}", cache.get()));
+        }
     }
 
     /// Whether one of them is no text.
@@ -49,7 +63,7 @@ impl Parts {
             return;
         }
         let json = format!("{{\"type\":\"text\",\"text\":{}}}", text.quoted());
-        self.0.push(Part { json, path: path.to_string(), is_text: true });
+        self.0.push(Part { json, path: path.to_string(), is_text: true, is_cached: false });
     }
 
     fn part(&mut self, path: &Path<'_>, part: &Object<'_>) -> Checked<()> {
@@ -78,7 +92,7 @@ impl Parts {
             }
             _ => return Err(wrong(&path.key("type"), KINDS, part.get("type"))),
         };
-        self.0.push(Part { json, path: path.key(data).to_string(), is_text: false });
+        self.0.push(Part { json, path: path.key(data).to_string(), is_text: false, is_cached: false });
         Ok(())
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use gatehouse_harness::TestSeed;
 use gatehouse_model::{
-    Credits, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Phase, Status, Task, TaskId, UnixMs,
+    Credits, CustomerId, CustomerPolicy, Digest, Key, KeyDigest, KeyId, KeyPolicy, Phase, Status, Task,
+    TaskId, UnixMs,
 };
 use gatehouse_store::{Config, Store};
 use gatehouse_tasks::{Command, Ending, ResultRecord};
@@ -58,7 +59,7 @@ pub(super) async fn fill(path: &Path, wanted: &Wanted) -> Vec<String> {
                 phase: Phase::Wait(model.deadline),
                 ..model.clone()
             };
-            task.charge.quantity = 0;
+            task.charge.0[0].quantity = 0;
             writes.spawn(write(store.clone(), task, is_live, number % TASKS_PER_LINE == 0));
         }
         writes.join_all().await;
@@ -81,8 +82,10 @@ async fn owners(store: &Store, model: &Task, count: usize) -> Vec<(CustomerId, K
             let policy = KeyPolicy { name: format!("key {number}"), ..KeyPolicy::default() };
             let key = Box::new(Key::new(id, customer.clone(), digest, at, policy));
             let (amount, memo) = (Credits(Credits::UNIT), String::new());
-            let mut commands =
-                vec![Command::AddCustomer { id: customer.clone(), at }, Command::AddKey { key }];
+            let mut commands = vec![
+                Command::AddCustomer { id: customer.clone(), policy: CustomerPolicy::default(), at },
+                Command::AddKey { key },
+            ];
             if number % 2 == 0 {
                 commands.push(Command::Deposit { customer, amount, memo, at });
             }

@@ -1,6 +1,8 @@
 //! `/tasks/{task}/reconcile`: an operator's ruling about a call whose outcome nobody knows.
 
-use super::task::{TaskLine, id};
+use gatehouse_model::TaskId;
+
+use super::task::TaskLine;
 use crate::api::task::TaskRuling;
 use crate::http::call::{Call, Outcome};
 use crate::http::reply::Reply;
@@ -23,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn reconcile(call: Call) -> Outcome {
-    let id = id(&call)?;
+    let id: TaskId = call.id("task", "task")?;
     let ruling: TaskRuling = call.json()?;
     let (object, made) = (format!("tasks/{id}"), id.to_string());
     call.describe(object.as_str(), ruling_changes(&ruling));

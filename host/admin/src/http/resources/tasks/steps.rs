@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
 
@@ -181,13 +180,8 @@ impl From<StepKind> for TaskStepKind {
 }
 
 async fn list(call: Call) -> Outcome {
-    let text = call.path("task");
-    let task: TaskId = text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))?;
-    let after = call.position()?.map(|text| {
-        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-        text.parse::<u64>().map_err(|_| wrong().with_param("cursor"))
-    });
-    let after = after.transpose()?;
+    let task: TaskId = call.id("task", "task")?;
+    let after = call.position::<u64>()?;
     let rows = call.service.steps(task).await?;
     call.note_read(format!("tasks/{task}/steps")).await?;
     let mut rest = rows.into_iter().filter(|row| after.is_none_or(|after| row.revision > after));

@@ -1,19 +1,19 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
 use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{FailureKind, KeyId, Media, Phase, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId, UnixMs};
 use gatehouse_store::AllTasksQuery;
-use gatehouse_tasks::{FieldChange, JournalEntry};
+use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
+use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
-use crate::service::TaskDetails;
+use crate::service::{TaskDetails, told};
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
 const FILTERS: [Parameter; 8] = [
@@ -135,16 +135,31 @@ struct TaskView {
     account: Option<AccountLine>,
     /// Requests that joined it and were not delivered yet.
     joined: usize,
-    /// What was promised, from most to least specific.
-    price_keys: Vec<String>,
-    /// Units of it.
-    quantity: u32,
-    /// The price of one.
-    unit_price_micro: i64,
+    /// What it costs where its outcome does not settle.
+    charge: Vec<ChargeLine>,
+    /// The most that it may settle for; empty where that is its charge.
+    at_most: Vec<ChargeLine>,
     /// Its copied products.
     media: Vec<MediaLine>,
     /// The ledger rows that hold and resolve its money, oldest first. What requests that joined it added is in `held_micro`.
     entries: Vec<MoneyLine>,
+}
+
+/// One line of a charge, with its price from when the task was accepted.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChargeLine {
+    /// From most to least specific.
+    price_keys: Vec<String>,
+    /// Units of it.
+    quantity: u64,
+    /// What one unit is; empty where its family does not say.
+    unit: String,
+    /// The price of `per` units.
+    unit_price_micro: i64,
+    /// 1, 1,000 or 1,000,000.
+    per: u32,
+    /// Of all, rounded up; null where it cannot be counted.
+    sum_micro: Option<i64>,
 }
 
 /// What a task waits for.
@@ -250,6 +265,9 @@ impl From<&Task> for TaskLine {
 impl From<TaskDetails> for TaskView {
     fn from(details: TaskDetails) -> Self {
         let TaskDetails { task, entries, deliveries: _ } = details;
+        let mut lines = task.terms().lines().map(ChargeLine::from);
+        let charge = lines.by_ref().take(task.charge.0.len()).collect();
+        let at_most = lines.collect();
         Self {
             revision: task.revision,
             version: task.digest.to_string(),
@@ -261,12 +279,24 @@ impl From<TaskDetails> for TaskView {
                 account: assigned.account.clone(),
             }),
             joined: task.joined.len(),
-            price_keys: task.charge.keys.clone(),
-            quantity: task.charge.quantity,
-            unit_price_micro: task.unit_price.0,
+            charge,
+            at_most,
             media: task.media.iter().map(MediaLine::from).collect(),
             entries: entries.into_iter().map(MoneyLine::from).collect(),
             task: TaskLine::from(&task),
+        }
+    }
+}
+
+impl From<(&Line, Price)> for ChargeLine {
+    fn from((line, price): (&Line, Price)) -> Self {
+        Self {
+            price_keys: line.keys.clone(),
+            quantity: line.quantity,
+            unit: line.unit.clone(),
+            unit_price_micro: price.credits.0,
+            per: price.per,
+            sum_micro: price.times(line.quantity).map(|sum| sum.0),
         }
     }
 }
@@ -339,10 +369,6 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         Ok(values)
     };
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
-    let after = call.position()?.map(|text| {
-        let wrong = || ApiError::new(Kind::InvalidCursor, "cursor: expected `next` of the page before");
-        text.parse::<TaskId>().map_err(|_| wrong().with_param("cursor"))
-    });
     Ok(AllTasksQuery {
         statuses: values("status")?.iter().filter_map(|word| Status::parse(word)).collect(),
         keys: values("key")?.into_iter().map(KeyId).collect(),
@@ -352,35 +378,21 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         model: call.query.one("model").map(str::to_owned),
         created: moment("created_after").unwrap_or(UnixMs(0))
             ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
-        after: after.transpose()?,
+        after: call.position()?,
         limit: call.query.limit(),
     })
 }
 
 async fn show(call: Call) -> Outcome {
-    let details = call.service.task(id(&call)?).await?;
+    let details = call.service.task(call.id("task", "task")?).await?;
     Ok(Reply::json(&TaskView::from(details)))
 }
 
 async fn cancel(call: Call) -> Outcome {
-    let id = id(&call)?;
+    let id: TaskId = call.id("task", "task")?;
     let Cancellation { reason, give_up } = call.json()?;
-    let told = |field: &str, value: serde_json::Value| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(value.to_string()),
-    };
-    call.describe(
-        format!("tasks/{id}"),
-        vec![told("reason", reason.as_str().into()), told("give_up", give_up.into())],
-    );
+    call.describe(format!("tasks/{id}"), vec![told("reason", reason.as_str()), told("give_up", give_up)]);
     let task = call.service.cancel_task(id, &reason, give_up).await?;
     let line = TaskLine::from(&task);
     Ok(if task.status.is_final() { Reply::json(&line) } else { Reply::accepted(&line) })
-}
-
-/// Text that is no id is an unknown task.
-pub(super) fn id(call: &Call) -> Result<TaskId, ApiError> {
-    let text = call.path("task");
-    text.parse().map_err(|_| ApiError::not_found(format!("no task {text}")))
 }

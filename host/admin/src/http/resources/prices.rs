@@ -1,0 +1,122 @@
+//! `/price-books`: the prices in effect and what a request would cost, the versions of the price book, and what differs between
+//! two of them. A version is a digest of all prices: it changes whenever one of them does.
+
+use gatehouse_model::CustomerId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::api::price::{PricePreview, PricesView};
+use crate::api::price_version::{PriceChanges, PriceVersionDetails, PriceVersionView};
+use crate::http::call::{Call, Outcome};
+use crate::http::error::ApiError;
+use crate::http::reply::Reply;
+use crate::http::request::precondition::etag_of;
+use crate::http::request::query::{Form, Parameter, option};
+use crate::http::route::Route;
+use crate::http::values::List;
+
+const AGAINST: Parameter = option("against", Form::Text, "Another version; without it, the one before.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/price-books/active", "getActivePrices", "Shows the prices in effect.", show_active)
+            .returns::<PricesView>()
+            .tagged(),
+        Route::post(
+            "/price-books/preview",
+            "previewPrice",
+            "Says what a request would cost; makes nothing, and needs no key and no money.",
+            preview,
+        )
+        .body::<PreviewRequest>()
+        .returns::<PricePreview>(),
+        Route::get(
+            "/price-books",
+            "listPriceBooks",
+            "Lists the versions of the price book, newest first; the last 500 are kept.",
+            list,
+        )
+        .paged()
+        .returns::<List<PriceVersionView>>(),
+        Route::get("/price-books/{number}", "getPriceBook", "Shows a version with its prices.", show)
+            .returns::<PriceVersionDetails>(),
+        Route::get(
+            "/price-books/{number}/changes",
+            "getPriceBookChanges",
+            "Shows what differs between a version and another.",
+            changes,
+        )
+        .query(&[AGAINST])
+        .returns::<PriceChanges>(),
+    ]
+}
+
+/// A request as a client would send it. Exactly one of `path` and `operation` says where to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PreviewRequest {
+    /// The path of the endpoint, such as `/v1/images/generations`.
+    #[serde(default)]
+    path: Option<String>,
+    /// Its operation, such as `images.generate`.
+    #[serde(default)]
+    operation: Option<String>,
+    /// The body.
+    body: Map<String, Value>,
+    /// The customer whose tasks and names the body refers to.
+    #[serde(default)]
+    customer: Option<String>,
+    /// The number of a version of the price book to price it by; without it, the prices in effect.
+    #[serde(default)]
+    price_book: Option<u64>,
+}
+
+async fn show_active(call: Call) -> Outcome {
+    let prices = call.service.prices()?;
+    let etag = etag_of(&prices);
+    Ok(call.object(&prices, &etag))
+}
+
+async fn preview(call: Call) -> Outcome {
+    let PreviewRequest { path, operation, body, customer, price_book } = call.json()?;
+    let target = match (path, operation) {
+        (Some(path), None) if path.starts_with('/') => path,
+        (Some(path), None) => {
+            let message = format!("path: expected a path such as \"/v1/images/generations\", got {path:?}");
+            return Err(ApiError::field("path", message));
+        }
+        (None, Some(operation)) => operation,
+        (Some(_), Some(_)) => {
+            return Err(ApiError::field("operation", "operation: expected it or `path`, got both"));
+        }
+        (None, None) => {
+            return Err(ApiError::field("path", "path: expected it or `operation`, neither came"));
+        }
+    };
+    let customer = customer.map(CustomerId);
+    let found = call.service.preview_price(target, &Value::Object(body), customer, price_book).await?;
+    Ok(Reply::json(&found))
+}
+
+async fn list(call: Call) -> Outcome {
+    let page = call.service.price_books_page(call.position()?, call.query.limit()).await?;
+    Ok(call.list(page.rows, page.next.map(|number| number.to_string()).as_deref()))
+}
+
+async fn show(call: Call) -> Outcome {
+    Ok(Reply::json(&call.service.price_book_details(number(&call)?)?))
+}
+
+async fn changes(call: Call) -> Outcome {
+    let against = call.query.one("against").map(|text| {
+        let expected = || format!("against: expected the number of a version, got {text:?}");
+        text.parse::<u64>().map_err(|_| ApiError::field("against", expected()))
+    });
+    let changes = call.service.price_changes(number(&call)?, against.transpose()?).await?;
+    Ok(Reply::json(&changes))
+}
+
+fn number(call: &Call) -> Result<u64, ApiError> {
+    call.id("number", "version of the price book")
+}

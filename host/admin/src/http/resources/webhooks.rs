@@ -1,0 +1,275 @@
+//! `/webhooks` and `/deliveries`: who is told of the ends of a customer's tasks, and what became of it. A secret is in the
+//! answer that makes it and nowhere else.
+
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
+use gatehouse_store::DeliveryQuery;
+use gatehouse_tasks::{
+    Command, FieldChange, SECRET_OVERLAP, WebhookChange, WebhookDelivery, WebhookEndpoint,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::api::webhook::{
+    DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookPolicyView, WebhookView,
+};
+use crate::http::call::{Call, Committed, Outcome};
+use crate::http::error::ApiError;
+use crate::http::reply::Reply;
+use crate::http::request::body::from_value;
+use crate::http::request::merge_patch::{changes, created, patched};
+use crate::http::request::precondition::{check_match, etag};
+use crate::http::request::query::{Form, Parameter, filter};
+use crate::http::route::Route;
+use crate::http::values::List;
+use crate::service::told;
+
+const FILTERS: [Parameter; 1] = [filter("customer", Form::Text, "Only webhooks of this customer.")];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/webhooks", "listWebhooks", "Lists webhooks by id.", list)
+            .query(&FILTERS)
+            .paged()
+            .returns::<List<WebhookView>>(),
+        Route::post(
+            "/webhooks",
+            "createWebhook",
+            "Makes a webhook; its secret is shown this one time.",
+            create,
+        )
+        .body::<NewWebhook>()
+        .creates::<NewWebhookSecret>()
+        .idempotent(),
+        Route::get("/webhooks/{webhook}", "getWebhook", "Shows one webhook, never its secret.", show)
+            .returns::<WebhookView>()
+            .tagged(),
+        Route::patch(
+            "/webhooks/{webhook}",
+            "editWebhook",
+            "Changes a webhook, enables or disables it.",
+            edit,
+        )
+        .patches::<WebhookPolicyView>()
+        .returns::<WebhookView>()
+        .tagged(),
+        Route::delete(
+            "/webhooks/{webhook}",
+            "removeWebhook",
+            "Forgets a webhook with what waits for it.",
+            remove,
+        )
+        .returns_nothing(),
+        Route::post(
+            "/webhooks/{webhook}/rotate-secret",
+            "rotateWebhookSecret",
+            "Makes another secret; the one before signs too for 24 hours.",
+            rotate,
+        )
+        .creates::<NewWebhookSecret>()
+        .idempotent(),
+        Route::post(
+            "/webhooks/{webhook}/retire-secret",
+            "retireWebhookSecret",
+            "Ends the secret before the last rotation at once.",
+            retire,
+        )
+        .returns::<WebhookView>(),
+        Route::post(
+            "/webhooks/{webhook}/test",
+            "testWebhook",
+            "Sends an event that only tries it out.",
+            test,
+        )
+        .creates::<DeliveryView>(),
+        Route::get(
+            "/webhooks/{webhook}/deliveries",
+            "listDeliveries",
+            "Lists the deliveries of the last seven days, newest first.",
+            list_deliveries,
+        )
+        .query(&DELIVERY_FILTERS)
+        .paged()
+        .returns::<List<DeliveryView>>(),
+        Route::post(
+            "/webhooks/{webhook}/resend",
+            "resendDeliveries",
+            "Sends the events of a range again, newest first; at most 500 in one request.",
+            resend_range,
+        )
+        .body::<ResendRange>()
+        .returns::<ResentRange>(),
+        Route::get(
+            "/deliveries/{delivery}",
+            "getDelivery",
+            "Shows one delivery with its attempts.",
+            show_delivery,
+        )
+        .returns::<DeliveryView>(),
+        Route::post(
+            "/deliveries/{delivery}/resend",
+            "resendDelivery",
+            "Sends an event again under its id, or now instead of later.",
+            resend,
+        )
+        .returns::<DeliveryView>(),
+    ]
+}
+
+/// A webhook with its new secret.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NewWebhookSecret {
+    /// The webhook.
+    webhook: WebhookView,
+    /// The secret, for the receiver. Null in the answer to a repetition: it is shown once.
+    secret: Option<String>,
+    /// Whether the secret is in this answer.
+    secret_shown: bool,
+}
+
+impl WebhookView {
+    /// The tag: the revision, which an edit compares, and all the rest.
+    fn etag(&self) -> String {
+        etag(&self.revision, self)
+    }
+}
+
+async fn list(call: Call) -> Outcome {
+    let customer = call.query.one("customer").map(CustomerId::from);
+    let page = call.service.webhooks_page(customer, call.position()?, call.query.limit()).await?;
+    let webhooks = page.rows.iter().map(WebhookView::from).collect();
+    Ok(call.list(webhooks, page.next.map(|id| id.to_string()).as_deref()))
+}
+
+async fn show(call: Call) -> Outcome {
+    let webhook = WebhookView::from(&find(&call)?);
+    let etag = webhook.etag();
+    Ok(call.object(&webhook, &etag))
+}
+
+async fn create(call: Call) -> Outcome {
+    let (webhook, secret) = call.service.mint_webhook(call.json()?)?;
+    let view = WebhookView::from(&webhook);
+    let (id, audited) = (webhook.id, created(&view));
+    let committed = commit(&call, WebhookChange::Add(Box::new(webhook)), id, 201, audited).await?;
+    shown_once(&call, id, committed, secret.0)
+}
+
+async fn edit(call: Call) -> Outcome {
+    let row = find(&call)?;
+    let before = WebhookView::from(&row);
+    check_match(&call.headers, &before.etag(), &before)?;
+    let policy = WebhookPolicyView::from(row.policy());
+    let after: WebhookPolicyView = from_value(patched(&policy, call.json()?)?)?;
+    call.service.check_webhook_url(&after.url)?;
+    let audited = changes(&policy, &after);
+    let (id, revision) = (row.id, row.revision);
+    let change = WebhookChange::Edit { id, revision, policy: after.into() };
+    if let Err(error) = commit(&call, change, id, 200, audited).await {
+        if error.status() == 412 {
+            // Another edit came between the check and the commit.
+            let current = WebhookView::from(&find(&call)?);
+            check_match(&call.headers, &current.etag(), &current)?;
+        }
+        return Err(error);
+    }
+    let webhook = WebhookView::from(&find(&call)?);
+    let etag = webhook.etag();
+    Ok(Reply::json(&webhook).with_etag(&etag))
+}
+
+async fn remove(call: Call) -> Outcome {
+    let row = find(&call)?;
+    let audited = changes(&WebhookView::from(&row), &serde_json::Map::new());
+    commit(&call, WebhookChange::Remove { id: row.id }, row.id, 204, audited).await?;
+    Ok(Reply::empty())
+}
+
+async fn rotate(call: Call) -> Outcome {
+    let id = find(&call)?.id;
+    let (secret, revealed) = call.service.mint_webhook_secret(id);
+    let until = call.at.plus(SECRET_OVERLAP);
+    let audited = vec![told("old_secret_until", until.to_string())];
+    let committed = commit(&call, WebhookChange::Rotate { id, secret }, id, 201, audited).await?;
+    shown_once(&call, id, committed, revealed.0)
+}
+
+async fn retire(call: Call) -> Outcome {
+    let id = find(&call)?.id;
+    let audited = vec![told("old_secret_until", call.at.to_string())];
+    commit(&call, WebhookChange::Retire { id }, id, 200, audited).await?;
+    Ok(Reply::json(&WebhookView::from(&find(&call)?)))
+}
+
+async fn test(call: Call) -> Outcome {
+    let id = find(&call)?.id;
+    let delivery = DeliveryId::new(call.at, call.service.seed.as_ref());
+    let audited = vec![told("delivery", delivery.to_string())];
+    commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
+    Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery)?)))
+}
+
+/// The answer with a secret, which a repetition of the request does not get again.
+fn shown_once(call: &Call, id: WebhookId, committed: Committed, secret: String) -> Outcome {
+    let (id, secret) = match committed.before {
+        Some(first) => (first.parse().unwrap_or(id), None),
+        None => (id, Some(secret)),
+    };
+    let webhook = WebhookView::from(&call.service.webhook_row(id)?);
+    let secret_shown = secret.is_some();
+    Ok(Reply::created(&NewWebhookSecret { webhook, secret, secret_shown }))
+}
+
+async fn commit(
+    call: &Call,
+    change: WebhookChange,
+    id: WebhookId,
+    status: u16,
+    audited: Vec<FieldChange>,
+) -> Result<Committed, ApiError> {
+    let id = id.to_string();
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    call.commit(command, (format!("webhooks/{id}"), &id), status, audited).await
+}
+
+fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
+    Ok(call.service.webhook_row(call.id("webhook", "webhook")?)?)
+}
+
+const DELIVERY_FILTERS: [Parameter; 1] = [filter("pending", Form::Flag, "Only deliveries that wait.")];
+
+async fn list_deliveries(call: Call) -> Outcome {
+    let webhook: WebhookId = call.id("webhook", "webhook")?;
+    call.service.webhook_row(webhook)?;
+    let query = DeliveryQuery { webhook, pending: call.query.flag("pending") };
+    let page = call.service.deliveries_page(query, call.position()?, call.query.limit()).await?;
+    let deliveries = page.rows.iter().map(DeliveryView::from).collect();
+    Ok(call.list(deliveries, page.next.map(|id| id.to_string()).as_deref()))
+}
+
+async fn resend_range(call: Call) -> Outcome {
+    let webhook: WebhookId = call.id("webhook", "webhook")?;
+    let (chosen, answer) = call.service.choose_resent(webhook, &call.json()?).await?;
+    let count = told("deliveries", chosen.len());
+    let change = WebhookChange::ResendAll { id: webhook, deliveries: chosen };
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    let made = webhook.to_string();
+    call.commit(command, (format!("webhooks/{made}"), &made), 200, vec![count]).await?;
+    Ok(Reply::json(&answer))
+}
+
+async fn show_delivery(call: Call) -> Outcome {
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+}
+
+async fn resend(call: Call) -> Outcome {
+    let id = find_delivery(&call)?.id;
+    let change = WebhookChange::Resend { delivery: id };
+    let command = Command::Webhook { change: Box::new(change), at: call.at };
+    let made = id.to_string();
+    call.commit(command, (format!("deliveries/{made}"), &made), 200, Vec::new()).await?;
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+}
+
+fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {
+    Ok(call.service.delivery(call.id("delivery", "delivery")?)?)
+}

@@ -1,0 +1,195 @@
+//! Requests that an operator sends as a key, without its secret: what the key may do and what it costs are real, its
+//! networks alone do not count; each leaves a line in the audit record. And their inputs: files that they give, results that
+//! go on as inputs, and pictures that are embedded where nobody outside could read their link.
+//!
+//! A file is a medium of the gateway with a signed link; nothing else knows of it, and it goes when its link ends.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use gatehouse_driver::{Driver, FamilyListing, SubmitError};
+use gatehouse_model::{Key, KeyId, TaskId};
+use gatehouse_net::ServedBody;
+use gatehouse_tasks::FieldChange;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response};
+use serde_json::Value;
+
+use super::admin_service::{AdminService, Backend, store_failed};
+use super::public_api::PublicEndpoint;
+use crate::api::error::OperationError;
+
+/// Bytes of pictures that one request gets embedded, at most; what is beyond stays a link.
+const MAX_EMBEDDED: usize = 48 << 20;
+/// What the type of a picture begins with.
+const PICTURE: &str = "image/";
+
+/// A result of a task as an input of another request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultInput {
+    /// Its signed link.
+    pub link: String,
+    /// Its type.
+    pub mime: String,
+    /// The key of its task.
+    pub key: KeyId,
+}
+
+impl AdminService {
+    /// Keeps a file for a day (`media.link_hours`) and leaves a line; its signed link, which begins with `base`.
+    ///
+    /// # Errors
+    /// [`OperationError::Invalid`] for a file that is empty, too large, or no picture, film or sound by its own bytes;
+    /// [`OperationError::Busy`] on a full disk; [`OperationError::Refused`] without a running gateway.
+    pub async fn keep_input(&self, bytes: &Bytes, base: &str) -> Result<String, OperationError> {
+        let driver = self.media_driver()?;
+        let kept = driver.keep_input(bytes).await.map_err(|error| match error {
+            SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
+            full @ SubmitError::DiskFull(_) => OperationError::Busy(full.to_string()),
+            other => OperationError::Failed(other.to_string()),
+        });
+        let about = |object: String| ("keepInput", object);
+        match kept {
+            Ok(media) => {
+                let told = |field: &str, value: Value| FieldChange {
+                    field: field.to_owned(),
+                    before: None,
+                    after: Some(value.to_string()),
+                };
+                let changes =
+                    vec![told("type", media.mime.as_str().into()), told("bytes", media.bytes.into())];
+                self.leave_line(about(format!("media/{}", media.id)), (200, ""), changes).await;
+                Ok(driver.media_link(base, &media))
+            }
+            Err(error) => {
+                self.leave_outcome(about("media".to_owned()), Some(&error), Vec::new()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// A task's result, the first one being 0, as an input of another request.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] without such a task or result, and once its link has ended.
+    pub fn result_input(&self, id: TaskId, at: usize, base: &str) -> Result<ResultInput, OperationError> {
+        let driver = self.media_driver()?;
+        let task = self.store.task(id).map_err(store_failed)?;
+        let none = || OperationError::NotFound(format!("task {id} has no result {at}"));
+        let task = task.ok_or_else(none)?;
+        let media = task.media.get(at).ok_or_else(none)?;
+        if media.expires <= self.clock.now() {
+            return Err(OperationError::NotFound(format!("result {at} of task {id} is not kept any more")));
+        }
+        Ok(ResultInput { link: driver.media_link(base, media), mime: media.mime.clone(), key: task.key })
+    }
+
+    /// Puts pictures in place of links of this gateway that are plain HTTP: no provider outside reads such an address, and
+    /// families may ask for https.
+    pub(super) async fn embed_pictures(&self, body: &mut Value) {
+        let Backend::Running { driver, .. } = &self.backend else { return };
+        let mut links = Vec::new();
+        plain_links(body, &mut links);
+        let mut left = MAX_EMBEDDED;
+        for text in links {
+            let Some((mime, bytes)) = driver.linked_file(text).await else { continue };
+            if mime.starts_with(PICTURE) && bytes.len() <= left {
+                left -= bytes.len();
+                *text = format!("data:{mime};base64,{}", STANDARD.encode(&bytes));
+            }
+        }
+    }
+
+    fn media_driver(&self) -> Result<&Driver, OperationError> {
+        match &self.backend {
+            Backend::Running { driver, .. } => Ok(driver),
+            Backend::Offline(_) => {
+                Err(OperationError::Refused("only a running gateway keeps media; start it".to_owned()))
+            }
+        }
+    }
+}
+
+/// The texts that may be links of this gateway over plain HTTP.
+fn plain_links<'b>(value: &'b mut Value, found: &mut Vec<&'b mut String>) {
+    match value {
+        Value::String(text) if text.starts_with("http://") && text.contains("/v1/media/") => found.push(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain_links(item, found)),
+        Value::Object(members) => members.values_mut().for_each(|member| plain_links(member, found)),
+        _ => {}
+    }
+}
+
+impl AdminService {
+    /// What the loaded families offer to a key: surfaces with their schemas, and the models it may use. Without a key, all.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] without a running gateway.
+    pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
+        match &self.backend {
+            Backend::Running { driver, .. } => Ok(driver.families(key)),
+            Backend::Offline(_) => {
+                Err(OperationError::Refused("only a running gateway has families".to_owned()))
+            }
+        }
+    }
+
+    /// The POST endpoints of families.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] without a running gateway.
+    pub fn endpoints(&self) -> Result<Vec<PublicEndpoint>, OperationError> {
+        Ok(self.public_api()?.endpoints())
+    }
+
+    /// Sends a request of a client as that key, for the present [`Actor`](crate::Actor), in whose name it leaves a line; one
+    /// that only asks for its price leaves none. Pictures behind links of this gateway over plain HTTP are sent embedded.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] for an unknown key; [`OperationError::Refused`] without a running gateway. What the
+    /// public API refuses is its answer.
+    pub async fn send_as(
+        &self,
+        key: &KeyId,
+        path: &str,
+        mut body: Value,
+    ) -> Result<Response<ServedBody>, OperationError> {
+        let public = Arc::clone(self.public_api()?);
+        let found = self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
+        let wrong = |error: http::Error| OperationError::Invalid(format!("path: {error}"));
+        let mut request = Request::builder().method(Method::POST).uri(path);
+        if let Some(headers) = request.headers_mut() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        self.embed_pictures(&mut body).await;
+        let request = request.body(Bytes::from(body.to_string())).map_err(wrong)?;
+        if body.get("dry_run") != Some(&Value::Bool(true)) {
+            // Before the request: what was sent must be on record, whatever becomes of it.
+            let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
+            self.try_leave_line(("sendAsKey", format!("keys/{key}")), (200, ""), vec![sent]).await?;
+        }
+        Ok(public.respond(Arc::new(found), request).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_plain_links_of_media_are_looked_at() {
+        let mut body = json!({
+            "image_urls": ["http://127.0.0.1:8080/v1/media/m_a.png?x", "https://gw.example.com/v1/media/m_b.png"],
+            "messages": [{"content": [{"image_url": {"url": "http://h/v1/media/m_c.png"}}]}],
+            "prompt": "see http://h/v1/media/m_d.png",
+            "n": 1,
+        });
+        let mut found = Vec::new();
+        plain_links(&mut body, &mut found);
+        assert_eq!(found, ["http://127.0.0.1:8080/v1/media/m_a.png?x", "http://h/v1/media/m_c.png"]);
+    }
+}

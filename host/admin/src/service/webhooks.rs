@@ -1,0 +1,180 @@
+//! Webhooks: made, listed, with new secrets; their deliveries read and chosen to be sent again. The API sends what changes.
+
+use gatehouse_driver::{WebhookSecret, check_post_url};
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
+use gatehouse_store::{DeliveryQuery, RowPage};
+use gatehouse_tasks::{
+    DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+};
+
+use super::admin_service::{AdminService, Backend, store_failed};
+use crate::api::error::OperationError;
+use crate::api::result::Revealed;
+use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
+
+/// Rows that are read at a time, and how often.
+const PAGE: usize = 500;
+const PAGES: usize = 8;
+
+impl AdminService {
+    /// A page of webhooks by id, after that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn webhooks_page(
+        &self,
+        customer: Option<CustomerId>,
+        after: Option<WebhookId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookEndpoint, WebhookId>, OperationError> {
+        self.store.list_webhooks(customer, after, limit).await.map_err(store_failed)
+    }
+
+    /// The first `limit` webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their
+    /// last success.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
+        self.store.troubled_webhooks(limit).await.map_err(store_failed)
+    }
+
+    /// How many webhooks do not reach their receiver.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
+        self.store.count_troubled_webhooks().map_err(store_failed)
+    }
+
+    /// One webhook.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
+        let found = self.store.webhook(id).map_err(store_failed)?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
+    }
+
+    /// A page of a webhook's deliveries, newest first, before that one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn deliveries_page(
+        &self,
+        query: DeliveryQuery,
+        before: Option<DeliveryId>,
+        limit: usize,
+    ) -> Result<RowPage<WebhookDelivery, DeliveryId>, OperationError> {
+        self.store.list_deliveries(query, before, limit).await.map_err(store_failed)
+    }
+
+    /// One delivery.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`], or the store's.
+    pub fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
+        let found = self.store.delivery(id).map_err(store_failed)?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
+    }
+
+    /// A new webhook and its secret, which are not in the store yet.
+    pub(crate) fn mint_webhook(
+        &self,
+        new: NewWebhook,
+    ) -> Result<(WebhookEndpoint, Revealed), OperationError> {
+        let NewWebhook { customer, url, events, description } = new;
+        self.check_webhook_url(&url)?;
+        let now = self.clock.now();
+        let id = WebhookId::new(now, self.seed.as_ref());
+        let (secret, revealed) = self.mint_webhook_secret(id);
+        let webhook = WebhookEndpoint {
+            id,
+            customer: CustomerId(customer),
+            url,
+            events: events.into_iter().map(WebhookEvent::from).collect(),
+            description,
+            created: now,
+            revision: 0,
+            secret,
+            old_secret: None,
+            disabled: None,
+            pending: 0,
+            failing_since: None,
+            last_success: None,
+            last_attempt: None,
+        };
+        Ok((webhook, revealed))
+    }
+
+    /// A secret that the webhook does not have yet.
+    pub(crate) fn mint_webhook_secret(&self, id: WebhookId) -> (SealedSecret, Revealed) {
+        let secret = WebhookSecret::mint(self.seed.as_ref());
+        let sealed = secret.seal(&self.pepper, id, self.clock.now(), self.seed.as_ref());
+        (sealed, Revealed(secret.reveal()))
+    }
+
+    /// Without a gateway only the form is checked; what a running one would not send to fails there, and shows.
+    pub(crate) fn check_webhook_url(&self, url: &str) -> Result<(), OperationError> {
+        let checked = match &self.backend {
+            Backend::Running { driver, .. } => driver.check_webhook_url(url),
+            Backend::Offline(_) => check_post_url(url, true).map_err(|error| error.to_string()),
+        };
+        checked.map_err(|problem| OperationError::Invalid(format!("url: {problem}")))
+    }
+
+    /// The events of a range that are sent again now, and what is said of it. Changes nothing.
+    pub(crate) async fn choose_resent(
+        &self,
+        id: WebhookId,
+        range: &ResendRange,
+    ) -> Result<(Vec<DeliveryId>, ResentRange), OperationError> {
+        self.webhook_row(id)?;
+        let cursor = range.cursor.as_ref().map(|text| {
+            text.parse::<DeliveryId>().map_err(|_| OperationError::InvalidField {
+                field: "cursor".to_owned(),
+                message: format!("cursor: expected `next` of the answer before, got {text:?}"),
+            })
+        });
+        let (mut chosen, mut position) = (Vec::new(), cursor.transpose()?);
+        let query = DeliveryQuery { webhook: id, pending: false };
+        let mut next = None;
+        for _ in 0..PAGES {
+            let page = self.deliveries_page(query, position, PAGE).await?;
+            for delivery in page.rows {
+                // Ids are in the order of time, newest first: nothing of the range follows.
+                if range.from.is_some_and(|from| delivery.id.timestamp() < from.0) {
+                    return Ok(answer(chosen, None));
+                }
+                if chosen.len() == MAX_RESENT {
+                    return Ok(answer(chosen, next));
+                }
+                next = Some(delivery.id);
+                if range.takes(&delivery) {
+                    chosen.push(delivery.id);
+                }
+            }
+            position = page.next;
+            if position.is_none() {
+                return Ok(answer(chosen, None));
+            }
+        }
+        Ok(answer(chosen, position))
+    }
+}
+
+fn answer(chosen: Vec<DeliveryId>, next: Option<DeliveryId>) -> (Vec<DeliveryId>, ResentRange) {
+    let resent = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
+    (chosen, ResentRange { resent, next: next.map(|id| id.to_string()) })
+}
+
+impl ResendRange {
+    fn takes(&self, delivery: &WebhookDelivery) -> bool {
+        let ended = match delivery.state {
+            DeliveryState::Failed { .. } => true,
+            DeliveryState::Delivered { .. } => self.delivered,
+            DeliveryState::Pending { .. } => false,
+        };
+        ended && self.before.is_none_or(|before| delivery.id.timestamp() < before.0)
+    }
+}

@@ -1,0 +1,113 @@
+//! Accounts of providers: their health, and the switch that keeps new work away from one. Their page is `pages/providers`.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::parts::elements::{Tone, chip};
+use crate::resource::action::{Action, Then};
+use crate::resource::column::{Column, Look, Show, when};
+use crate::resource::{Resource, plain, text};
+
+/// The id of an account is `<provider>/<account>`.
+pub(crate) static ACCOUNTS: Resource = Resource {
+    path: "/providers",
+    section: "/providers",
+    columns: &[
+        Column::new("Account", "account", Show::Text),
+        Column::own("Health", health).wide(),
+        Column::own("In use", |account, _| {
+            html! {
+                span.num { (account["in_flight"]) " of " (account["limit"]) }
+                @if !account["rate_per_second"].is_null() { " " span.muted { (account["rate_per_second"]) " calls/s" } }
+            }
+        }),
+        Column::own("Breaker", breaker).wide(),
+        Column::new("Priority", "priority", Show::Count),
+        Column::new("Weight", "weight", Show::Count),
+        Column::own("Last error", last_errors).wide(),
+    ],
+    actions: &[
+        Action {
+            consequence: |account| {
+                format!(
+                    "It gets no new task and no new text request. {} in flight there go on and are polled.",
+                    account["in_flight"]
+                )
+            },
+            is_of_rows: true,
+            when: |account| account["drained"] == false,
+            ..Action::new(
+                "drain",
+                "Drain",
+                &["providers", "{0}", "accounts", "{1}", "drain"],
+                Then::List("/providers", "drained"),
+            )
+        },
+        Action {
+            is_of_rows: true,
+            when: |account| account["drained"] == true,
+            ..Action::new(
+                "resume",
+                "Resume",
+                &["providers", "{0}", "accounts", "{1}", "resume"],
+                Then::List("/providers", "resumed"),
+            )
+        },
+    ],
+    ..Resource::READ
+};
+
+fn health(account: &Value, look: &Look<'_>) -> Markup {
+    let word = text(account, "health");
+    let tone = match word {
+        "healthy" => Tone::Ok,
+        "drained" => Tone::Info,
+        "failing" | "refused" => Tone::Error,
+        _ => Tone::Warn,
+    };
+    html! {
+        (chip(tone, word))
+        @match word {
+            "refused" => { " credentials or credit; tried again " (when(&account["refused_until"], look)) }
+            "paused" => {
+                " by the provider; goes on " (when(&account["paused_until"], look))
+                @if !account["rate_limited_since"].is_null() {
+                    ", too many requests since " (when(&account["rate_limited_since"], look))
+                }
+            }
+            "drained" => { " gets no new work" }
+            _ => {}
+        }
+    }
+}
+
+fn breaker(account: &Value, look: &Look<'_>) -> Markup {
+    let word = text(account, "breaker");
+    let tone = match word {
+        "closed" => Tone::Neutral,
+        "open" => Tone::Error,
+        _ => Tone::Warn,
+    };
+    html! {
+        (chip(tone, word))
+        @if !account["open_until"].is_null() { " one call is tried " (when(&account["open_until"], look)) }
+    }
+}
+
+fn last_errors(account: &Value, look: &Look<'_>) -> Markup {
+    let one = |error: &Value| html! { (plain(&error["text"])) " " span.muted { (when(&error["at"], look)) } };
+    html! {
+        @match account["last_errors"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            [] => { span.muted { "none" } }
+            [last, earlier @ ..] => {
+                (one(last))
+                @if !earlier.is_empty() {
+                    details {
+                        summary { (earlier.len()) " earlier" }
+                        ul.plain { @for error in earlier { li { (one(error)) } } }
+                    }
+                }
+            }
+        }
+    }
+}

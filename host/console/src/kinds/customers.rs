@@ -1,0 +1,121 @@
+//! Customers: their balances, their keys, money in and out.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::keys::{KEYS, of_quota};
+use crate::parts::elements::{Tone, chip};
+use crate::resource::action::{Action, Asks, Then};
+use crate::resource::column::{Column, Look, Show};
+use crate::resource::edit::Forms;
+use crate::resource::fields::Hint;
+use crate::resource::list::{Filter, Search};
+use crate::resource::one::Related;
+use crate::resource::{Resource, encoded, text};
+
+const AMOUNT: Hint = Hint { name: "amount", label: "Amount, credits", help: "", required: true };
+
+pub(crate) static CUSTOMERS: Resource = Resource {
+    path: "/customers",
+    section: "/customers",
+    names: ("Customers", "customer"),
+    api: &["customers"],
+    search: Some(Search { placeholder: "Beginning of an id", prefix: "", parameters: &["id_prefix"] }),
+    filters: &[Filter::Flag { name: "without_credit", label: "Without credit" }],
+    columns: &[
+        Column::new("Customer", "id", Show::Page(|customer| html! { bdi { (text(customer, "id")) } })),
+        Column::new("Balance", "available_micro", Show::Credits),
+        Column::new("Held", "held_micro", Show::Credits).less(),
+        Column::new("Spent", "spent_micro", Show::Credits),
+        Column::new("Since", "created", Show::Moment).less(),
+        Column::own("State", state),
+    ],
+    empty: (
+        "A customer has a balance, and keys that spend it. There are none yet.",
+        "gatehouse account open CUSTOMER",
+    ),
+    forms: Some(Forms {
+        create: Some("/customers"),
+        edit: Some("/customers/{customer}"),
+        hints: &[Hint {
+            name: "id",
+            label: "Id",
+            help: "1 to 64 letters, digits and - _ . @. It cannot be changed later.",
+            required: true,
+        }],
+        flags: &[],
+        refers: "id",
+        secret: None,
+    }),
+    has_page: true,
+    state,
+    figures: &[
+        Column::new("Balance", "available_micro", Show::Credits),
+        Column::new("Held", "held_micro", Show::Credits),
+        Column::new("Spent", "spent_micro", Show::Credits),
+        Column::new("Paid in", "deposited_micro", Show::Credits),
+    ],
+    facts: &[
+        Column::new("Customer since", "created", Show::Moment),
+        Column::new("Quota of all keys", "quota_micro", Show::Own(of_quota)),
+    ],
+    more: |customer, _| {
+        let query = format!("customer={}", encoded(text(customer, "id")));
+        html! { p {
+            a href={ "/statements?" (query) } { "Its statement" } " "
+            a href={ "/usage?by=model&" (query) } { "Its usage" }
+        } }
+    },
+    actions: &[
+        Action {
+            asks: Some(Asks {
+                operation: "/customers/{customer}/deposits",
+                hints: &[
+                    AMOUNT,
+                    Hint { name: "memo", label: "Note", help: "For the ledger.", required: false },
+                ],
+                without: &[],
+                usual: &[],
+                refers: "amount_micro",
+            }),
+            ..Action::new("deposit", "Top up", &["customers", "{}", "deposits"], Then::Done("deposited"))
+        },
+        Action {
+            consequence: |_| "At most the balance; what is held stays.".to_owned(),
+            asks: Some(Asks {
+                operation: "/customers/{customer}/withdrawals",
+                hints: &[
+                    AMOUNT,
+                    Hint { name: "memo", label: "Reason", help: "For the ledger.", required: true },
+                ],
+                without: &[],
+                usual: &[],
+                refers: "amount_micro",
+            }),
+            ..Action::new(
+                "withdraw",
+                "Take back",
+                &["customers", "{}", "withdrawals"],
+                Then::Done("withdrawn"),
+            )
+        },
+    ],
+    related: &[Related {
+        title: "Keys",
+        of: &KEYS,
+        path: &["keys"],
+        query: &[("customer", "{}"), ("state", "active"), ("state", "expired")],
+        rows: 20,
+        empty: "It has no key that works.",
+        parameter: Some("customer"),
+    }],
+    ..Resource::READ
+};
+
+/// Whether its requests can be paid for.
+fn state(customer: &Value, _: &Look<'_>) -> Markup {
+    match customer["available_micro"].as_i64().unwrap_or_default() > 0 {
+        true => chip(Tone::Ok, "active"),
+        false => chip(Tone::Warn, "402 for all its keys"),
+    }
+}

@@ -1,0 +1,193 @@
+//! API keys: what they may do, what they used, a successor, their end.
+
+use gatehouse_model::{Credits, QuotaUse};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::parts::elements::{Tone, chip, quota};
+use crate::recipes::{self, Keys};
+use crate::resource::action::{Action, Asks, Then};
+use crate::resource::column::{Column, Look, Show, at, customer, when};
+use crate::resource::edit::Forms;
+use crate::resource::fields::Hint;
+use crate::resource::list::{Filter, Search};
+use crate::resource::secret::Secret;
+use crate::resource::{Resource, plain, text};
+
+const fn hint(name: &'static str, label: &'static str, help: &'static str) -> Hint {
+    Hint { name, label, help, required: false }
+}
+
+pub(crate) static KEYS: Resource = Resource {
+    path: "/keys",
+    section: "/keys",
+    names: ("Keys", "key"),
+    api: &["keys"],
+    name: "name",
+    search: Some(Search { placeholder: "Name or id", prefix: "sk-", parameters: &["id_prefix", "name"] }),
+    filters: &[
+        Filter::Text { name: "customer", label: "Customer", prefix: "" },
+        Filter::Unless {
+            name: "revoked",
+            label: "Revoked ones too",
+            sends: &[("state", "active"), ("state", "expired")],
+        },
+    ],
+    columns: &[
+        Column::new("Name", "name", Show::Page(|key| html! { bdi { (text(key, "name")) } })),
+        Column::new("Customer", "customer", Show::Customer).less(),
+        Column::own("Key", |key, _| html! { code { "sk-" (text(key, "id")) "…" } }),
+        Column::own("Quota, credits", of_quota),
+        Column::own("Models", models).less(),
+        Column::own("Expires", |key, look| when(&key["expires"], look)).less(),
+        Column::own("State", state),
+    ],
+    empty: (
+        "A key lets a client use models, and names the customer that pays. There are none yet.",
+        "gatehouse key create NAME --account CUSTOMER --unlimited",
+    ),
+    forms: Some(Forms {
+        create: Some("/keys"),
+        edit: Some("/keys/{key}"),
+        hints: &[
+            Hint {
+                name: "name",
+                label: "",
+                help: "For people, such as the program that uses it.",
+                required: true,
+            },
+            hint("customer", "", ""),
+            hint(
+                "quota",
+                "",
+                "What it may spend in all, or in each period. Empty: unlimited, up to the customer's balance.",
+            ),
+            hint("quota_period", "Quota resets every", ""),
+            hint("models", "", "Ids or aliases, one a line. Empty: all models."),
+            hint("networks", "", "Addresses or ranges, one a line. Empty: from everywhere."),
+            hint("expires", "", ""),
+            hint("requests_per_minute", "", ""),
+            hint("tokens_per_minute", "", ""),
+            hint("concurrency", "Requests at once", ""),
+            hint(
+                "model_limits",
+                "Limits of single models",
+                "One model a line, such as: ctx-pro requests=5 tokens=1000 concurrency=2",
+            ),
+            hint("chat_format", "Chat completions", ""),
+        ],
+        flags: &[("force", "Names of models that come later are taken, too")],
+        refers: "customer",
+        secret: Some(&SECRET),
+    }),
+    has_page: true,
+    state,
+    facts: &[
+        Column::own("Key", |key, _| html! { code { "sk-" (text(key, "id")) "…" } }),
+        Column::own("Customer", |key, _| customer(text(key, "customer"))),
+        Column::own("Used", of_quota),
+        Column::own("Open now", open),
+        Column::new("Replaced", "rotated_from", Show::Key),
+        Column::new("Replaced by", "rotated_to", Show::Key),
+        Column::new("Created", "created", Show::Moment),
+        Column::new("Revoked", "revoked", Show::Moment),
+    ],
+    more: |key, _| {
+        html! { p {
+            a href={ "/usage?by=model&key=" (text(key, "id")) } { "Its usage" } " "
+            a href={ "/statements?key=" (text(key, "id")) } { "Its statement" }
+        } }
+    },
+    actions: &[
+        Action {
+            consequence: |_| {
+                "A new key is made that may do the same and spends the same quota. It is shown once. The old key works for as \
+                 long as you choose here."
+                    .to_owned()
+            },
+            when: |key| key["revoked"].is_null() && key["rotated_to"].is_null(),
+            asks: Some(Asks {
+                operation: "/keys/{key}/rotate",
+                hints: &[hint(
+                    "overlap",
+                    "The old key works for",
+                    "Such as 1h or 7d, at most seven days; 0 ends it at once.",
+                )],
+                without: &[],
+                usual: &[("overlap", "24h")],
+                refers: "",
+            }),
+            ..Action::new("rotate", "Rotate key", &["keys", "{}", "rotate"], Then::Shows(&SECRET))
+        },
+        Action {
+            consequence: |_| {
+                "Every request with this key is refused from now on, at once and for good. Tasks it has started finish."
+                    .to_owned()
+            },
+            is_danger: true,
+            when: |key| key["revoked"].is_null(),
+            ..Action::new(
+                "revoke",
+                "Revoke key",
+                &["keys", "{}", "revoke"],
+                Then::Goes(|id, _| format!("/keys?revoked=1&marked={id}&done=revoked")),
+            )
+        },
+    ],
+    ..Resource::READ
+};
+
+static SECRET: Secret = Secret {
+    object: "key",
+    heading: "Key created",
+    id: "new-key",
+    name: "key",
+    kept: "The gateway keeps no copy that could be read.",
+    next: |id| format!("/keys?marked={id}"),
+    more: |pages, key, secret| {
+        let is_bare = key["chat_format"] == "bare";
+        html! {
+            h2 { "Try it" }
+            (recipes::show(&pages.facts.public_url, &Keys { any: secret, openai: secret, is_bare }))
+        }
+    },
+};
+
+/// What is used of its quota.
+/// What is used of the quota of a key, or of a customer.
+pub(super) fn of_quota(key: &Value, _: &Look<'_>) -> Markup {
+    let micro = |member: &str| key[member].as_i64().map(Credits);
+    let used = micro("used_micro").unwrap_or_default();
+    let limited = |limit| QuotaUse {
+        limit,
+        used: micro("quota_used_micro").unwrap_or(used),
+        resets: at(&key["quota_resets"]),
+    };
+    quota(used, micro("quota_micro").map(limited))
+}
+
+fn models(key: &Value, _: &Look<'_>) -> Markup {
+    let models: Vec<String> = key["models"].as_array().into_iter().flatten().map(plain).collect();
+    let words = match models.as_slice() {
+        [] => "all".to_owned(),
+        [one] => one.clone(),
+        more => format!("{} models", more.len()),
+    };
+    html! { span title=(models.join(", ")) { (words) } }
+}
+
+fn open(key: &Value, _: &Look<'_>) -> Markup {
+    let open: u64 = key["open"].as_object().into_iter().flatten().filter_map(|(_, open)| open.as_u64()).sum();
+    html! { (open) " tasks and text requests" }
+}
+
+/// What it can do now.
+fn state(key: &Value, _: &Look<'_>) -> Markup {
+    let is_used_up =
+        key["quota_micro"].as_i64().is_some_and(|quota| key["quota_used_micro"].as_i64() >= Some(quota));
+    match text(key, "state") {
+        "active" if is_used_up => chip(Tone::Warn, "quota used up"),
+        "active" => chip(Tone::Ok, "active"),
+        other => chip(Tone::Neutral, other),
+    }
+}

@@ -1,0 +1,27 @@
+//! The kinds of objects that the console shows, one description each.
+
+pub(crate) mod accounts;
+pub(crate) mod audit;
+pub(crate) mod customers;
+pub(crate) mod deployments;
+pub(crate) mod keys;
+pub(crate) mod plugins;
+pub(crate) mod prices;
+pub(crate) mod webhooks;
+
+use crate::resource::Resource;
+
+/// Every kind with pages made of its description. Deliveries, versions and accounts stand on pages of others; what is done to
+/// them has addresses of its own.
+pub(crate) static ALL: [&Resource; 10] = [
+    &keys::KEYS,
+    &customers::CUSTOMERS,
+    &webhooks::WEBHOOKS,
+    &webhooks::DELIVERIES,
+    &audit::AUDIT,
+    &deployments::DEPLOYMENTS,
+    &prices::BOOKS,
+    &plugins::VERSIONS,
+    &plugins::FAMILIES,
+    &accounts::ACCOUNTS,
+];

@@ -1,0 +1,106 @@
+//! Versions of plugins and the families that they serve: which one serves, and what may be done to each. Their page is
+//! `pages/plugins`.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::parts::elements::{Tone, chip};
+use crate::resource::action::{Action, Method, Then};
+use crate::resource::column::{Column, Look, Show, when};
+use crate::resource::{Resource, text};
+
+pub(crate) static VERSIONS: Resource = Resource {
+    path: "/plugins",
+    section: "/plugins",
+    id: "digest",
+    name: "version",
+    columns: &[
+        Column::new("Version", "version", Show::Text),
+        Column::own("Digest", |version, _| {
+            let digest = text(version, "digest");
+            html! { code title=(digest) { (digest.get(..12).unwrap_or(digest)) } }
+        }),
+        Column::own("State", state).wide(),
+    ],
+    actions: &[
+        Action {
+            consequence: |_| {
+                "It serves new requests of its family from now on. Tasks under way finish on the version that admitted them."
+                    .to_owned()
+            },
+            is_of_rows: true,
+            when: |version| text(version, "state") != "active",
+            flags: &[("allow_removal", "It may leave out models and aliases that are served today")],
+            ..Action::new("activate", "Activate", &["plugins", "{}", "activate"], to("activated"))
+        },
+        Action {
+            consequence: |_| {
+                "Its file is deleted from the plugin store. It can be installed again.".to_owned()
+            },
+            is_danger: true,
+            is_of_rows: true,
+            when: |version| matches!(text(version, "state"), "kept" | "rolled_back"),
+            method: Method::Delete,
+            ..Action::new("remove", "Remove", &["plugins", "{}"], to("removed"))
+        },
+    ],
+    ..Resource::READ
+};
+
+/// An object of `/families`.
+pub(crate) static FAMILIES: Resource = Resource {
+    path: "/families",
+    section: "/plugins",
+    id: "family",
+    name: "family",
+    actions: &[
+        Action {
+            consequence: |family| {
+                let (standby, active) =
+                    (text(&family["standby"], "version"), text(&family["active"], "version"));
+                format!("{standby} takes over. Tasks that {active} admitted finish on {active}.")
+            },
+            is_danger: true,
+            is_of_rows: true,
+            when: |family| !family["standby"].is_null(),
+            ..Action::new("roll-back", "Roll back", &["families", "{}", "rollback"], to("rolled-back"))
+        },
+        Action {
+            consequence: |_| {
+                "Its models are listed no more, and new requests for them are refused. Tasks under way finish.".to_owned()
+            },
+            is_danger: true,
+            is_of_rows: true,
+            when: |family| text(&family["active"], "state") == "active",
+            ..Action::new("disable", "Disable", &["families", "{}", "disable"], to("family-disabled"))
+        },
+        Action {
+            consequence: |_| "It serves new requests again, with the version it had.".to_owned(),
+            is_of_rows: true,
+            // Without a moment it is the configuration that has it switched off.
+            when: |family| !family["disabled"]["at"].is_null(),
+            ..Action::new("enable", "Enable", &["families", "{}", "enable"], to("family-enabled"))
+        },
+    ],
+    ..Resource::READ
+};
+
+/// The list of plugins with a sentence.
+const fn to(word: &'static str) -> Then {
+    Then::List("/plugins", word)
+}
+
+fn state(version: &Value, look: &Look<'_>) -> Markup {
+    let (at, reason) = (&version["at"], text(version, "reason"));
+    html! {
+        @match text(version, "state") {
+            "active" | "serves" => { (chip(Tone::Ok, "active")) @if !at.is_null() { " since " (when(at, look)) } }
+            "broken" => { (chip(Tone::Error, "broken")) " " (reason) }
+            "disabled" => { (chip(Tone::Warn, "disabled")) " " (reason) @if !at.is_null() { ", " (when(at, look)) } }
+            "pinned" => { (chip(Tone::Info, "pinned")) " finishes the tasks it admitted" }
+            "standby" => { (chip(Tone::Info, "standby")) " takes over if its successor fails; until " (when(at, look)) }
+            "rolled_back" => { (chip(Tone::Warn, "rolled back")) " " (when(at, look)) ": " (reason) }
+            other => { (chip(Tone::Neutral, other)) }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Webhooks, and what was sent to them.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+use crate::format::span;
+use crate::parts::elements::{Tone, chip, paste};
+use crate::resource::action::{Action, Asks, Method, Then};
+use crate::resource::column::{Column, Look, Show, when};
+use crate::resource::edit::Forms;
+use crate::resource::fields::Hint;
+use crate::resource::list::Filter;
+use crate::resource::one::Related;
+use crate::resource::secret::Secret;
+use crate::resource::{Resource, plain, text};
+
+pub(crate) static WEBHOOKS: Resource = Resource {
+    path: "/webhooks",
+    section: "/webhooks",
+    names: ("Webhooks", "webhook"),
+    about: "The ends of a customer's tasks are posted to its own servers, signed, and sent again until they are taken.",
+    api: &["webhooks"],
+    name: "url",
+    filters: &[Filter::Text { name: "customer", label: "Customer", prefix: "" }],
+    columns: &[
+        Column::new("Webhook", "url", Show::Page(|webhook| html! { bdi { (text(webhook, "url")) } })),
+        Column::new("Customer", "customer", Show::Customer),
+        Column::own("State", state),
+        Column::new("Waiting", "pending", Show::Count),
+        Column::new("Secret", "secret_created", Show::Moment),
+        Column::own("Last result", last).wide(),
+    ],
+    empty: ("There are no webhooks.", "gatehouse webhook create https://example.com/hook --account CUSTOMER"),
+    forms: Some(Forms {
+        create: Some("/webhooks"),
+        edit: Some("/webhooks/{webhook}"),
+        hints: &[
+            Hint { name: "customer", label: "", help: "", required: true },
+            Hint {
+                name: "url",
+                label: "Address",
+                help: "Where events are posted to, such as https://example.com/hook.",
+                required: true,
+            },
+            Hint { name: "description", label: "Note", help: "For people.", required: false },
+        ],
+        flags: &[],
+        refers: "customer",
+        secret: Some(&SECRET),
+    }),
+    has_page: true,
+    state,
+    facts: &[
+        Column::new("Id", "id", Show::Code),
+        Column::new("Customer", "customer", Show::Customer),
+        Column::new("Nothing is sent since", "disabled_at", Show::Moment),
+        Column::new("Because", "disabled_reason", Show::Text),
+        Column::own("Secret", secret),
+        Column::new("Waiting", "pending", Show::Count),
+        Column::own("Last result", last),
+        Column::new("Last success", "last_success", Show::Moment),
+    ],
+    actions: &[
+        Action {
+            when: is_enabled,
+            ..Action::new("test", "Send test event", &["webhooks", "{}", "test"], Then::Done("tested"))
+        },
+        Action {
+            consequence: |_| {
+                "A new secret is made and shown once. The present one signs too for 24 hours.".to_owned()
+            },
+            ..Action::new(
+                "rotate",
+                "Rotate secret",
+                &["webhooks", "{}", "rotate-secret"],
+                Then::Shows(&SECRET),
+            )
+        },
+        Action {
+            consequence: |_| {
+                "It signs no more from now on. A receiver that knows only this one refuses every event."
+                    .to_owned()
+            },
+            is_danger: true,
+            when: |webhook| !webhook["old_secret_until"].is_null(),
+            ..Action::new(
+                "retire",
+                "Retire old secret",
+                &["webhooks", "{}", "retire-secret"],
+                Then::Done("retired"),
+            )
+        },
+        Action {
+            when: |webhook| !is_enabled(webhook),
+            method: Method::Patch,
+            sends: Some(("enabled", true)),
+            ..Action::new("enable", "Enable", &["webhooks", "{}"], Then::Done("enabled"))
+        },
+        Action {
+            consequence: |_| {
+                "Ends of tasks are told to it no more. What waits is sent once it is enabled, within seven days."
+                    .to_owned()
+            },
+            when: is_enabled,
+            method: Method::Patch,
+            sends: Some(("enabled", false)),
+            ..Action::new("disable", "Disable", &["webhooks", "{}"], Then::Done("disabled"))
+        },
+        Action {
+            consequence: |_| {
+                "Failed events of a range are sent again, newest first, at most 500 at a time. Moments are UTC; without one \
+                 there is no bound but the seven days."
+                    .to_owned()
+            },
+            when: is_enabled,
+            asks: Some(Asks {
+                operation: "/webhooks/{webhook}/resend",
+                hints: &[
+                    Hint { name: "from", label: "", help: "Such as 2026-11-21T09:30:00Z.", required: false },
+                    Hint {
+                        name: "before",
+                        label: "",
+                        help: "Such as 2026-11-21T09:30:00Z.",
+                        required: false,
+                    },
+                    Hint { name: "delivered", label: "Delivered ones too", help: "", required: false },
+                ],
+                without: &["cursor"],
+                usual: &[],
+                refers: "",
+            }),
+            ..Action::new(
+                "resend",
+                "Send failed events again",
+                &["webhooks", "{}", "resend"],
+                Then::Goes(|id, answer| {
+                    let word = match (answer["resent"].as_u64(), answer["next"].is_null()) {
+                        (Some(0), _) => "resent-none",
+                        (_, true) => "resent-range",
+                        (_, false) => "resent-part",
+                    };
+                    format!("/webhooks/{id}?done={word}")
+                }),
+            )
+        },
+        Action {
+            consequence: |webhook| format!("{} events that wait are never sent.", webhook["pending"]),
+            is_danger: true,
+            method: Method::Delete,
+            ..Action::new("remove", "Remove", &["webhooks", "{}"], Then::List("/webhooks", "forgotten"))
+        },
+    ],
+    related: &[Related {
+        title: "Deliveries",
+        of: &DELIVERIES,
+        path: &["webhooks", "{}", "deliveries"],
+        query: &[],
+        rows: 50,
+        empty: "Nothing was sent in the last seven days.",
+        parameter: None,
+    }],
+    ..Resource::READ
+};
+
+pub(crate) static DELIVERIES: Resource = Resource {
+    path: "/deliveries",
+    section: "/webhooks",
+    names: ("Deliveries", "delivery"),
+    api: &["deliveries"],
+    is_newest_first: true,
+    columns: &[
+        Column::new("When", "created", Show::Moment),
+        Column::new("Event", "event", Show::Text),
+        Column::new("Task", "task", Show::Task),
+        Column::own("State", progress).wide(),
+        Column::own("Attempts", attempts).wide(),
+    ],
+    actions: &[Action {
+        is_of_rows: true,
+        ..Action::new(
+            "resend",
+            "Resend",
+            &["deliveries", "{}", "resend"],
+            Then::Goes(|_, delivery| format!("/webhooks/{}?done=resent", text(delivery, "webhook"))),
+        )
+    }],
+    ..Resource::READ
+};
+
+static SECRET: Secret = Secret {
+    object: "webhook",
+    heading: "Signing secret",
+    id: "new-secret",
+    name: "secret",
+    kept: "The gateway keeps it encrypted and never shows it again.",
+    next: |id| format!("/webhooks/{id}"),
+    more: |_, webhook, _| {
+        html! {
+            @if let Some(until) = webhook["old_secret_until"].as_str() {
+                p { "The secret before signs too until " time datetime=(until) { (until) } "." }
+            }
+            h2 { "Verify what comes" }
+            (paste("verify", "Lines that verify an event", VERIFY))
+        }
+    },
+};
+
+/// With a library of standardwebhooks.com.
+const VERIFY: &str = "\
+// npm install standardwebhooks
+import { Webhook } from \"standardwebhooks\";
+const webhook = new Webhook(process.env.WEBHOOK_SECRET);
+// The body as it came, before it is parsed; throws where the signature is wrong.
+const event = webhook.verify(rawBody, request.headers);
+// An event may come twice: headers[\"webhook-id\"] is the same then.
+";
+
+fn is_enabled(webhook: &Value) -> bool {
+    webhook["enabled"] == true
+}
+
+/// Whether anything is sent, and whether it arrives.
+fn state(webhook: &Value, _: &Look<'_>) -> Markup {
+    match (is_enabled(webhook), webhook["failing_since"].is_null()) {
+        (false, _) => chip(Tone::Error, "disabled"),
+        (true, false) => chip(Tone::Warn, "failing"),
+        (true, true) => chip(Tone::Ok, "enabled"),
+    }
+}
+
+/// The last attempt of any delivery.
+fn last(webhook: &Value, look: &Look<'_>) -> Markup {
+    let attempt = &webhook["last_attempt"];
+    html! {
+        @if attempt.is_null() { span.muted { "nothing was sent yet" } }
+        @else { (result(attempt)) " " span.muted { (when(&attempt["at"], look)) } }
+    }
+}
+
+/// The status of an attempt, or what went wrong.
+fn result(attempt: &Value) -> String {
+    attempt["status"]
+        .as_u64()
+        .map_or_else(|| text(attempt, "problem").to_owned(), |status| status.to_string())
+}
+
+fn secret(webhook: &Value, look: &Look<'_>) -> Markup {
+    html! {
+        "made " (when(&webhook["secret_created"], look))
+        @if !webhook["old_secret_until"].is_null() {
+            "; the one before signs too, until " (when(&webhook["old_secret_until"], look))
+        }
+    }
+}
+
+fn progress(delivery: &Value, look: &Look<'_>) -> Markup {
+    match text(delivery, "status") {
+        "pending" => html! { (chip(Tone::Warn, "waiting")) " next attempt " (when(&delivery["due"], look)) },
+        "delivered" => chip(Tone::Ok, "delivered"),
+        other => html! { (chip(Tone::Error, other)) " " (text(delivery, "reason")) },
+    }
+}
+
+fn attempts(delivery: &Value, look: &Look<'_>) -> Markup {
+    let attempts = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    html! {
+        @if attempts.is_empty() { span.muted { "none yet" } } @else {
+            details {
+                summary { (attempts.len()) }
+                ul.plain { @for attempt in attempts { li {
+                    (result(attempt)) " after " (span(Duration::from_millis(attempt["took_ms"].as_u64().unwrap_or_default())))
+                    ", " (when(&attempt["at"], look))
+                    @if !text(attempt, "answer").is_empty() { br; code { (plain(&attempt["answer"])) } }
+                } } }
+            }
+        }
+    }
+}

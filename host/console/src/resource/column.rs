@@ -1,0 +1,133 @@
+//! What a list or a page shows of an object: a member of its JSON, and how it is written.
+
+use gatehouse_admin::Moment;
+use gatehouse_model::{Credits, UnixMs};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::{encoded, plain, text};
+use crate::format::{count, credits, moment, short_id};
+use crate::request::PageRequest;
+
+/// What of a request decides how objects are shown.
+pub(crate) struct Look<'r> {
+    pub(crate) now: UnixMs,
+    pub(crate) is_operator: bool,
+    /// For forms that are sent once.
+    pub(crate) number: u64,
+    /// The id of the row that an address marks.
+    pub(crate) marked: &'r str,
+}
+
+impl<'r> Look<'r> {
+    pub(crate) fn of(request: &'r PageRequest) -> Self {
+        Self {
+            now: request.now,
+            is_operator: request.is_operator(),
+            number: request.number,
+            marked: request.query.text("marked"),
+        }
+    }
+}
+
+/// How a member is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Show {
+    /// As it is.
+    Text,
+    /// A word of a program.
+    Code,
+    /// Millionths of a credit.
+    Credits,
+    Count,
+    Moment,
+    /// Links to what has this id.
+    Customer,
+    Key,
+    Task,
+    /// The object, by its own words.
+    Own(fn(&Value, &Look<'_>) -> Markup),
+    /// The link to the object's page, with these words in it.
+    Page(fn(&Value) -> Markup),
+}
+
+/// A column of a list, or a line of a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) label: &'static str,
+    member: &'static str,
+    show: Show,
+    pub(crate) class: Option<&'static str>,
+}
+
+impl Column {
+    pub(crate) const fn new(label: &'static str, member: &'static str, show: Show) -> Self {
+        let class = match show {
+            Show::Credits | Show::Count => Some("right"),
+            Show::Page(_) => Some("wide"),
+            _ => None,
+        };
+        Self { label, member, show, class }
+    }
+
+    pub(crate) const fn own(label: &'static str, show: fn(&Value, &Look<'_>) -> Markup) -> Self {
+        Self::new(label, "", Show::Own(show))
+    }
+
+    /// With the whole width of a card on a phone.
+    pub(crate) const fn wide(self) -> Self {
+        Self { class: Some("wide text"), ..self }
+    }
+
+    /// Left out on a phone.
+    pub(crate) const fn less(self) -> Self {
+        let class = if self.is_right() { "right less" } else { "less" };
+        Self { class: Some(class), ..self }
+    }
+
+    pub(crate) const fn is_right(&self) -> bool {
+        matches!(self.show, Show::Credits | Show::Count)
+    }
+
+    /// Whether there is anything to show.
+    pub(crate) fn has(&self, value: &Value) -> bool {
+        self.member.is_empty() || !value[self.member].is_null()
+    }
+
+    pub(crate) fn show(&self, value: &Value, address: &str, look: &Look<'_>) -> Markup {
+        let member = &value[self.member];
+        match (self.show, member) {
+            (Show::Own(show), _) => show(value, look),
+            (Show::Page(words), _) => html! { a.row href=(address) { (words(value)) } },
+            (_, Value::Null) => html! { span.muted { "none" } },
+            (Show::Text, _) => html! { bdi { (plain(member)) } },
+            (Show::Code, _) => html! { code { (plain(member)) } },
+            (Show::Credits, _) => credits(Credits(member.as_i64().unwrap_or_default())),
+            (Show::Count, _) => html! { span.num { (count(member.as_u64().unwrap_or_default())) } },
+            (Show::Moment, _) => when(member, look),
+            (Show::Customer, _) => customer(text(value, self.member)),
+            (Show::Key, _) => key(text(value, self.member)),
+            (Show::Task, _) => {
+                html! { a href={ "/tasks/" (text(value, self.member)) } { (short_id(text(value, self.member))) } }
+            }
+        }
+    }
+}
+
+/// A moment of the API.
+pub(crate) fn at(value: &Value) -> Option<UnixMs> {
+    Moment::parse(value.as_str()?).ok().map(|moment| moment.0)
+}
+
+/// A moment, as people say it.
+pub(crate) fn when(value: &Value, look: &Look<'_>) -> Markup {
+    html! { @if let Some(at) = at(value) { (moment(at, look.now)) } @else { span.muted { "never" } } }
+}
+
+pub(crate) fn customer(id: &str) -> Markup {
+    html! { a href={ "/customers/" (encoded(id)) } { bdi { (id) } } }
+}
+
+pub(crate) fn key(id: &str) -> Markup {
+    html! { a href={ "/keys/" (encoded(id)) } { code { "sk-" (id) "…" } } }
+}

@@ -1,0 +1,107 @@
+//! The page of one object: its facts, what may be done to it, and what belongs to it.
+
+use gatehouse_admin::{ApiRequest, ResponseBody};
+use http::{Response, StatusCode};
+use maud::{Markup, html};
+
+use super::column::Look;
+use super::list::{Found, page, pager};
+use super::{Resource, encoded, plain};
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::parts::shell::Shell;
+use crate::request::PageRequest;
+
+/// A list of other objects on a page.
+pub(crate) struct Related {
+    pub(crate) title: &'static str,
+    pub(crate) of: &'static Resource,
+    /// Below `/admin/v1`; `{}` is the id of the object of the page.
+    pub(crate) path: &'static [&'static str],
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) rows: usize,
+    pub(crate) empty: &'static str,
+    /// The parameter of the list that has them all, and of the form for a new one; without it the list has pages here.
+    pub(crate) parameter: Option<&'static str>,
+}
+
+/// `GET <path>/<id>`.
+pub(crate) async fn show(
+    pages: &PageContext,
+    request: &PageRequest,
+    resource: &'static Resource,
+) -> Result<Response<ResponseBody>, PageError> {
+    let object = resource.get(pages, request).await?.body;
+    let (look, address) = (Look::of(request), resource.address(&request.id));
+    let controls = match resource.forms.and_then(|forms| forms.edit) {
+        Some(_) => Some(resource.edit_controls(pages).await?.1),
+        None => None,
+    };
+    let is_open = resource.actions_in(false).any(|action| (action.when)(&object));
+    let mut buttons = Vec::new();
+    for action in resource.actions_in(false).filter(|action| look.is_operator && (action.when)(&object)) {
+        buttons.push(action.show_all(pages, resource, &object, &look).await?);
+    }
+    let mut related = Vec::new();
+    for list in resource.related {
+        related.push(list.show(pages, request, &look).await?);
+    }
+    let name = plain(&object[resource.name]);
+    let title = format!("{} {name}", resource.names.1);
+    let shell = Shell::new(request, pages.facts.sandbox.is_some(), resource.section, &title);
+    Ok(shell.page(StatusCode::OK, &html! {
+        p.crumbs { a href=(resource.path) { (resource.names.0) } }
+        div.title { h1 { bdi { (name) } } ((resource.state)(&object, &look)) }
+        @if !resource.figures.is_empty() {
+            dl.figures { @for figure in resource.figures { div { dt { (figure.label) } dd { (figure.show(&object, &address, &look)) } } } }
+        }
+        dl.facts {
+            @for fact in resource.facts.iter().filter(|fact| fact.has(&object)) {
+                dt { (fact.label) } dd { (fact.show(&object, &address, &look)) }
+            }
+            @if let Some(controls) = &controls {
+                @for (label, words) in controls.words(&object) { dt { (label) } dd { bdi { (words) } } }
+            }
+        }
+        ((resource.more)(&object, &look))
+        @if look.is_operator && is_open {
+            div.buttons {
+                @if controls.is_some() { a.button.primary href={ (address) "/edit" } data-edit { "Edit " (resource.names.1) } }
+                @for button in &buttons { (button) }
+            }
+        }
+        @for list in &related { (list) }
+    }))
+}
+
+impl Related {
+    async fn show(
+        &self,
+        pages: &PageContext,
+        request: &PageRequest,
+        look: &Look<'_>,
+    ) -> Result<Markup, PageError> {
+        let id = request.id.as_str();
+        let filled = |text: &'static str| if text == "{}" { id } else { text };
+        let path: Vec<&str> = self.path.iter().map(|part| filled(part)).collect();
+        let cursor = Some(request.query.text("cursor"))
+            .filter(|cursor| self.parameter.is_none() && !cursor.is_empty());
+        let list = ApiRequest::get(&path).query("limit", self.rows).query_if("cursor", cursor);
+        let list = self.query.iter().fold(list, |list, (name, value)| list.query(name, filled(value)));
+        let Found { rows, next } = page(pages, request, list).await?;
+        let query = self.parameter.map(|name| format!("{name}={}", encoded(id)));
+        let (path, one) = (self.of.path, self.of.names.1);
+        Ok(html! {
+            div.title {
+                h2 { (self.title) }
+                @if let Some(query) = query.as_ref().filter(|_| look.is_operator) { a.button href={ (path) "/new?" (query) } { "New " (one) } }
+            }
+            @if rows.is_empty() && next.is_none() { p.empty { (self.empty) } } @else { (self.of.table(&rows, self.title, look)) }
+            @match (&query, &next) {
+                (Some(query), Some(_)) => p { a href={ (path) "?" (query) } { "All of them" } },
+                (Some(_), None) => {}
+                (None, next) => (pager(self.of.is_newest_first, cursor.is_some(), next.as_deref(), |cursor| format!("?cursor={cursor}"))),
+            }
+        })
+    }
+}

@@ -1,0 +1,368 @@
+//! Answers of requests with an `Idempotency-Key`, kept in memory so that a client whose connection broke gets the one it paid
+//! for. A restart forgets them: what was under way is given back then, and a repetition is a new request.
+//!
+//! One budget bounds all of it, also what is being written down. Where it is full, the customer that has most of it gives way,
+//! its oldest answer first: the bytes go before the record, so that a repetition is refused before it would be paid again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use gatehouse_model::{CustomerId, Digest, KeyId, UnixMs};
+
+use crate::errors::SubmitError;
+
+/// The bytes of all kept answers.
+const BUDGET: usize = 64 << 20;
+/// The longest answer that is kept. README.md says so.
+const LONGEST: usize = 8 << 20;
+/// What a record takes beside its answer.
+const RECORD: usize = 512;
+
+/// One whole answer.
+#[derive(Clone)]
+pub(crate) struct KeptAnswer {
+    pub(crate) mime: String,
+    pub(crate) body: Bytes,
+    pub(crate) fresh_s: Option<u32>,
+}
+
+/// What a repetition is recognised by.
+#[derive(Clone)]
+pub(crate) struct Repetition {
+    pub(crate) key: KeyId,
+    /// Whose memory it takes.
+    pub(crate) customer: CustomerId,
+    /// A digest of the header.
+    pub(crate) token: Digest,
+    /// A digest of the request.
+    pub(crate) fingerprint: Digest,
+    pub(crate) expires: UnixMs,
+}
+
+/// The kept answers of all customers.
+#[derive(Clone, Default)]
+pub(crate) struct KeptAnswers(Arc<Mutex<Answers>>);
+
+#[derive(Default)]
+struct Answers {
+    records: HashMap<Id, Record>,
+    customers: HashMap<CustomerId, Share>,
+    bytes: usize,
+}
+
+type Id = (KeyId, Digest);
+
+struct Record {
+    fingerprint: Digest,
+    expires: UnixMs,
+    answer: Answer,
+}
+
+enum Answer {
+    UnderWay,
+    Kept(KeptAnswer),
+    /// It was paid for, and is too long or had to make room.
+    Gone,
+}
+
+/// What a customer has of the budget.
+#[derive(Default)]
+struct Share {
+    bytes: usize,
+    /// Its answers, the oldest first.
+    kept: VecDeque<Id>,
+    /// Those of which only the record is left, the oldest first.
+    gone: VecDeque<Id>,
+}
+
+/// What is known of a request.
+pub(crate) enum Known {
+    /// Its answer, again.
+    Before(KeptAnswer),
+    /// It is new. Dropped, it is forgotten.
+    New(Keeping),
+}
+
+/// One answer while it is made.
+pub(crate) struct Keeping {
+    answers: KeptAnswers,
+    of: Repetition,
+    /// `None` once it has become too long.
+    written: Option<Vec<u8>>,
+    is_paid: bool,
+}
+
+impl KeptAnswers {
+    /// Whether the request came before.
+    pub(crate) fn begin(&self, of: Repetition, now: UnixMs) -> Result<Known, SubmitError> {
+        if let Some(answer) = self.find(&of, now)? {
+            return Ok(Known::Before(answer));
+        }
+        let mut answers = self.lock();
+        answers.forget_expired(&of, now);
+        // Checked again under the lock that takes it.
+        if answers.records.contains_key(&of.id()) {
+            return Err(SubmitError::AnswerUnderWay);
+        }
+        let record = Record { fingerprint: of.fingerprint, expires: of.expires, answer: Answer::UnderWay };
+        answers.records.insert(of.id(), record);
+        answers.take(&of.customer, RECORD);
+        drop(answers);
+        Ok(Known::New(Keeping { answers: self.clone(), of, written: Some(vec![]), is_paid: false }))
+    }
+
+    /// The answer of the same request, if it came before.
+    pub(crate) fn find(&self, of: &Repetition, now: UnixMs) -> Result<Option<KeptAnswer>, SubmitError> {
+        let answers = self.lock();
+        match answers.records.get(&of.id()).filter(|record| record.expires > now) {
+            None => Ok(None),
+            Some(record) if record.fingerprint != of.fingerprint => Err(SubmitError::IdempotencyConflict),
+            Some(Record { answer: Answer::Kept(answer), .. }) => Ok(Some(answer.clone())),
+            Some(Record { answer: Answer::UnderWay, .. }) => Err(SubmitError::AnswerUnderWay),
+            Some(Record { answer: Answer::Gone, .. }) => Err(SubmitError::AnswerNotKept { longest: LONGEST }),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Answers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Repetition {
+    fn id(&self) -> Id {
+        (self.key.clone(), self.token)
+    }
+}
+
+impl Keeping {
+    /// Writes a piece down. `false` once the answer is too long to be kept.
+    pub(crate) fn write(&mut self, piece: &[u8]) -> bool {
+        let Some(written) = &mut self.written else { return false };
+        let fits = written.len() + piece.len() <= LONGEST
+            && self.answers.lock().take_with_room(&self.of.customer, piece.len());
+        if fits {
+            written.extend_from_slice(piece);
+        } else {
+            self.answers.lock().give_back(&self.of.customer, written.len());
+            self.written = None;
+        }
+        fits
+    }
+
+    /// Whether all of the answer so far is written down, so that it is worth having to its end without its client.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// Keeps what was written as the answer, which is paid.
+    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>) {
+        let answer = self
+            .written
+            .take()
+            .map_or(Answer::Gone, |body| Answer::Kept(KeptAnswer { mime, body: Bytes::from(body), fresh_s }));
+        self.end(answer);
+    }
+
+    /// Keeps that it is paid and that there is no answer.
+    pub(crate) fn keep_nothing(mut self) {
+        if let Some(written) = self.written.take() {
+            self.answers.lock().give_back(&self.of.customer, written.len());
+        }
+        self.end(Answer::Gone);
+    }
+
+    fn end(&mut self, answer: Answer) {
+        self.is_paid = true;
+        let mut answers = self.answers.lock();
+        let share = answers.customers.entry(self.of.customer.clone()).or_default();
+        let queue = if matches!(answer, Answer::Kept(_)) { &mut share.kept } else { &mut share.gone };
+        queue.push_back(self.of.id());
+        if let Some(record) = answers.records.get_mut(&self.of.id()) {
+            record.answer = answer;
+        }
+        answers.make_room();
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        if self.is_paid {
+            return;
+        }
+        let mut answers = self.answers.lock();
+        answers.records.remove(&self.of.id());
+        answers.give_back(&self.of.customer, RECORD + self.written.as_ref().map_or(0, Vec::len));
+    }
+}
+
+impl Answers {
+    fn take(&mut self, customer: &CustomerId, bytes: usize) {
+        self.bytes += bytes;
+        self.customers.entry(customer.clone()).or_default().bytes += bytes;
+    }
+
+    /// Takes them if others can make room.
+    fn take_with_room(&mut self, customer: &CustomerId, bytes: usize) -> bool {
+        self.take(customer, bytes);
+        self.make_room();
+        let fits = self.bytes <= BUDGET;
+        if !fits {
+            self.give_back(customer, bytes);
+        }
+        fits
+    }
+
+    fn give_back(&mut self, customer: &CustomerId, bytes: usize) {
+        self.bytes -= bytes;
+        let Some(share) = self.customers.get_mut(customer) else { return };
+        share.bytes -= bytes;
+        if share.bytes == 0 {
+            self.customers.remove(customer);
+        }
+    }
+
+    fn make_room(&mut self) {
+        while self.bytes > BUDGET {
+            let full = self.customers.iter().filter(|(_, share)| share.oldest().is_some());
+            let Some(most) = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone()) else {
+                return;
+            };
+            self.drop_oldest(&most);
+        }
+    }
+
+    /// The bytes of the oldest answer, and where there are none left, the oldest record.
+    fn drop_oldest(&mut self, customer: &CustomerId) {
+        let Some(share) = self.customers.get_mut(customer) else { return };
+        let freed = if let Some(id) = share.kept.pop_front() {
+            share.gone.push_back(id.clone());
+            let record = self.records.get_mut(&id);
+            record.map_or(0, |record| std::mem::replace(&mut record.answer, Answer::Gone).bytes())
+        } else if let Some(id) = share.gone.pop_front() {
+            self.records.remove(&id);
+            RECORD
+        } else {
+            return;
+        };
+        self.give_back(customer, freed);
+    }
+
+    /// The oldest of the customer that have expired, and the request's own wherever it stands.
+    fn forget_expired(&mut self, of: &Repetition, now: UnixMs) {
+        let is_over = |record: Option<&Record>| record.is_some_and(|record| record.expires <= now);
+        while let Some(id) = self.customers.get(&of.customer).and_then(Share::oldest) {
+            if !is_over(self.records.get(id)) {
+                break;
+            }
+            self.drop_oldest(&of.customer);
+        }
+        let id = of.id();
+        let Some(share) = self.customers.get_mut(&of.customer) else { return };
+        if !is_over(self.records.get(&id)) || !(share.kept.contains(&id) || share.gone.contains(&id)) {
+            return;
+        }
+        share.kept.retain(|other| *other != id);
+        share.gone.retain(|other| *other != id);
+        let freed = self.records.remove(&id).map_or(0, |record| RECORD + record.answer.bytes());
+        self.give_back(&of.customer, freed);
+    }
+}
+
+impl Share {
+    /// What makes room first.
+    fn oldest(&self) -> Option<&Id> {
+        self.kept.front().or_else(|| self.gone.front())
+    }
+}
+
+impl Answer {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Kept(answer) => answer.body.len(),
+            Self::UnderWay | Self::Gone => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(customer: &str, token: &str, body: &str) -> Repetition {
+        Repetition {
+            key: KeyId(customer.to_owned()),
+            customer: CustomerId(customer.to_owned()),
+            token: Digest::of(token.as_bytes()),
+            fingerprint: Digest::of(body.as_bytes()),
+            expires: UnixMs(100),
+        }
+    }
+
+    fn new(answers: &KeptAnswers, of: Repetition) -> Keeping {
+        match answers.begin(of, UnixMs(0)).unwrap() {
+            Known::New(keeping) => keeping,
+            Known::Before(_) => panic!("it came before"),
+        }
+    }
+
+    fn answered(answers: &KeptAnswers, of: Repetition, length: usize) {
+        let mut keeping = new(answers, of);
+        keeping.write(&vec![0; length]);
+        keeping.keep("audio/mpeg".to_owned(), None);
+    }
+
+    /// The length of the answer, or why there is none.
+    fn again(answers: &KeptAnswers, of: Repetition, now: u64) -> Result<Option<usize>, String> {
+        let found = answers.find(&of, UnixMs(now)).map_err(|error| error.to_string())?;
+        Ok(found.map(|answer| answer.body.len()))
+    }
+
+    /// Without it a client that lost its connection would pay twice, or be answered with what it did not ask for.
+    #[test]
+    fn a_repetition_gets_its_answer_once_it_is_there() {
+        let answers = KeptAnswers::default();
+        let first = new(&answers, of("a", "1", "x"));
+        assert!(again(&answers, of("a", "1", "x"), 0).unwrap_err().contains("is still being answered"));
+        drop(first);
+        assert_eq!(again(&answers, of("a", "1", "x"), 0), Ok(None), "it failed, so it may be made again");
+        answered(&answers, of("a", "1", "x"), 7);
+        assert_eq!(again(&answers, of("a", "1", "x"), 0), Ok(Some(7)));
+        assert!(again(&answers, of("a", "1", "y"), 0).unwrap_err().contains("a different request"));
+        assert_eq!(again(&answers, of("b", "1", "x"), 0), Ok(None), "another key's");
+        assert_eq!(again(&answers, of("a", "1", "x"), 100), Ok(None), "it has expired");
+        assert!(matches!(answers.begin(of("a", "1", "x"), UnixMs(100)), Ok(Known::New(_))));
+        assert_eq!(answers.lock().bytes, 0, "nothing is left of what expired or was dropped");
+    }
+
+    /// Without it answers would fill the memory, or one customer's would drive out those of all others.
+    #[test]
+    fn one_budget_holds_all_and_the_largest_share_gives_way() {
+        let answers = KeptAnswers::default();
+        let mut long = new(&answers, of("a", "long", ""));
+        assert!(long.write(&vec![0; LONGEST]) && !long.write(b"x") && !long.is_whole());
+        long.keep("audio/mpeg".to_owned(), None);
+        assert!(again(&answers, of("a", "long", ""), 0).unwrap_err().contains("expected at most 8 MiB"));
+
+        answered(&answers, of("b", "small", ""), 10);
+        for token in 0..2 * BUDGET / LONGEST {
+            answered(&answers, of("a", &token.to_string(), ""), LONGEST);
+        }
+        assert_eq!(again(&answers, of("b", "small", ""), 0), Ok(Some(10)));
+        assert!(again(&answers, of("a", "0", ""), 0).is_err(), "its bytes made room, not its record");
+        assert_eq!(again(&answers, of("a", "15", ""), 0), Ok(Some(LONGEST)));
+        assert!(answers.lock().bytes <= BUDGET);
+
+        // What is under way has no one to give way but what is done.
+        let under_way: Vec<Keeping> = (0..BUDGET / LONGEST)
+            .map(|token| {
+                let mut keeping = new(&answers, of("c", &token.to_string(), ""));
+                keeping.write(&vec![0; LONGEST]);
+                keeping
+            })
+            .collect();
+        assert!(answers.lock().bytes <= BUDGET);
+        drop(under_way);
+        assert!(answers.lock().bytes <= BUDGET);
+    }
+}

@@ -1,0 +1,73 @@
+//! Quotas that reset, through the whole gateway: many requests at once, a kill, and what clients and operators are told.
+
+use gatehouse_harness::{Caller, run};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::api::{ROUTE, TestGateway, request};
+
+/// How many of two hundred submissions at once were taken; the others are 402 and say when to come back.
+async fn at_once(key: &Caller, owner: &str) -> usize {
+    let mut requests = JoinSet::new();
+    for _ in 0..200 {
+        let key = key.clone();
+        requests.spawn(async move { key.post(ROUTE, &request(json!({}))).await });
+    }
+    let answers = requests.join_all().await;
+    for refused in answers.iter().filter(|answer| answer.status != 200) {
+        let error = &refused.json()["error"];
+        let resets = error["resets_at"].as_str().expect("a moment");
+        assert_eq!((refused.status, refused.header("x-quota-reset")), (402, resets), "{}", refused.text());
+        assert!(refused.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0));
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with(owner) && message.ends_with(&format!("resets at {resets}")), "{message}");
+    }
+    answers.iter().filter(|answer| answer.status == 200).count()
+}
+
+async fn balance(key: &Caller) -> Value {
+    key.send("GET", "/v1/balance", &[], "").await.json()["data"].clone()
+}
+
+/// Without it a quota would be given twice after a crash, or by two requests that meet.
+#[test]
+fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
+    run(async {
+        let mut gateway = TestGateway::start().await;
+        let price = gateway.finish(&request(json!({}))).await["cost"].as_f64().expect("credits");
+        let credits = |count: f64| format!("{:.6}", price * count);
+        let (of_key, of_account) = (credits(7.5), credits(11.0));
+        let create = ["--quota", of_key.as_str(), "--per", "month", "--offset", "+02:00"];
+        let key = gateway.process.make_key("acme", &create).await;
+        let other = gateway.process.make_key("acme", &["--unlimited"]).await;
+        let edit = ["account", "edit", "acme", "--quota", of_account.as_str(), "--per", "week"];
+        gateway.process.command(&edit).await;
+
+        assert_eq!(at_once(&key, "key quota exceeded").await, 7);
+        assert_eq!(at_once(&other, "account quota exceeded").await, 4);
+        gateway.process.kill().await;
+        gateway.process.restart().await;
+        let (key, other) = (key.at(gateway.process.public), other.at(gateway.process.public));
+        assert_eq!(at_once(&key, "key quota exceeded").await, 0);
+        assert_eq!(at_once(&other, "account quota exceeded").await, 0);
+        let found = balance(&key).await;
+        let used = |found: &Value, count: f64| {
+            (found["used"].as_f64().expect("credits") - price * count).abs() < 1e-9
+                && found["resets_at"].is_string()
+        };
+        assert!(used(&found["key"], 7.0) && used(&found["quota"], 11.0), "{found}");
+        gateway.process.expect_sound_ledger().await;
+
+        // Another period begins with nothing used; without a quota there is none.
+        gateway.process.command(&["account", "edit", "acme", "--quota", "none"]).await;
+        gateway.process.command(&["key", "edit", key.id(), "--per", "day"]).await;
+        assert_eq!(at_once(&key, "key quota exceeded").await, 7);
+        let shown = gateway.process.command(&["key", "show", key.id(), "--json"]).await;
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        assert_eq!(shown["quota_period"], json!("day"), "{shown}");
+        let account = gateway.process.account("acme").await;
+        assert_eq!((&account["quota_micro"], &account["quota_period"]), (&Value::Null, &Value::Null));
+        let refused = gateway.process.try_command(&["key", "edit", key.id(), "--offset", "+02:00"]).await;
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("--per"));
+    });
+}
