@@ -68,10 +68,12 @@ pub(super) fn of_host(api: &Api, operation: &Operation, own: &OwnBody) -> Option
     let mut example: Value = serde_json::from_str(own.example).unwrap_or_default();
     example["model"] = serving.models.first()?.clone().into();
     let schema = json!({"$ref": format!("#/components/schemas/{}", own.component)});
-    let mut contents = json!({"application/json": {"schema": schema.clone(), "examples": {"gatehouse": {"value": example}}}});
+    let mut contents = Map::new();
     if operation.takes_forms {
-        contents["multipart/form-data"] = json!({"schema": schema});
+        contents.insert("multipart/form-data".to_owned(), json!({"schema": schema}));
     }
+    let json = json!({"schema": schema, "examples": {"gatehouse": {"value": example}}});
+    contents.insert("application/json".to_owned(), json);
     Some(json!({"required": true, "content": contents}))
 }
 

@@ -340,7 +340,7 @@ const CREATED_VIDEO: &[Content] = &[Content::Json(&["Video", "DryRun"])];
 const VIDEO: &[Content] = &[Content::Json(&["Video"])];
 const DELETED_VIDEO: &[Content] = &[Content::Json(&["DeletedVideo"])];
 const VIDEOS: &[Content] = &[Content::Json(&["VideoList"])];
-const FILM: &[Content] = &[Content::Bytes(&["video/*"])];
+const FILM: &[Content] = &[Content::Bytes(&["video/*", "application/octet-stream"])];
 const TEXT_COMPLETION: &[Content] = &[
     Content::Json(&["TextCompletion", "DryRun"]),
     Content::Events("Pieces of the completion (`text_completion`), then `[DONE]`.", None),
