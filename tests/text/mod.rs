@@ -16,4 +16,5 @@ mod responses;
 mod scene;
 mod second_account;
 mod splits;
+mod targets;
 mod usage;

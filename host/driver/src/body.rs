@@ -174,6 +174,11 @@ fn whole(message: String) -> SubmitError {
 }
 
 impl SubmitError {
+    /// The price of a request to that model does not fit into an amount.
+    pub(crate) fn too_dear(model: &str) -> Self {
+        Self::Internal(format!("the price of {model:?} is more than can be counted"))
+    }
+
     pub(crate) fn no_model() -> Self {
         model_error("expected the id of a model, nothing came")
     }

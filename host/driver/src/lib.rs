@@ -54,8 +54,8 @@ pub use request_report::RequestReport;
 pub use step::cancel::Cancelled;
 pub use step::reconcile::{CallRuling, PreparedRuling, ambiguous_exchange};
 pub use text::{
-    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TextError,
-    TextStream, TokenPrices, check_models,
+    CompletionRequest, CompletionResponse, KeptResponse, ModelConfig, ModelKind, PassPrice, TargetConfig,
+    TextError, TextStream, TokenPrices, check_models,
 };
 pub use webhooks::secret::{UnreadableSecret, WebhookSecret};
 

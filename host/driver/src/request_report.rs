@@ -2,7 +2,7 @@
 //! the work ends: what is to be known then waits for it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gatehouse_model::{Credits, UnixMs};
@@ -18,6 +18,9 @@ pub struct RequestReport(Arc<Reported>);
 struct Reported {
     rates: OnceLock<Arc<RateUse>>,
     model: OnceLock<Arc<str>>,
+    has_targets: AtomicBool,
+    target: OnceLock<Arc<str>>,
+    attempts: AtomicU32,
     held: Amount,
     charged: Amount,
     work: Mutex<Work>,
@@ -93,6 +96,36 @@ impl RequestReport {
     /// The first one that is found counts.
     pub(crate) fn of_model(&self, model: &str) {
         let _ = self.0.model.get_or_init(|| model.into());
+    }
+
+    /// The target that answered it, as `provider/upstream`, once one has.
+    #[must_use]
+    pub fn target(&self) -> Option<Arc<str>> {
+        self.0.target.get().cloned()
+    }
+
+    /// Calls of accounts that were made for it while its client waited.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Whether its model lists several targets, so that its client is to know which one answered.
+    #[must_use]
+    pub fn has_targets(&self) -> bool {
+        self.0.has_targets.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn of_targets(&self) {
+        self.0.has_targets.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn attempt(&self) {
+        self.0.attempts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn answered_by(&self, target: &str) {
+        let _ = self.0.target.get_or_init(|| target.into());
     }
 
     /// What was held for it: the most that a text may cost, or the price of a task.

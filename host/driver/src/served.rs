@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::About;
+use gatehouse_model::{About, TextRoute};
 use gatehouse_runtime::{Registry, ServedRoute, Unserved};
 
 use crate::config::tables::Tables;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
+use crate::text::models::TextModel;
 
 const NO_ACCOUNT: &str = "this gateway has no account at its provider";
 const SWITCHED_OFF: &str = "the operator has switched it off";
@@ -39,12 +40,27 @@ impl DriverState {
         self.lacking_provider(about).map_or(Ok(()), |provider| Err(self.without_account(model, &provider)))
     }
 
-    /// Refuses a text of the model of that id where its provider has no account.
+    /// Refuses a text of the model of that id where no provider of it has an account.
     pub(crate) fn check_text_provider(&self, tables: &Tables, model: &str) -> Result<(), SubmitError> {
         if tables.serves_text(model) {
             return Ok(());
         }
-        Err(self.without_account(model, &tables.models.provider(model)))
+        Err(self.without_account(model, tables.models.provider(model)))
+    }
+
+    /// Whether a target can be asked: its provider has an account, and a family speaks its dialect.
+    pub(crate) fn can_serve(&self, tables: &Tables, route: &TextRoute) -> bool {
+        tables.upstream.knows(&route.provider) && is_spoken(&self.plugins.registry(), route)
+    }
+
+    /// The refusal of a text whose model has no target that can be asked.
+    pub(crate) fn no_target(&self, tables: &Tables, model: &TextModel) -> SubmitError {
+        let reachable = model.targets.iter().filter(|target| tables.upstream.knows(&target.route.provider));
+        let mut dialects = reachable.filter_map(|target| target.route.protocol.dialect());
+        match dialects.next() {
+            Some(dialect) => self.no_dialect(&model.id, dialect),
+            None => self.without_account(&model.id, &model.targets[0].route.provider),
+        }
     }
 
     /// The refusal of a job whose model no active family has.
@@ -79,10 +95,14 @@ impl DriverState {
         self.not_served(model, NO_PLUGIN)
     }
 
-    /// Whether the text model of that id has an account at its provider, and a family that speaks the provider's dialect.
+    /// Whether the text model of that id has a target with an account at its provider and a family that speaks the provider's
+    /// dialect.
     pub(crate) fn serves_text(&self, registry: &Registry, tables: &Tables, id: &str) -> bool {
-        tables.serves_text(id)
-            && tables.models.dialect(id).is_none_or(|dialect| registry.dialect(dialect).is_some())
+        tables
+            .models
+            .targets(id)
+            .iter()
+            .any(|target| tables.upstream.knows(&target.route.provider) && is_spoken(registry, &target.route))
     }
 
     /// Whether every provider that the family's jobs need has an account. What belongs to some of its jobs only is optional,
@@ -180,8 +200,13 @@ impl Driver {
 }
 
 impl Tables {
-    /// Whether the provider of the text model of that id has an account.
+    /// Whether a provider of the text model of that id has an account.
     fn serves_text(&self, model: &str) -> bool {
-        self.upstream.knows(&self.models.provider(model))
+        self.models.targets(model).iter().any(|target| self.upstream.knows(&target.route.provider))
     }
+}
+
+/// Whether a family speaks what the route's provider does.
+fn is_spoken(registry: &Registry, route: &TextRoute) -> bool {
+    route.protocol.dialect().is_none_or(|dialect| registry.dialect(dialect).is_some())
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 /// Headers of answers that pages may read, beside those that every page may.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "x-request-id, request-id, x-gateway-request-id, x-gateway-task-id, retry-after, x-should-retry, x-quota-reset, \
-     idempotency-replayed, \
+    "x-request-id, request-id, x-gateway-request-id, x-gateway-task-id, x-gateway-target, x-gateway-attempts, \
+     retry-after, x-should-retry, x-quota-reset, idempotency-replayed, \
      x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, \
      x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, \
      anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, anthropic-ratelimit-requests-reset, \

@@ -8,6 +8,7 @@
 mod apikey;
 mod boxed;
 mod contract;
+mod conversation;
 mod credits;
 mod customer;
 mod digest;
@@ -50,6 +51,7 @@ pub use contract::text::{
     Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
     TextFailure, TextRequest, TextRoute, Usage,
 };
+pub use conversation::Conversation;
 pub use credits::Credits;
 pub use customer::{Customer, CustomerPolicy};
 pub use digest::Digest;

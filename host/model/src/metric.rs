@@ -46,6 +46,10 @@ metrics! {
     Counter UNPRICED = "gatehouse_unpriced_counts_total";
     /// Micro-credits that texts cost above what their customers had, by `model`: the operator's cost.
     Counter UNPAID = "gatehouse_unpaid_micro_credits_total";
+    /// Texts answered by another target than their first, by `model` and `provider`.
+    Counter TARGET_FALLBACKS = "gatehouse_text_target_fallbacks_total";
+    /// Calls of texts that were given up without an answer and that may be billed, by `provider`: the operator's cost.
+    Counter GIVEN_UP_CALLS = "gatehouse_text_given_up_calls_total";
     /// Tasks accepted, by `model`.
     Counter TASKS_ACCEPTED = "gatehouse_tasks_accepted_total";
     /// Tasks refused because they could not begin before their time limit, by `model`.

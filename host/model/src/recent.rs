@@ -50,6 +50,10 @@ pub struct RequestLine {
     pub customer: Option<CustomerId>,
     /// The canonical id of the model it is for, once that is known.
     pub model: Option<Arc<str>>,
+    /// The target of the model that answered, as `provider/upstream`; absent where none did, and for a task.
+    pub target: Option<Arc<str>>,
+    /// Calls that were made for it while its client waited.
+    pub attempts: u32,
     /// The client's address; absent for a request of the console's playground.
     pub client: Option<IpAddr>,
     /// Bytes of its body.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::CustomerId;
+use gatehouse_model::{Conversation, CustomerId};
 use tokio::sync::oneshot;
 
 use crate::pool::account::NoPermit;
@@ -38,12 +38,12 @@ impl Upstream {
         grant: impl FnOnce(Permits) + Send + 'static,
     ) -> Result<Permits, (NoPermit, Option<Waiting>)> {
         let pool = self.pool(provider).ok_or((NoPermit::Unknown, None))?;
-        let outcome = pool.acquire_or_wait(claimant, wanted, grant);
+        let outcome = pool.acquire_or_wait(claimant, (wanted, None), grant);
         outcome.map_err(|(denials, waiting)| (denials.reason(), waiting))
     }
 
     /// The same at an account that was not `tried` yet; waits for it no longer than `max_wait`, and not at all where no
-    /// account can be free by then.
+    /// account can be free by then. Of equal accounts that are free a `conversation` gets its own.
     ///
     /// # Errors
     /// See [`NoPermit`]; [`NoPermit::Unknown`] also when every account was tried.
@@ -51,7 +51,7 @@ impl Upstream {
         &self,
         provider: &str,
         claimant: &Claimant,
-        tried: &[String],
+        (tried, conversation): (&[String], Option<Conversation>),
         max_wait: Duration,
     ) -> Result<Permits, NoPermit> {
         let pool = self.pool(provider).ok_or(NoPermit::Unknown)?;
@@ -59,7 +59,8 @@ impl Upstream {
         let end = self.clock().now().plus(max_wait);
         // Permits that nobody receives are returned.
         let grant = move |permits| drop(sender.send(permits));
-        let (denials, waiting) = match pool.acquire_or_wait(claimant, Wanted::Any(tried.to_vec()), grant) {
+        let wanted = (Wanted::Any(tried.to_vec()), conversation);
+        let (denials, waiting) = match pool.acquire_or_wait(claimant, wanted, grant) {
             Ok(permits) => return Ok(permits),
             Err(denied) => denied,
         };
@@ -109,9 +110,35 @@ impl Upstream {
         self.pool(provider).is_some_and(|pool| pool.has_account_besides(tried))
     }
 
+    /// The same of an account that the provider does not refuse.
+    #[must_use]
+    pub fn has_whole_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_whole_account_besides(tried))
+    }
+
     /// Reports a rate limit that only the reader of the answer can recognise (an error in an answer of 200).
     pub fn report_rate_limit(&self, permit: &AccountPermit, pause: Option<Duration>) {
         permit.report_rate_limit(pause);
+    }
+
+    /// Reports an account that took a call and fell silent for longer than its caller waits; the call itself has no time
+    /// limit that is over.
+    pub fn report_silence(&self, permit: &AccountPermit) {
+        permit.report_silence();
+    }
+
+    /// Whether accounts of the provider have the same priority, so that a conversation has one of its own.
+    #[must_use]
+    pub fn has_equal_accounts(&self, provider: &str) -> bool {
+        let Some(pool) = self.pool(provider) else { return false };
+        let mut before = pool.accounts();
+        while let [one, others @ ..] = before {
+            if others.iter().any(|other| other.priority == one.priority) {
+                return true;
+            }
+            before = others;
+        }
+        false
     }
 
     /// The permit of a job that an earlier process began, even above the limit. `None` when the account is no

@@ -160,6 +160,8 @@ mod tests {
             key: Some(KeyId::from("k")),
             customer: None,
             model: None,
+            target: None,
+            attempts: 0,
             client: None,
             received: 0,
             sent: 0,

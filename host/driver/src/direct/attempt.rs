@@ -90,7 +90,7 @@ impl DriverState {
             let acquired = tokio::select! {
                 biased;
                 () = run.left() => return Err(Unanswered::Left { was_asked: false }),
-                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait) => acquired,
+                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, (&tried, None), max_wait) => acquired,
             };
             let (permit, slot) = match acquired {
                 Ok(entered) => entered,

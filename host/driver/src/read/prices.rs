@@ -23,10 +23,12 @@ pub struct PriceList {
 pub struct ModelPrices {
     /// Its other names.
     pub aliases: Vec<String>,
-    /// The provider that serves it.
+    /// The provider that is asked first.
     pub provider: String,
-    /// Credits for a million tokens of each kind.
+    /// Credits for a million tokens of each kind, where the target that answers has no others.
     pub prices: TokenPrices,
+    /// Its targets in order, as `provider/upstream`, each with its prices.
+    pub targets: Vec<(String, TokenPrices)>,
 }
 
 impl Driver {
@@ -41,8 +43,13 @@ impl Driver {
             let Some(model) = tables.models.find(id) else { continue };
             let listed = tokens.entry(id.to_owned()).or_insert_with(|| ModelPrices {
                 aliases: Vec::new(),
-                provider: model.route.provider.clone(),
+                provider: tables.models.provider(id).to_owned(),
                 prices: model.prices.clone(),
+                targets: model
+                    .targets
+                    .iter()
+                    .map(|target| (target.name.clone(), target.prices.clone()))
+                    .collect(),
             });
             if name != id {
                 listed.aliases.push(name.to_owned());
@@ -59,17 +66,24 @@ fn version(units: &BTreeMap<String, Price>, tokens: &BTreeMap<String, ModelPrice
         let per = if price.per == 1 { String::new() } else { format!(" per {}", price.per) };
         fields.push(format!("unit {key} {}{per}", price.credits.0));
     }
-    for (model, ModelPrices { prices, .. }) in tokens {
-        let TokenPrices { input, output, cached, counters, .. } = prices;
-        let cached = cached.unwrap_or(*input).0;
-        let (cache_write, hour) = (prices.cache_write().0, prices.cache_write_1h().0);
-        // Embeddings write nothing.
-        let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
-        fields.push(format!("tokens {model} {} {output} {cached} {cache_write} {hour}", input.0));
-        fields.extend(counters.iter().map(|(name, price)| format!("counter {model} {name} {}", price.0)));
+    for (model, ModelPrices { prices, targets, .. }) in tokens {
+        fields.push(format!("tokens {model} {}", told(prices)));
+        // What a target costs that has no prices of its own stands there already.
+        let others = targets.iter().filter(|(_, own)| own != prices);
+        fields.extend(others.map(|(target, own)| format!("tokens {model} at {target} {}", told(own))));
     }
     let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
     Digest::of_fields(&fields)
+}
+
+fn told(prices: &TokenPrices) -> String {
+    let TokenPrices { input, output, cached, counters, .. } = prices;
+    let cached = cached.unwrap_or(*input).0;
+    let (cache_write, hour) = (prices.cache_write().0, prices.cache_write_1h().0);
+    // Embeddings write nothing.
+    let output = output.map_or_else(|| "none".to_owned(), |price| price.0.to_string());
+    let counters: String = counters.iter().map(|(name, price)| format!(" {name} {}", price.0)).collect();
+    format!("{} {output} {cached} {cache_write} {hour}{counters}", input.0)
 }
 
 #[cfg(test)]
@@ -91,7 +105,16 @@ mod tests {
                 cache_write_1h: None,
                 counters: BTreeMap::new(),
             };
-            BTreeMap::from([("m".to_owned(), ModelPrices { aliases: vec![], provider: "p".into(), prices })])
+            let targets = vec![("p/m".to_owned(), prices.clone())];
+            let listed = ModelPrices { aliases: vec![], provider: "p".into(), prices, targets };
+            BTreeMap::from([("m".to_owned(), listed)])
+        };
+        let with_target = |price| {
+            let mut listed = tokens(None, 2);
+            let model = listed.get_mut("m").unwrap();
+            let prices = TokenPrices { input: Credits(price), ..model.prices.clone() };
+            model.targets.push(("q/m".to_owned(), prices));
+            listed
         };
         let first = version(&units(1), &tokens(None, 2));
         // An absent price is that of the input.
@@ -102,6 +125,7 @@ mod tests {
             version(&units(2), &tokens(None, 2)),
             version(&units(1), &tokens(None, 3)),
             version(&units(1), &tokens(Some(0), 2)),
+            version(&units(1), &with_target(7)),
             version(&BTreeMap::new(), &tokens(None, 2)),
             version(&units(1), &BTreeMap::new()),
         ] {

@@ -151,8 +151,8 @@ impl Driver {
                 if surfaces.is_empty() {
                     return None;
                 }
-                let (family, facts) = (tables.models.provider(id), tables.models.find(id)?.facts.clone());
-                let id_or_alias = name.to_owned();
+                let family = tables.models.provider(id).to_owned();
+                let (id_or_alias, facts) = (name.to_owned(), tables.models.find(id)?.facts.clone());
                 let listing =
                     ModelListing { id: id_or_alias, family, surfaces, modality: None, facts, since };
                 Some((listing, id.to_owned()))
@@ -269,8 +269,9 @@ mod tests {
     #[test]
     fn a_model_has_the_prices_below_its_id() {
         let keys = ["clip", "clip-fast", "clip@4k", "clip-fast@480p", "other"];
+        let price = |credits| Price::each(Credits(credits));
         let table: BTreeMap<String, Price> =
-            keys.into_iter().zip(1..).map(|(key, price)| (key.to_owned(), Price::each(Credits(price)))).collect();
+            keys.into_iter().zip(1..).map(|(key, credits)| (key.to_owned(), price(credits))).collect();
         let facts = facts_of_job("clip", &PriceTable::new(table).unwrap());
         let found: Vec<(&str, i64)> =
             facts.prices.iter().map(|one| (one.key.as_str(), one.price.0)).collect();

@@ -67,7 +67,7 @@ impl DriverState {
 
     /// The own id of a model that is served now under that id or alias.
     pub(crate) fn own_id(&self, name: &str) -> Option<String> {
-        let text = self.tables.load().models.find(name).map(|model| model.route.model.clone());
+        let text = self.tables.load().models.find(name).map(|model| model.id.clone());
         text.or_else(|| self.plugins.registry().model_id(name).map(str::to_owned))
     }
 

@@ -10,6 +10,7 @@ mod rates;
 mod served;
 mod submissions;
 mod support;
+mod targets;
 mod text_timeouts;
 mod version_pinning;
 mod webhooks;

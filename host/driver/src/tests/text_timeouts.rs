@@ -34,6 +34,8 @@ pub(crate) struct TextTest {
     pub(crate) process: Process,
     pub(crate) key: Arc<Key>,
     requests: AtomicU64,
+    /// Of every request: what the first one took.
+    pub(crate) report: RequestReport,
     _data: tempfile::TempDir,
 }
 
@@ -53,16 +55,28 @@ impl TextTest {
     }
 
     async fn start_on(clock: Arc<TestClock>, accounts: serde_json::Value, drains_cancelled: bool) -> Self {
+        Self::start_of(clock, |sandbox| {
+            let providers = json!({"p": {
+                "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
+                "drain_cancelled": drains_cancelled,
+            }});
+            let model = json!({
+                "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
+                "prices": {"input": "2", "output": "5"},
+            });
+            (providers, model)
+        })
+        .await
+    }
+
+    /// With these providers and this model.
+    pub(crate) async fn start_of(
+        clock: Arc<TestClock>,
+        configure: impl FnOnce(&Sandbox) -> (serde_json::Value, serde_json::Value),
+    ) -> Self {
         let sandbox = Sandbox::start(Settings::default()).await.expect("a sandbox");
         let data = tempfile::tempdir().expect("a folder");
-        let providers = json!({"p": {
-            "base_url": sandbox.messages().origin, "auth": {"header": "x-api-key"}, "accounts": accounts,
-            "drain_cancelled": drains_cancelled,
-        }});
-        let model = json!({
-            "provider": "p", "protocol": "messages", "upstream": "claude-sonnet-4-6",
-            "prices": {"input": "2", "output": "5"},
-        });
+        let (providers, model) = configure(&sandbox);
         let text = json!({"head_s": HEAD.as_secs(), "drain_s": DRAIN.as_secs(), "stream_s": STREAM.as_secs(),
                 "permit_wait_s": PERMIT_WAIT.as_secs(), "time_limit_s": TIME_LIMIT.as_secs()});
         let config = Config {
@@ -73,7 +87,8 @@ impl TextTest {
         let process = Process::start(data.path(), providers, config, clock.clone()).await;
         process.plugins.install(&component("plugins/messages")).expect("the plugin");
         let key = customer(&process.store, clock.now()).await;
-        Self { clock, sandbox, process, key, requests: AtomicU64::new(1), _data: data }
+        let (requests, report) = (AtomicU64::new(1), RequestReport::default());
+        Self { clock, sandbox, process, key, requests, report, _data: data }
     }
 
     fn send(&self, text: &str, streaming: bool) -> JoinHandle<Result<CompletionResponse, TextError>> {
@@ -94,7 +109,7 @@ impl TextTest {
             surface: "messages.create",
             body: CheckedBody::parse(body.to_string().into(), None).expect("a JSON object"),
             headers: vec![],
-            report: RequestReport::default(),
+            report: self.report.clone(),
         };
         let driver = self.process.driver.clone();
         tokio::spawn(async move { driver.complete(request).await })

@@ -1,26 +1,31 @@
-//! Which account serves a text request: one after another, as long as the failure allows another try. The client
-//! has no event until an account has answered, though perhaps the head of a stream and keep-alives.
+//! One call of a text request, and what its outcome means for the account, for its target and for the others (`tried_targets`). The
+//! client has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Answered, Body, Call, Context, Framing, Obstacle, Outage, Prepared, Reply, Sse, TextFailure, UnixMs,
+    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Sse, TextFailure,
+    UnixMs,
 };
 use gatehouse_runtime::{Fault, RequestInstance, Version};
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening, retry_after};
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
 use crate::text::dialect::DialectRun;
-use crate::text::left::{Produced, Unanswered};
+use crate::text::hold::TextHold;
+use crate::text::left::Produced;
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::opening::{Batches, EventSource, NoStream, OpenStream};
 use crate::text::pump::Client;
+use crate::text::translation::Source;
+use crate::text::tried_targets::{TriedTargets, is_over};
 
 /// The longest pause, in seconds, that a client is asked for (spec/decisions.md, "Retry hints").
 const MAX_RETRY_AFTER_S: u64 = 60;
@@ -28,7 +33,7 @@ const MAX_RETRY_AFTER_S: u64 = 60;
 const TOO_MANY_VECTORS: &str = "the vectors of so many inputs are more than this gateway takes in one answer: ask for fewer \
                                 inputs at a time, or for `encoding_format` `base64`";
 
-/// One prepared request, ready to be sent.
+/// One request, ready to be sent to one of its targets.
 pub(super) struct TextRun {
     /// In whose name.
     pub(super) claimant: Claimant,
@@ -41,6 +46,13 @@ pub(super) struct TextRun {
     pub(super) dialect: Option<DialectRun>,
     pub(super) blobs: RequestBlobs,
     pub(super) model: Arc<TextModel>,
+    /// The target of the model that it is translated for.
+    pub(super) at: usize,
+    /// What it is translated from.
+    pub(super) source: Source,
+    pub(super) targets: TriedTargets,
+    pub(super) held: Arc<TextHold>,
+    pub(super) report: RequestReport,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
@@ -87,73 +99,82 @@ impl ProviderAnswer {
 }
 
 /// The outcome of a try with one account.
-enum Attempt {
+pub(super) enum Attempt {
     Answered(ProviderAnswer),
-    /// Another account may do better.
+    /// Another account may do better, of the same target or of another.
     TryNext(TextError),
+    /// Another target may do better. Its provider may have worked on the call, so no other account of it is asked.
+    NextTarget(TextError),
     Failed(TextError),
     /// The client left; what the account had produced, if it was asked.
     Left(Option<Produced>),
 }
 
 impl DriverState {
-    pub(super) async fn serve(&self, run: &mut TextRun) -> Result<ProviderAnswer, Unanswered> {
-        let model = Arc::clone(&run.model);
-        let provider = model.route.provider.as_str();
-        let mut tried: Vec<String> = vec![];
-        let mut last = None;
-        let mut max_wait = self.config.text.permit_wait();
-        let mut may_repeat = true;
-        loop {
-            let began = self.now();
-            let acquired = tokio::select! {
-                biased;
-                () = run.client.closed() => return Err(Unanswered::Left(None)),
-                acquired = run.tables.upstream.wait_for_account(provider, &run.claimant, &tried, max_wait) => acquired,
-            };
-            let (permit, slot) = match acquired {
-                Ok(entered) => entered,
-                Err(none) => return Err(last.unwrap_or_else(|| self.unavailable(provider, none)).into()),
-            };
-            max_wait = max_wait.saturating_sub(self.now().since(began));
-            tried.push(permit.account().to_owned());
-            match self.try_account(run, permit, slot).await {
-                Attempt::Answered(answer) => return Ok(answer),
-                Attempt::Failed(error) => return Err(error.into()),
-                Attempt::Left(produced) => return Err(Unanswered::Left(produced)),
-                Attempt::TryNext(error) => {
-                    // A single 429 asks for a pause: afterwards the account may answer.
-                    if is_rate_limit(&error) && std::mem::take(&mut may_repeat) {
-                        tried.pop();
-                    }
-                    last = Some(error);
-                }
-            }
-        }
-    }
-
     /// One call, and what it is answered with. The client of a stream may leave meanwhile.
-    async fn try_account(&self, run: &mut TextRun, mut permit: AccountPermit, slot: CallPermit) -> Attempt {
+    pub(super) async fn try_account(
+        &self,
+        run: &mut TextRun,
+        mut permit: AccountPermit,
+        slot: CallPermit,
+    ) -> Attempt {
         let sent = slot.sent();
+        let mut patience = self.patience(run);
         let opening = {
             let idle = self.config.text.idle();
             let deadline = self.deadline_of_text(&run.cx);
             let (call, framing) = run.call();
             let opening = run.tables.upstream.open(slot, call, &run.blobs, deadline, (framing, idle));
             tokio::select! {
-                opening = opening => Some(opening),
-                () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => None,
+                opening = opening => opening.map_err(NoStream::Outage),
+                () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
+                    // Whether the provider has read it is not known: its input is paid.
+                    return Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default));
+                }
+                () = is_over(&mut patience) => Err(NoStream::Silence),
             }
         };
         match opening {
-            Some(Ok(Opening::Reply(reply))) => self.read_reply(run, permit, reply).await,
-            Some(Ok(Opening::Events(events))) => {
+            Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
+            Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.now()));
-                self.relay(run, permit, EventSource::Events(events), pause).await
+                self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
             }
-            Some(Err(outage)) => outage_attempt(outage, run.model.kind),
-            // Whether the provider has read it is not known: its input is paid.
-            None => Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default)),
+            Err(no_stream) => {
+                self.no_stream(run, (&permit, sent.load(Ordering::Relaxed)), no_stream, (None, 200))
+            }
+        }
+    }
+
+    /// Nothing came that the client could get; whether the call was `sent`, and what the head of an answer said.
+    fn no_stream(
+        &self,
+        run: &TextRun,
+        (permit, sent): (&AccountPermit, bool),
+        no_stream: NoStream,
+        (retry_after, status): (Option<Duration>, u16),
+    ) -> Attempt {
+        match no_stream {
+            NoStream::Failure(failure) => failed_attempt(run, permit, failure, retry_after, status),
+            NoStream::Fault(version, Fault::Busy) => {
+                tracing::debug!(?version, "no instance for the answer of a text");
+                Attempt::Failed(SubmitError::Busy.into())
+            }
+            NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
+            NoStream::Silence => {
+                run.tables.upstream.report_silence(permit);
+                if sent {
+                    self.give_up(run, permit, "was silent for too long");
+                }
+                Attempt::NextTarget(TextError::Timeout)
+            }
+            NoStream::Outage(outage) => {
+                if sent && matches!(outage, Outage::Timeout | Outage::Broken) {
+                    self.give_up(run, permit, "gave no answer");
+                }
+                outage_attempt(outage, run.model.kind)
+            }
+            NoStream::Left(produced) => Attempt::Left(Some(produced)),
         }
     }
 
@@ -178,14 +199,14 @@ impl DriverState {
                 return match as_event {
                     Some(data) => {
                         let source = EventSource::Body(Some(Sse { event: None, data }));
-                        self.relay(run, permit, source, retry_after).await
+                        self.relay(run, permit, source, (retry_after, None)).await
                     }
                     None => Attempt::Answered(ProviderAnswer::Whole(answered)),
                 };
             }
             Ok(Ok(_)) => return Attempt::TryNext(TextError::upstream("the provider did not answer")),
             Ok(Err(failure)) => failure,
-            Err(fault) => return Attempt::Failed(fault_of_answer(&run.version, &fault)),
+            Err(fault) => return fault_attempt(&run.version, &fault),
         };
         failed_attempt(run, &permit, failure, retry_after, status)
     }
@@ -198,7 +219,7 @@ impl DriverState {
     ) -> Result<Result<Reply, TextFailure>, Attempt> {
         let Some(dialect) = &mut run.dialect else { return Ok(Ok(reply)) };
         let read = self.read_dialect(dialect, reply).await;
-        match read.map_err(|(version, fault)| Attempt::Failed(fault_of_answer(&version, &fault)))? {
+        match read.map_err(|(version, fault)| fault_attempt(&version, &fault))? {
             Ok(reply) => Ok(Ok(reply)),
             Err(failure) => {
                 let TextRun { version, cx, prepared, .. } = run;
@@ -213,7 +234,7 @@ impl DriverState {
         run: &mut TextRun,
         permit: AccountPermit,
         source: EventSource,
-        retry_after: Option<Duration>,
+        (retry_after, patience): (Option<Duration>, Option<Pause>),
     ) -> Attempt {
         let state = run.prepared.state.clone();
         let relay = match self.plugins.relay(&run.version, run.cx.clone(), state, run.instance.take()) {
@@ -237,27 +258,22 @@ impl DriverState {
         }
         let due = run.cx.accepted_at.plus(self.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
-        match self.begin_stream(&mut stream, &run.client, (due, deadline)).await {
+        match self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
-            Err(NoStream::Failure(failure)) => {
+            Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
                 let TextRun { version, cx, prepared, .. } = &*run;
-                let failure = if stream.batches.is_dialects() {
-                    self.in_clients_words(version, cx, &prepared.state, failure).await
-                } else {
-                    failure
-                };
+                let failure = self.in_clients_words(version, cx, &prepared.state, failure).await;
                 failed_attempt(run, &stream.account_permit, failure, retry_after, 200)
             }
-            Err(NoStream::Fault(Fault::Busy)) => Attempt::Failed(SubmitError::Busy.into()),
-            Err(NoStream::Fault(fault)) => Attempt::Failed(fault_of_answer(stream.batches.version(), &fault)),
-            Err(NoStream::Outage(outage)) => outage_attempt(outage, run.model.kind),
-            Err(NoStream::Left(produced)) => Attempt::Left(Some(produced)),
+            Err(no_stream) => {
+                self.no_stream(run, (&stream.account_permit, true), no_stream, (retry_after, 200))
+            }
         }
     }
 
     /// Until when a whole answer, or the first content of a stream, may come: what the clock was set forward by is time that
     /// the request has not had.
-    fn deadline_of_text(&self, cx: &Context) -> UnixMs {
+    pub(super) fn deadline_of_text(&self, cx: &Context) -> UnixMs {
         cx.deadline.plus(self.clock.skipped(cx.now))
     }
 
@@ -307,7 +323,7 @@ pub(crate) fn asked_pause(asked: Option<Duration>) -> Option<Duration> {
     asked.map(|pause| pause.clamp(Duration::from_secs(1), Duration::from_secs(MAX_RETRY_AFTER_S)))
 }
 
-const fn is_rate_limit(error: &TextError) -> bool {
+pub(super) const fn is_rate_limit(error: &TextError) -> bool {
     matches!(error, TextError::Rejected { obstacle: Obstacle::RateLimited, .. })
 }
 
@@ -327,13 +343,19 @@ pub(crate) fn fault_of_answer(version: &Version, fault: &Fault) -> TextError {
     plugin_fault(version, fault).into()
 }
 
+/// What a plugin's fault at a provider's answer means: an answer that no plugin could work through is the provider's.
+fn fault_attempt(version: &Version, fault: &Fault) -> Attempt {
+    let error = fault_of_answer(version, fault);
+    if fault.is_of_input() { Attempt::NextTarget(error) } else { Attempt::Failed(error) }
+}
+
 /// Nothing sent: another account may answer. Sent: the provider may have answered and billed it, so the host does
-/// not ask again.
+/// not ask it again.
 fn outage_attempt(outage: Outage, kind: ModelKind) -> Attempt {
     match outage {
         Outage::Unreachable => Attempt::TryNext(TextError::upstream("the provider cannot be reached")),
-        Outage::Timeout => Attempt::Failed(TextError::Timeout),
-        Outage::Broken => Attempt::Failed(TextError::upstream("the provider broke off")),
+        Outage::Timeout => Attempt::NextTarget(TextError::Timeout),
+        Outage::Broken => Attempt::NextTarget(TextError::upstream("the provider broke off")),
         // The client chose how many vectors come, and would get as many again.
         Outage::TooLarge if kind == ModelKind::Embedding => Attempt::Failed(TextError::Rejected {
             obstacle: Obstacle::TooLarge,

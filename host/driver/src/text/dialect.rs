@@ -20,9 +20,9 @@ use serde_json::json;
 use crate::errors::SubmitError;
 use crate::state::DriverState;
 use crate::submit::refusal::{fault_error, refusal_error};
-use crate::text::api::{CompletionRequest, TextError};
+use crate::text::api::TextError;
 use crate::text::attempt::plugin_fault;
-use crate::text::models::TextModel;
+use crate::text::translation::Source;
 
 /// A request in the hands of a dialect.
 pub(super) struct DialectRun {
@@ -54,17 +54,11 @@ pub(super) fn route_of_family(route: &TextRoute) -> TextRoute {
 }
 
 impl DriverState {
-    /// The version that speaks the model's dialect; `None` where its provider speaks to text families.
-    pub(super) fn speaker(
-        &self,
-        model: &TextModel,
-        request: &CompletionRequest,
-    ) -> Result<Option<Arc<Version>>, SubmitError> {
-        let Some(dialect) = model.route.protocol.dialect() else { return Ok(None) };
+    /// The version that speaks the route's dialect; `None` where its provider speaks to text families.
+    pub(super) fn speaker(&self, route: &TextRoute) -> Result<Option<Arc<Version>>, SubmitError> {
+        let Some(dialect) = route.protocol.dialect() else { return Ok(None) };
         match self.plugins.registry().dialect(dialect) {
-            // A price is the text family's to say.
-            None if request.body.is_price_only() => Ok(None),
-            None => Err(self.no_dialect(&model.route.model, dialect)),
+            None => Err(self.no_dialect(&route.model, dialect)),
             version => Ok(version),
         }
     }
@@ -72,9 +66,9 @@ impl DriverState {
     /// Has the dialect make the call of a request.
     pub(super) async fn translate(
         &self,
-        request: &CompletionRequest,
+        source: &Source,
         speaker: Arc<Version>,
-        model: &TextModel,
+        route: &TextRoute,
         neutral: Neutral<'_>,
     ) -> Result<DialectRun, TextError> {
         let Neutral { version, cx, prepared, blobs } = neutral;
@@ -83,9 +77,9 @@ impl DriverState {
             body: messages_request(version, &prepared.call)?,
             streaming: prepared.streaming,
             blobs,
-            route: model.route.clone(),
+            route: route.clone(),
         };
-        let (plugins, only_asks) = (self.plugins.for_key(&request.key.id), request.body.is_dry_run());
+        let (plugins, only_asks) = (self.plugins.for_key(&source.key), source.only_asks);
         let translated =
             plugins.prepare_dialect(&speaker, of_dialect.clone(), dialect_request, only_asks).await;
         match translated {

@@ -16,9 +16,9 @@ impl DriverState {
         model: &TextModel,
         prepared: &Prepared,
     ) -> Result<DryRun, TextError> {
-        let name = &model.route.model;
-        let too_much = || SubmitError::Internal(format!("the price of {name:?} is more than can be counted"));
-        let bill = model.bill(prepared).ok_or_else(too_much)?;
+        let name = &model.id;
+        let too_much = || SubmitError::too_dear(name);
+        let bill = model.dearest(prepared).ok_or_else(too_much)?;
         let sum = bill.max_cost().ok_or_else(too_much)?;
         if !request.body.is_price_only() {
             let (now, tokens) = (self.now(), bill.estimated_tokens());

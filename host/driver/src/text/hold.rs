@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
@@ -24,7 +25,8 @@ const GRACE: Duration = Duration::from_secs(60);
 
 /// A request's reserved money, and what it took of its key's rates.
 pub(super) struct TextHold {
-    pub(super) bill: Bill,
+    /// By the price of the target that is asked, or has answered.
+    bill: ArcSwap<Bill>,
     id: RequestId,
     amount: Credits,
     model: String,
@@ -34,7 +36,23 @@ pub(super) struct TextHold {
     _work: WorkGuard,
 }
 
+impl TextHold {
+    pub(super) fn id(&self) -> RequestId {
+        self.id
+    }
+
+    pub(super) fn bill(&self) -> Arc<Bill> {
+        self.bill.load_full()
+    }
+
+    /// Another target is asked.
+    pub(super) fn bill_by(&self, bill: Bill) {
+        self.bill.store(Arc::new(bill));
+    }
+}
+
 impl DriverState {
+    /// Reserves what the request costs at the dearest target that may answer it.
     pub(super) async fn reserve(
         &self,
         request: &CompletionRequest,
@@ -42,13 +60,11 @@ impl DriverState {
         prepared: &Prepared,
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
-        let too_much = || {
-            SubmitError::Internal(format!("the price of {:?} is more than can be counted", model.route.model))
-        };
-        let bill = model.bill(prepared).ok_or_else(too_much)?;
+        let too_much = || SubmitError::too_dear(&model.id);
+        let bill = model.dearest(prepared).ok_or_else(too_much)?;
         let amount = bill.max_cost().ok_or_else(too_much)?;
         let (now, tokens) = (self.now(), bill.estimated_tokens());
-        let model_id = &model.route.model;
+        let model_id = &model.id;
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
@@ -64,7 +80,15 @@ impl DriverState {
             Ok(Ok(_)) => {
                 let (model, report) = (model_id.clone(), request.report.clone());
                 report.hold(amount);
-                Ok(TextHold { id: request.id, amount, bill, model, rates, report, _work: work })
+                Ok(TextHold {
+                    id: request.id,
+                    amount,
+                    bill: ArcSwap::from_pointee(bill),
+                    model,
+                    rates,
+                    report,
+                    _work: work,
+                })
             }
             refused => {
                 rates.undo(self.now());
@@ -89,9 +113,10 @@ impl DriverState {
         counters: &[(String, u64)],
         count: Count,
     ) -> Result<(), TextError> {
-        let amount = held.bill.cost(&usage, counters, held.amount);
-        held.bill.record_unpriced(&self.unpriced_counters, &held.model, counters);
-        held.rates.settle(held.bill.rated_tokens(&usage), self.now());
+        let bill = held.bill();
+        let amount = bill.cost(&usage, counters, held.amount);
+        bill.record_unpriced(&self.unpriced_counters, &held.model, counters);
+        held.rates.settle(bill.rated_tokens(&usage), self.now());
         for (kind, tokens) in usage.kinds() {
             metrics::counter!(metric::TOKENS, "model" => held.model.clone(), "kind" => kind)
                 .increment(tokens);

@@ -73,7 +73,7 @@ impl DriverState {
 
     /// Charges what a provider had produced when the client left.
     pub(super) async fn charge_left(&self, held: &TextHold, produced: Produced) -> Result<(), TextError> {
-        let counted = held.bill.complete(produced.usage, produced.output_bytes);
+        let counted = held.bill().complete(produced.usage, produced.output_bytes);
         self.settle(held, counted, &produced.counters, Count::UntilLeft).await
     }
 }

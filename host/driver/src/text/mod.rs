@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! model -> prepare (plugin) -> hold -> account -> call -> answer (plugin) -> settle -> body
-//!                                 ^-- another account, while the client has nothing      |
-//!                                                         `-> pump: events -> relay (plugin) -> client
+//!             ^                     ^-- another account, while the client has nothing      |
+//!             `-- another target of the model, the same            `-> pump: events -> relay (plugin) -> client
 //! ```
 //! The hold is an upper estimate. The settlement is what the provider counted, once, priced by the host: a plugin
 //! reports figures and never prices them. What it is above the hold is taken from what the customer has left. A client that
@@ -19,6 +19,7 @@ mod api;
 pub(crate) mod attempt;
 mod bill;
 pub(crate) mod blobs;
+mod conversation;
 pub(crate) mod counters;
 mod dialect;
 mod dry_run;
@@ -30,9 +31,13 @@ mod opening;
 mod passed;
 mod pump;
 mod request;
+mod targets;
+mod translation;
+mod tried_targets;
 
 pub use api::{CompletionRequest, CompletionResponse, TextError, TextStream};
 pub use bill::TokenPrices;
 pub use history::KeptResponse;
 pub use models::{ModelConfig, ModelKind, check_models};
 pub use passed::PassPrice;
+pub use targets::TargetConfig;

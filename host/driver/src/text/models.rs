@@ -1,17 +1,17 @@
-//! The operator's table of models that are answered while their client waits: each model's kind, provider, protocol and
-//! price.
+//! The operator's table of models that are answered while their client waits: each model's kind, targets and price.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, Prepared, Protocol, TextRoute};
+use gatehouse_model::{Credits, Prepared, Protocol};
 use serde::Deserialize;
 
 use crate::api::{ListedPrice, Modality, ModelFacts};
 use crate::text::bill::{Bill, TokenPrices};
 use crate::text::counters;
 use crate::text::passed::{self, PassPrice, PassPrices};
+use crate::text::targets::{self, Target, TargetConfig};
 
 /// The surface of models of kind [`ModelKind::Embedding`].
 const EMBEDDINGS: &str = "embeddings.create";
@@ -49,16 +49,18 @@ pub struct ModelConfig {
     /// What it makes: `text` (the default) or `embedding`.
     #[serde(default)]
     pub kind: ModelKind,
-    /// Which of `[providers]` serves it.
-    pub provider: String,
+    /// Which of `[providers]` serves it, where it is one.
+    pub provider: Option<String>,
     /// What that provider speaks: `messages`, `chat`, or the dialect of a family. Embeddings come from `chat` alone.
-    pub protocol: Protocol,
+    pub protocol: Option<Protocol>,
     /// What that provider calls it; absent: its own id.
     pub upstream: Option<String>,
+    /// The providers that may answer, in the order in which they are tried; instead of the three fields above.
+    pub targets: Option<Vec<TargetConfig>>,
     /// Other names for it. A name that ends in `-thinking` switches thinking on.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Credits for a million tokens.
+    /// Credits for a million tokens, where the target that answers has no prices of its own.
     pub prices: TokenPrices,
     /// What fields cost that `rules.pass` names, by `field` or `field=value`.
     #[serde(default)]
@@ -73,6 +75,33 @@ pub struct ModelConfig {
     pub rules: serde_json::Map<String, serde_json::Value>,
 }
 
+impl ModelConfig {
+    /// Takes out the targets whose provider `is_gone`; gives the path of each below the model, and its provider.
+    pub fn take_out_targets(&mut self, is_gone: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let own = self.provider.take_if(|provider| is_gone(provider));
+        let mut gone: Vec<_> = own.into_iter().map(|provider| ("provider".to_owned(), provider)).collect();
+        let mut number = 0;
+        if let Some(targets) = &mut self.targets {
+            targets.retain(|target| {
+                let field = format!("targets[{number}].provider");
+                number += 1;
+                let goes = is_gone(&target.provider);
+                if goes {
+                    gone.push((field, target.provider.clone()));
+                }
+                !goes
+            });
+        }
+        gone
+    }
+
+    /// Whether there is a provider that may answer.
+    #[must_use]
+    pub fn has_provider(&self) -> bool {
+        self.provider.is_some() || self.targets.as_ref().is_some_and(|targets| !targets.is_empty())
+    }
+}
+
 /// Whether every entry of the table can be used.
 ///
 /// # Errors
@@ -81,10 +110,42 @@ pub fn check_models(table: &BTreeMap<String, ModelConfig>) -> Result<(), (String
     TextModels::new(table).map(drop)
 }
 
+impl TokenPrices {
+    /// Whether a model of that kind can have them.
+    ///
+    /// # Errors
+    /// The first price that cannot be used, as the path below the model, and what was expected.
+    pub(super) fn check(&self, kind: ModelKind) -> Result<(), (String, String)> {
+        let all = [
+            ("input", Some(self.input)),
+            ("output", self.output),
+            ("cached", self.cached),
+            ("cache_write", self.cache_write),
+            ("cache_write_1h", self.cache_write_1h),
+        ];
+        let wrong = |name: &str, why: &str| Err((format!("prices.{name}"), why.to_owned()));
+        if let Some((name, _)) =
+            all.iter().find(|(_, price)| price.is_some_and(|price| price < Credits::ZERO))
+        {
+            return wrong(name, "expected zero or more credits");
+        }
+        counters::check(&self.counters)?;
+        if kind == ModelKind::Text && self.output.is_none() {
+            return wrong(
+                "output",
+                "expected credits for a million tokens; only a model of kind \"embedding\" has none",
+            );
+        }
+        Ok(())
+    }
+}
+
 /// A text model of the table.
 #[derive(Debug)]
 pub(crate) struct TextModel {
-    pub(crate) route: TextRoute,
+    pub(crate) id: String,
+    /// One at least.
+    pub(crate) targets: Vec<Target>,
     pub(crate) prices: TokenPrices,
     pub(crate) pass_prices: PassPrices,
     pub(crate) kind: ModelKind,
@@ -92,10 +153,21 @@ pub(crate) struct TextModel {
 }
 
 impl TextModel {
-    /// The price of a request. `None` when it is more than can be counted.
-    pub(crate) fn bill(&self, prepared: &Prepared) -> Option<Bill> {
-        let (prices, request) = passed::priced(&self.pass_prices, self.prices.clone(), &prepared.call.body)?;
+    /// The price of a request at a target. `None` when it is more than can be counted.
+    pub(crate) fn bill(&self, target: &Target, prepared: &Prepared) -> Option<Bill> {
+        let (prices, request) =
+            passed::priced(&self.pass_prices, target.prices.clone(), &prepared.call.body)?;
         Some(Bill::new(prices, request, prepared))
+    }
+
+    /// The highest price of a request, whichever target answers.
+    pub(crate) fn dearest(&self, prepared: &Prepared) -> Option<Bill> {
+        let bills = self.targets.iter().map(|target| {
+            let bill = self.bill(target, prepared)?;
+            Some((bill.max_cost()?, bill))
+        });
+        let bills: Option<Vec<_>> = bills.collect();
+        bills?.into_iter().max_by_key(|(cost, _)| *cost).map(|(_, bill)| bill)
     }
 }
 
@@ -122,47 +194,15 @@ impl TextModels {
     pub(crate) fn new(table: &BTreeMap<String, ModelConfig>) -> Result<Self, (String, String)> {
         let mut models = HashMap::new();
         for (id, config) in table {
-            let wrong = |field: &str, why: String| Err((format!("{id}.{field}"), why));
-            let prices = &config.prices;
-            let all = [
-                ("input", Some(prices.input)),
-                ("output", prices.output),
-                ("cached", prices.cached),
-                ("cache_write", prices.cache_write),
-                ("cache_write_1h", prices.cache_write_1h),
-            ];
-            for (name, price) in all {
-                if price.is_some_and(|price| price < Credits::ZERO) {
-                    return wrong(&format!("prices.{name}"), "expected zero or more credits".to_owned());
-                }
-            }
-            if let Err((field, why)) = counters::check(&prices.counters) {
-                return wrong(&field, why);
-            }
-            match config.kind {
-                ModelKind::Text if prices.output.is_none() => {
-                    let why =
-                        "expected credits for a million tokens; only a model of kind \"embedding\" has none";
-                    return wrong("prices.output", why.to_owned());
-                }
-                ModelKind::Embedding if config.protocol != Protocol::Chat => {
-                    let why = "expected \"chat\": embeddings come from providers of that protocol";
-                    return wrong("protocol", why.to_owned());
-                }
-                _ => {}
-            }
+            let at = |field: &str| format!("{id}.{field}");
+            let wrong = |field: &str, why: String| Err((at(field), why));
+            let targets = targets::of_model(id, config).map_err(|(field, why)| (at(&field), why))?;
             if let Err((name, why)) = passed::check(&config.pass_prices, config.rules.get("pass")) {
                 return wrong(&format!("pass_prices.{name:?}"), why);
             }
-            let rules = serde_json::Value::Object(config.rules.clone()).to_string();
             let model = Arc::new(TextModel {
-                route: TextRoute {
-                    model: id.clone(),
-                    upstream: config.upstream.clone().unwrap_or_else(|| id.clone()),
-                    provider: config.provider.clone(),
-                    protocol: config.protocol.clone(),
-                    rules: rules.into(),
-                },
+                id: id.clone(),
+                targets,
                 prices: config.prices.clone(),
                 pass_prices: config.pass_prices.clone(),
                 kind: config.kind,
@@ -191,14 +231,14 @@ impl TextModels {
         self.0.get(name)
     }
 
-    /// The provider of the model of that id.
-    pub(crate) fn provider(&self, id: &str) -> String {
-        self.find(id).map_or_else(String::new, |model| model.route.provider.clone())
+    /// The provider that the model of that id is asked at first.
+    pub(crate) fn provider(&self, id: &str) -> &str {
+        self.targets(id).first().map_or("", |target| &target.route.provider)
     }
 
-    /// The dialect of the model of that id, if its provider speaks one.
-    pub(crate) fn dialect(&self, id: &str) -> Option<&str> {
-        self.find(id)?.route.protocol.dialect()
+    /// The targets of the model of that id, in order.
+    pub(crate) fn targets(&self, id: &str) -> &[Target] {
+        self.find(id).map_or(&[], |model| &model.targets)
     }
 
     /// What the model of that id makes.
@@ -209,7 +249,7 @@ impl TextModels {
     /// Every name with the id of its model, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut names: Vec<_> =
-            self.0.iter().map(|(name, model)| (name.as_str(), model.route.model.as_str())).collect();
+            self.0.iter().map(|(name, model)| (name.as_str(), model.id.as_str())).collect();
         names.sort_unstable();
         names.into_iter()
     }
@@ -231,10 +271,10 @@ mod tests {
             r#"{{"m": {{{PLAIN}, "aliases": ["m-thinking"], "rules": {{"a": 1}}}}, "n": {{{PLAIN}, "upstream": "x"}}}}"#
         );
         let models = table(&json).unwrap();
-        let route = &models.find("m-thinking").unwrap().route;
+        let route = &models.find("m-thinking").unwrap().targets[0].route;
         assert_eq!((route.model.as_str(), route.upstream.as_str()), ("m", "m"));
         assert_eq!(&*route.rules, r#"{"a":1}"#);
-        assert_eq!(models.find("n").unwrap().route.upstream, "x");
+        assert_eq!(models.find("n").unwrap().targets[0].route.upstream, "x");
         assert!(models.find("o").is_none());
         assert_eq!(models.names().collect::<Vec<_>>(), [("m", "m"), ("m-thinking", "m"), ("n", "n")]);
     }

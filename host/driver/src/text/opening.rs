@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
-use gatehouse_model::{Chunk, Obstacle, Outage, Sse, TextFailure, UnixMs, Usage};
+use gatehouse_model::{Chunk, Obstacle, Outage, Pause, Sse, TextFailure, UnixMs, Usage};
 use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{AccountPermit, Events};
 
 use crate::state::DriverState;
 use crate::text::left::Produced;
 use crate::text::pump::Client;
+use crate::text::tried_targets::is_over;
 
 /// Batches of an answer's head that are held back for its content.
 const MAX_HELD_BACK: usize = 64;
@@ -59,8 +60,11 @@ pub(super) enum EventSource {
 /// Why a stream has nothing for the client.
 pub(super) enum NoStream {
     Failure(TextFailure),
-    Fault(Fault),
+    /// Of that version.
+    Fault(Arc<Version>, Fault),
     Outage(Outage),
+    /// It takes too long, and another target may answer.
+    Silence,
     /// Nobody waits for it any more.
     Left(Produced),
 }
@@ -154,7 +158,7 @@ impl Batches {
             let is_head = batch.is_head();
             match batch.pushed {
                 Ok(Err(failure)) => return Err(NoStream::Failure(failure)),
-                Err(fault) => return Err(NoStream::Fault(fault)),
+                Err(fault) => return Err(NoStream::Fault(Arc::clone(self.version()), fault)),
                 Ok(Ok(chunk)) if batch.is_closed && !chunk.last && chunk.output_bytes == 0 => {
                     return Err(NoStream::Failure(broke_off()));
                 }
@@ -177,12 +181,14 @@ impl Batches {
 
 impl DriverState {
     /// Waits for content as long as the client does, and until the request's `deadline`, which holds for the answers of all
-    /// accounts: the hold is made for no more. A client that is `due` its head gets what there is.
+    /// accounts: the hold is made for no more. A client that is `due` its head gets what there is. Where another target could
+    /// answer, no longer than `patience` lasts.
     pub(super) async fn begin_stream(
         &self,
         stream: &mut OpenStream,
         client: &Client,
         (due, deadline): (UnixMs, UnixMs),
+        mut patience: Option<Pause>,
     ) -> Result<(), NoStream> {
         let OpenStream { batches, account_permit } = stream;
         let given_up = pin!(self.is_given_up(client, account_permit));
@@ -191,6 +197,7 @@ impl DriverState {
             began = batches.begin(|| self.now() >= due) => Some(began),
             () = given_up => None,
             () = time_limit => Some(Err(NoStream::Outage(Outage::Timeout))),
+            () = is_over(&mut patience) => Some(Err(NoStream::Silence)),
         };
         began.unwrap_or_else(|| Err(NoStream::Left(batches.produced())))
     }

@@ -138,7 +138,7 @@ impl Pump {
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
                 stamp_last(&mut events, state.now());
-                let (counted, count) = held.bill.counted(usage, output_bytes);
+                let (counted, count) = held.bill().counted(usage, output_bytes);
                 let paid = state.settle(&held, counted, &produced.counters, count).await;
                 let done = match (paid, kept) {
                     (Ok(()), Some(kept)) => state.keep_last(kept, &events).await,
@@ -147,7 +147,7 @@ impl Pump {
                 (done, Some(Ok(events)))
             }
             StreamEnd::Cut(error) if has_delivered => {
-                let delivered = held.bill.complete(usage, output_bytes);
+                let delivered = held.bill().complete(usage, output_bytes);
                 (state.settle(&held, delivered, &produced.counters, Count::Estimated).await, Some(Err(error)))
             }
             StreamEnd::Left => (state.charge_left(&held, produced).await, None),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Boxed, Context, Pause, TextRequest};
-use gatehouse_runtime::{PreparedText, ServedBy, Version};
+use gatehouse_model::{Boxed, Json, Pause};
+use gatehouse_runtime::Version;
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
 
@@ -20,15 +20,14 @@ use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::request_report::WorkGuard;
 use crate::state::{DriverState, ShutdownState};
-use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::{CompletionRequest, CompletionResponse, TextError, TextStream};
-use crate::text::attempt::{TextRun, plugin_fault};
+use crate::text::attempt::TextRun;
 use crate::text::blobs::RequestBlobs;
-use crate::text::dialect::{Neutral, route_of_family};
 use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
+use crate::text::translation::{Source, Translated};
 
 /// Where models are asked that make something else than text.
 const ENDPOINTS: [(&str, &str); 2] =
@@ -79,12 +78,12 @@ impl DriverState {
     ) -> Result<Completed, TextError> {
         let tables = self.tables.load_full();
         let (model, version) = self.text_model(&tables, &request)?;
-        let speaker = self.speaker(&model, &request)?;
         let (json, kept) = if request.surface == RESPONSES {
             self.with_history(&request).await?
         } else {
             (request.body.json().clone(), None)
         };
+        let targets = self.usable_targets(&tables, &model, &request, &json).await?;
         let cut = if model.kind == ModelKind::Embedding {
             // Its inputs are texts: what looks like a file is one all the same.
             Extracted { json, blobs: vec![] }
@@ -92,31 +91,30 @@ impl DriverState {
             self.cut(json).await?
         };
         let cx = self.waiting_context(&version, &request.key.customer);
-        let text_request = TextRequest {
-            surface: request.surface.to_owned(),
+        let mut source = Source {
+            surface: request.surface,
             body: cut.json,
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
-            route: route_of_family(&model.route),
+            key: request.key.id.clone(),
+            only_asks: request.body.is_dry_run(),
+            only_price: request.body.is_price_only(),
+            version,
         };
-        let (version, PreparedText { prepared, instance }) =
-            self.prepare(&request, &version, &cx, text_request).await?;
-        let dialect = match speaker {
-            Some(speaker) => {
-                let blobs = cut.blobs.iter().map(|blob| blob.facts.clone()).collect();
-                let neutral = Neutral { version: &version, cx: &cx, prepared: &prepared, blobs };
-                Some(self.translate(&request, speaker, &model, neutral).await?)
-            }
-            None => None,
-        };
+        let (at, first) = (targets.first(), &model.targets[targets.first()]);
+        let Translated { version, prepared, instance, dialect } =
+            self.translated(&source, &cx, &first.route).await?;
+        if targets.has_one() {
+            // Nobody reads it again: the answer may take long.
+            source.body = Json::default();
+        }
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model, &prepared).map(Completed::DryRun);
         }
         let held = Arc::new(self.reserve(&request, &model, &prepared, work).await?);
+        held.bill_by(model.bill(first, &prepared).ok_or_else(|| SubmitError::too_dear(&model.id))?);
         let streaming = prepared.streaming;
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
-        let is_response = request.surface == RESPONSES;
-        let blobs = RequestBlobs(cut.blobs);
         let run = TextRun {
             claimant,
             version,
@@ -124,10 +122,15 @@ impl DriverState {
             prepared,
             instance,
             dialect,
-            blobs,
+            blobs: RequestBlobs(cut.blobs),
             model,
+            at,
+            source,
+            targets,
+            held: Arc::clone(&held),
+            report: request.report.clone(),
             tables,
-            is_response,
+            is_response: request.surface == RESPONSES,
             client,
         };
         let (state, of_run) = (Arc::clone(&self), Arc::clone(&held));
@@ -154,7 +157,7 @@ impl DriverState {
                     let response = with_completed_at(String::from(&*answered.body), self.now());
                     answered.body = response.into();
                 }
-                let (counted, count) = held.bill.counted(answered.usage, answered.output_bytes.into());
+                let (counted, count) = held.bill().counted(answered.usage, answered.output_bytes.into());
                 self.settle(held, counted, &answered.counters, count).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
@@ -259,13 +262,16 @@ impl DriverState {
         let requested = requested.ok_or_else(|| self.no_default_model())?;
         let model = tables.models.find(&requested).ok_or_else(|| self.no_text_model(&requested))?;
         let version = version.ok_or_else(|| self.no_text_family(&requested, request.surface))?;
-        if !self.may_use(&request.key, &requested, &model.route.model) {
+        if !self.may_use(&request.key, &requested, &model.id) {
             return Err(SubmitError::ModelForbidden(requested));
         }
-        request.report.of_model(&model.route.model);
+        request.report.of_model(&model.id);
+        if model.targets.len() > 1 {
+            request.report.of_targets();
+        }
         check_kind(model, request.surface, &requested)?;
         if !request.body.is_price_only() {
-            self.check_text_provider(tables, &model.route.model)?;
+            self.check_text_provider(tables, &model.id)?;
         }
         Ok((Arc::clone(model), version))
     }
@@ -280,21 +286,6 @@ impl DriverState {
         let Some((_, endpoint)) = endpoint else { return self.unknown_model(requested.to_owned()) };
         let message = format!("`model`: expected a text model, got {requested:?}; {endpoint} serves it");
         SubmitError::Invalid { field: Some("model".to_owned()), message }
-    }
-
-    async fn prepare(
-        &self,
-        request: &CompletionRequest,
-        version: &Arc<Version>,
-        cx: &Context,
-        text_request: TextRequest,
-    ) -> Result<(Arc<Version>, PreparedText), SubmitError> {
-        let (plugins, only_asks) = (self.plugins.for_key(&request.key.id), request.body.is_dry_run());
-        match plugins.prepare_text(version, cx.clone(), text_request, only_asks).await {
-            Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
-            Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
-            Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),
-        }
     }
 }
 

@@ -137,6 +137,8 @@ impl Drop for AccessRecord {
             key: self.key.take(),
             customer: self.customer.take(),
             model: None,
+            target: None,
+            attempts: 0,
             client: self.client,
             received: self.received,
             sent: self.sent,
@@ -146,7 +148,8 @@ impl Drop for AccessRecord {
         let (method, whole) = (mem::take(&mut self.method), self.whole);
         let (log, report) = (Arc::clone(&self.log), self.report.clone());
         self.report.when_known(move |held, charged| {
-            write(RequestLine { held, charged, model: report.model(), ..line }, &method, whole, &log);
+            let (model, target, attempts) = (report.model(), report.target(), report.attempts());
+            write(RequestLine { held, charged, model, target, attempts, ..line }, &method, whole, &log);
         });
     }
 }
@@ -161,6 +164,8 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         key = line.key.as_ref().map(|key| key.0.as_str()),
         customer = line.customer.as_ref().map(|customer| customer.0.as_str()),
         model = line.model.as_deref(),
+        answered_by = line.target.as_deref(),
+        attempts = (line.attempts > 0).then_some(line.attempts),
         client = line.client.map(tracing::field::display),
         received = line.received,
         sent = line.sent,

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use gatehouse_driver::RequestReport;
 use gatehouse_model::{Clock, CustomerId, Key, KeyId, Recent, RequestId, Seed};
 use gatehouse_net::{Observed, ShutdownPhase};
 use http::request::Parts;
@@ -137,6 +138,7 @@ impl Pipeline {
         let now = self.context.clock.now();
         rate_headers::add(response.headers_mut(), form, &record.report.status(now), now);
         identify(&mut response, id);
+        name_target(&mut response, &record.report);
         of_connection(&mut response, &mut record);
         record.status = response.status().as_u16();
         response.map(|body| LoggedBody::new(body, record))
@@ -311,6 +313,19 @@ fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
     // The same id under the names OpenAI and Anthropic clients read.
     for name in ["x-gateway-request-id", "x-request-id", "request-id"] {
         headers.insert(name, id.clone());
+    }
+}
+
+/// Which target of its model answered, and how many calls that took: where the model lists several. A stream whose head
+/// leaves before a target has answered says neither; its line in the log does.
+fn name_target(response: &mut Response<ResponseBody>, report: &RequestReport) {
+    if !report.has_targets() {
+        return;
+    }
+    let target = report.target().and_then(|target| HeaderValue::from_str(&target).ok());
+    let values = [("x-gateway-target", target), ("x-gateway-attempts", Some(report.attempts().into()))];
+    for (name, value) in values.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        response.headers_mut().insert(name, value);
     }
 }
 

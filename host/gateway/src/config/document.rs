@@ -264,6 +264,13 @@ fn record_spans(spans: &mut BTreeMap<String, Range<usize>>, outer: &str, table: 
         if let Some(inner) = value.get_ref().as_table() {
             record_spans(spans, &path, inner);
         }
+        for (number, item) in value.get_ref().as_array().into_iter().flatten().enumerate() {
+            if let Some(inner) = item.get_ref().as_table() {
+                let path = format!("{path}[{number}]");
+                record_spans(spans, &path, inner);
+                spans.insert(path, item.span());
+            }
+        }
         spans.insert(renamed_keys::current(path), key.span());
     }
 }

@@ -371,16 +371,19 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     errors
 }
 
-/// Takes out the text models whose provider is not there: the family that brings it may be gone, or off.
+/// Takes out the targets of text models whose provider is not there, and the models that have no other: the family that
+/// brings it may be gone, or off.
 fn without_provider(document: &Document<'_>, config: &mut Config) -> Unusable {
     let mut unusable = Unusable::default();
     config.models.retain(|id, model| {
-        let is_there = document.has_entry("providers", &model.provider);
-        if !is_there {
-            let message = format!("expected one of [providers], got {:?}", model.provider);
-            unusable.add_model(document.error_at(&format!("models.{id}.provider"), &message));
+        let gone = model.take_out_targets(|provider| !document.has_entry("providers", provider));
+        let is_served = gone.is_empty() || model.has_provider();
+        for (field, provider) in gone {
+            let message = format!("expected one of [providers], got {provider:?}");
+            let error = document.error_at(&format!("models.{id}.{field}"), &message);
+            if is_served { unusable.add_target(error) } else { unusable.add_model(error) }
         }
-        is_there
+        is_served
     });
     unusable
 }

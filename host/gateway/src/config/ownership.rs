@@ -51,12 +51,16 @@ pub(super) fn base(key: &str) -> &str {
     key.split_once('@').map_or(key, |(base, _)| base)
 }
 
-/// The provider that a value lends its accounts from, or sends its requests to.
-fn borrowed<'a>(unit: &[String], value: &'a Value) -> Option<&'a str> {
+/// The providers that a value lends its accounts from, or sends its requests to.
+fn borrowed<'a>(unit: &[String], value: &'a Value) -> Vec<&'a str> {
     match unit.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["providers", _, "accounts_of"] => value.as_str(),
-        ["models", _] => value.get("provider")?.as_str(),
-        _ => None,
+        ["providers", _, "accounts_of"] => value.as_str().into_iter().collect(),
+        ["models", _] => {
+            let targets = value.get("targets").and_then(Value::as_array).into_iter().flatten();
+            let all = std::iter::once(value).chain(targets);
+            all.filter_map(|one| one.get("provider")?.as_str()).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -81,9 +85,11 @@ pub(super) fn foreign(
                 && (find(theirs, &unit).is_none() || find(theirs, &unit) != value)
             {
                 found.push((key, of_other(other, family, find(theirs, &unit), value)));
-            } else if let Some(lender) = value.and_then(|value| borrowed(&unit, value))
-                && (families.other(family, "providers", lender).is_some()
-                    || !families.brings(family, "providers", lender))
+            } else if let Some(lender) =
+                value.into_iter().flat_map(|value| borrowed(&unit, value)).find(|lender| {
+                    families.other(family, "providers", lender).is_some()
+                        || !families.brings(family, "providers", lender)
+                })
             {
                 found.push((key, lent(lender, family)));
             }
@@ -135,10 +141,10 @@ pub(crate) fn check_own(before: Option<&Loaded>, after: &Loaded, about: &About) 
             continue;
         }
         let [section, entry, ..] = &unit[..] else { continue };
-        let lender = value.and_then(|value| borrowed(&unit, value));
+        let mut lenders = value.into_iter().flat_map(|value| borrowed(&unit, value));
         if section == "providers" && is_operators(entry) {
             wrong.push((key, operators(entry)));
-        } else if let Some(lender) = lender.filter(|lender| is_operators(lender)) {
+        } else if let Some(lender) = lenders.find(|lender| is_operators(lender)) {
             wrong.push((key, lent(lender, family)));
         } else if section == "prices" && !about.price_keys.iter().any(|least| refines(entry, least)) {
             wrong.push((key, unknown_price(about)));

@@ -218,6 +218,14 @@ impl Known {
             {
                 found.extend(self.unspoken(path, protocol.as_str().unwrap_or_default()));
             }
+            for (path, _, targets) in
+                entries(&["models", model]).into_iter().filter(|(_, key, _)| *key == "targets")
+            {
+                for (number, target) in targets.as_array().into_iter().flatten().enumerate() {
+                    let protocol = target.get("protocol").and_then(Value::as_str).unwrap_or_default();
+                    found.extend(self.unspoken(format!("{path}[{number}].protocol"), protocol));
+                }
+            }
         }
         let priced: Vec<&str> = self.priced.iter().map(String::as_str).collect();
         for (path, key, _) in entries(&["prices"]) {
@@ -372,6 +380,11 @@ mod tests {
                 "[models.m]\nprotocol = \"generate-content\"",
                 "models.m.protocol",
                 "did you mean `generatecontent`?",
+            ),
+            (
+                "[models.m]\ntargets = [{ protocol = \"chat\" }, { protocol = \"brook\" }]",
+                "models.m.targets[1].protocol",
+                "no family here speaks `brook`",
             ),
             (
                 "[models.m]\nprotocol = \"brook\"",

@@ -1,5 +1,5 @@
-//! What of a configuration a start does without: defaults of a family that cannot be used, and text models whose provider is
-//! not there.
+//! What of a configuration a start does without: defaults of a family that cannot be used, and text models and targets of
+//! them whose provider is not there.
 //!
 //! A start never fails because of a family: the family is off, the others serve, and a warning says what to do. Wherever an
 //! operator asks (`check-config`, a reload, an installation), the same is an error, and nothing changes.
@@ -14,6 +14,8 @@ use super::family_defaults::FamilyDefaults;
 pub(crate) struct Unusable {
     families: BTreeMap<String, Vec<ConfigError>>,
     models: Vec<ConfigError>,
+    /// Targets of models that others serve.
+    targets: Vec<ConfigError>,
 }
 
 impl Unusable {
@@ -25,6 +27,15 @@ impl Unusable {
     /// A text model is not served.
     pub(super) fn add_model(&mut self, error: ConfigError) {
         self.models.push(error);
+    }
+
+    /// A target of a text model is not asked.
+    pub(super) fn add_target(&mut self, error: ConfigError) {
+        self.targets.push(error);
+    }
+
+    fn all(&self) -> impl Iterator<Item = &ConfigError> {
+        self.families.values().flatten().chain(&self.models).chain(&self.targets)
     }
 
     /// A family's defaults were replaced by others.
@@ -64,6 +75,7 @@ impl Unusable {
     pub(super) fn extend(&mut self, other: Self) {
         other.families.iter().for_each(|(family, errors)| self.add_family(family, errors.iter().cloned()));
         self.models.extend(other.models);
+        self.targets.extend(other.targets);
     }
 
     /// The families that are off.
@@ -76,7 +88,7 @@ impl Unusable {
     /// # Errors
     /// Everything that is.
     pub(super) fn check(&self) -> Result<(), ConfigErrors> {
-        ConfigErrors::check(self.families.values().flatten().chain(&self.models).cloned().collect())
+        ConfigErrors::check(self.all().cloned().collect())
     }
 
     /// Nothing is unusable that was not `before`.
@@ -84,12 +96,8 @@ impl Unusable {
     /// # Errors
     /// Everything that is.
     pub(super) fn check_but_for(&self, before: &Self) -> Result<(), ConfigErrors> {
-        let is_known = |error: &&ConfigError| {
-            let mut known = before.families.values().flatten().chain(&before.models);
-            known.any(|known| known.says_the_same(error))
-        };
-        let all = self.families.values().flatten().chain(&self.models);
-        ConfigErrors::check(all.filter(|error| !is_known(error)).cloned().collect())
+        let is_known = |error: &&ConfigError| before.all().any(|known| known.says_the_same(error));
+        ConfigErrors::check(self.all().filter(|error| !is_known(error)).cloned().collect())
     }
 
     /// A line of the log for each error, with what a start does without.
@@ -98,6 +106,8 @@ impl Unusable {
             errors.iter().map(move |error| format!("family {family:?} is off: {}", error.short()))
         });
         let models = self.models.iter().map(|error| format!("a text model is not served: {}", error.short()));
-        families.chain(models).collect()
+        let target =
+            |error: &ConfigError| format!("a target of a text model is not asked: {}", error.short());
+        families.chain(models).chain(self.targets.iter().map(target)).collect()
     }
 }

@@ -20,7 +20,7 @@ impl Pool {
     ) -> Result<(AccountPermit, CallPermit), NoPermit> {
         self.serve_waiting();
         let now = self.clock.now();
-        let taken = self.take(&mut self.lock(), Some(customer), &Wanted::of(pinned), now);
+        let taken = self.take(&mut self.lock(), Some(customer), &Wanted::of(pinned), None, now);
         taken.map(|taken| self.permits(taken, customer)).map_err(|denials| denials.reason())
     }
 
@@ -104,6 +104,11 @@ impl AccountPermit {
 
     pub(crate) fn report_failure(&self) {
         self.pool.refused(self.index);
+    }
+
+    pub(crate) fn report_silence(&self) {
+        self.pool.fell_silent(self.index);
+        self.pool.serve_waiting();
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gatehouse_model::{Clock, CustomerId, KeyId, Seed, UnixMs, metric};
+use gatehouse_model::{Clock, Conversation, CustomerId, KeyId, Seed, UnixMs, metric};
 
 use crate::pool::abandoned::Abandoned;
 use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
@@ -206,6 +206,7 @@ impl Pool {
         state: &mut PoolState,
         customer: Option<&CustomerId>,
         wanted: &Wanted,
+        conversation: Option<Conversation>,
         now: UnixMs,
     ) -> Result<Taken, Denials> {
         let mut denials = Denials::default();
@@ -224,7 +225,7 @@ impl Pool {
                 Err(why) => denials.add(why),
             }
         }
-        let Some((index, trial)) = self.pick(&ready) else { return Err(denials) };
+        let Some((index, trial)) = self.pick(&ready, conversation) else { return Err(denials) };
         let (account, of_account) = (&self.accounts[index], self.state(state, index));
         if let Some(token_bucket) = account.token_bucket(of_account, now) {
             token_bucket.take(now);
@@ -244,10 +245,17 @@ impl Pool {
         Load { used, weight: self.rules.weight_of(customer) }
     }
 
-    /// One of those ready, by weight.
-    fn pick(&self, ready: &[(usize, bool)]) -> Option<(usize, bool)> {
+    /// One of those ready, by weight: the same for every request of a conversation.
+    fn pick(&self, ready: &[(usize, bool)], conversation: Option<Conversation>) -> Option<(usize, bool)> {
         if let [only] = ready {
             return Some(*only);
+        }
+        if let Some(conversation) = conversation {
+            let pull = |&(index, _): &(usize, bool)| {
+                let Account { name, weight, .. } = &self.accounts[index];
+                conversation.pull(name, u32::try_from(*weight).unwrap_or(u32::MAX))
+            };
+            return ready.iter().copied().max_by(|one, other| pull(one).total_cmp(&pull(other)));
         }
         let whole: u64 = ready.iter().map(|&(index, _)| self.accounts[index].weight).sum();
         let mut at = self.seed.next_u64().checked_rem(whole)?;
@@ -340,12 +348,29 @@ impl Pool {
         }
     }
 
+    /// That account took a call, and nothing came for too long.
+    pub(super) fn fell_silent(&self, index: usize) {
+        self.note_error(index, "no answer within `first_byte_s`".to_owned());
+        self.report(index, HealthSignal::Failing);
+    }
+
     /// Whether there is an account that was not `tried` and takes new work.
     pub(crate) fn has_account_besides(&self, tried: &[String]) -> bool {
+        self.has_account(tried, |_| true)
+    }
+
+    /// The same of an account that its provider does not refuse.
+    pub(crate) fn has_whole_account_besides(&self, tried: &[String]) -> bool {
+        let now = self.clock.now();
+        self.has_account(tried, |state| state.refused_until <= now)
+    }
+
+    fn has_account(&self, tried: &[String], will_do: impl Fn(&AccountState) -> bool) -> bool {
         let mut state = self.lock();
         (0..self.accounts.len()).any(|index| {
             let is_tried = tried.contains(&self.accounts[index].name);
-            !is_tried && !self.state(&mut state, index).drained
+            let state = self.state(&mut state, index);
+            !is_tried && !state.drained && will_do(state)
         })
     }
 

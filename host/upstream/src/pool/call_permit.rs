@@ -15,7 +15,7 @@ impl Pool {
     /// A permit for a further call of a job that has a permit at `account`.
     pub(crate) fn acquire_call(self: &Arc<Self>, account: &str) -> Result<CallPermit, NoPermit> {
         let now = self.clock.now();
-        let taken = self.take(&mut self.lock(), None, &Wanted::of(Some(account)), now);
+        let taken = self.take(&mut self.lock(), None, &Wanted::of(Some(account)), None, now);
         taken.map(|taken| self.call_permit(taken)).map_err(|denials| denials.reason())
     }
 

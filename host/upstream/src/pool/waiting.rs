@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{CustomerId, KeyId, UnixMs, metric};
+use gatehouse_model::{Conversation, CustomerId, KeyId, UnixMs, metric};
 use tokio::runtime::Handle;
 
 use crate::pool::abandoned::Entry;
@@ -105,18 +105,19 @@ impl Drop for Delivery<'_> {
 
 impl Pool {
     /// Permits now, or a position in the queue for them: then `grant` gets them, unless the position is given up before.
-    /// Where waiting does not help there is none.
+    /// Where waiting does not help there is none. Of equal accounts that are free now a conversation gets its own; a
+    /// waiter takes what comes.
     pub(crate) fn acquire_or_wait(
         self: &Arc<Self>,
         claimant: &Claimant,
-        wanted: Wanted,
+        (wanted, conversation): (Wanted, Option<Conversation>),
         grant: impl FnOnce(Permits) + Send + 'static,
     ) -> Result<Permits, (Denials, Option<Waiting>)> {
         let Claimant { customer, key } = claimant.clone();
         let now = self.clock.now();
         let mut state = self.lock();
         self.serve(&mut state, now);
-        let outcome = match self.take_or_reclaim(&mut state, &customer, &wanted, now) {
+        let outcome = match self.take_or_reclaim(&mut state, &customer, &wanted, conversation, now) {
             Ok(taken) => Ok(taken),
             Err(denials) if denials.reason() == NoPermit::Unknown => Err((denials, None)),
             Err(denials) => {
@@ -219,7 +220,7 @@ impl Pool {
                 {
                     continue;
                 }
-                match lane.pool.take_or_reclaim(state, &customer, &lane.wanted, now) {
+                match lane.pool.take_or_reclaim(state, &customer, &lane.wanted, None, now) {
                     Ok(taken) => {
                         // The lane stands in the queue as long as it has a waiter.
                         let Some(waiter) = state.queue.take(&customer, &lane) else { continue };
@@ -244,10 +245,11 @@ impl Pool {
         state: &mut PoolState,
         customer: &CustomerId,
         wanted: &Wanted,
+        conversation: Option<Conversation>,
         now: UnixMs,
     ) -> Result<Taken, Denials> {
         loop {
-            let denials = match self.take(state, Some(customer), wanted, now) {
+            let denials = match self.take(state, Some(customer), wanted, conversation, now) {
                 Ok(taken) => return Ok(taken),
                 Err(denials) => denials,
             };

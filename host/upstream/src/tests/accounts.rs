@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gatehouse_model::Conversation;
+
 use super::*;
 use crate::pool::account::{HealthSignal, Limited, NoPermit};
+use crate::pool::waiting::Claimant;
 
 /// Accounts as `name: settings` lines under one provider.
 fn pool(clock: &Arc<TestClock>, accounts: &[(&str, &str)]) -> Upstream {
@@ -101,6 +104,30 @@ fn equal_priorities_share_by_weight() {
         *shares.entry(name(&upstream).unwrap()).or_insert(0) += 1;
     }
     assert_eq!(shares, BTreeMap::from([("a".to_owned(), 100), ("b".to_owned(), 300)]));
+}
+
+/// Without it each request of a conversation may go to another account, where nothing of its prompt is cached.
+#[tokio::test]
+async fn a_conversation_keeps_its_account_while_that_is_there() {
+    let upstream =
+        pool(&TestClock::skipping_pauses_at(0), &[("a", "concurrency = 1"), ("b", "concurrency = 1")]);
+    let claimant = Claimant { customer: acme(), key: "k".into() };
+    let ask = async |conversation: Conversation| {
+        let wanted = (&[][..], Some(conversation));
+        upstream.wait_for_account("p", &claimant, wanted, Duration::ZERO).await.expect("an account is free")
+    };
+    let mut found = BTreeMap::new();
+    for number in 0_u32..20 {
+        let conversation = Conversation::of(&[&number.to_le_bytes()]);
+        let (first, _) = ask(conversation).await;
+        let (other, _) = ask(conversation).await;
+        assert_ne!(first.account(), other.account(), "its own account is full");
+        let own = first.account().to_owned();
+        drop((first, other));
+        assert_eq!(ask(conversation).await.0.account(), own);
+        *found.entry(own).or_insert(0) += 1;
+    }
+    assert_eq!(found.len(), 2, "conversations are shared: {found:?}");
 }
 
 #[test]

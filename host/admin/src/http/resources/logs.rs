@@ -97,6 +97,10 @@ struct LoggedRequest {
     customer: Option<String>,
     /// The canonical id of the model it is for. Null where that was never known.
     model: Option<String>,
+    /// The target of the model that answered, as `provider/upstream`. Null where none did, and for a task.
+    target: Option<String>,
+    /// Calls that were made for it while its client waited.
+    attempts: u32,
     /// The client's address. Null for a request of the console.
     client: Option<String>,
     /// Bytes of its body.
@@ -122,6 +126,8 @@ impl From<(u64, LogLine)> for LogRow {
                     key: line.key.map(|key| key.0),
                     customer: line.customer.map(|customer| customer.0),
                     model: line.model.map(|model| model.as_ref().to_owned()),
+                    target: line.target.map(|target| target.as_ref().to_owned()),
+                    attempts: line.attempts,
                     client: line.client.map(|client| client.to_string()),
                     received: line.received,
                     sent: line.sent,

@@ -119,6 +119,39 @@ fn errors_name_line_and_remedy() {
     }
 }
 
+/// Without it an operator looks for the wrong one of a list of targets.
+#[test]
+fn an_error_in_a_list_of_targets_has_its_line() {
+    let model = |targets: &str| {
+        format!("[models.m]\nprices = {{ input = \"1\", output = \"1\" }}\ntargets = [\n{targets}]\n")
+    };
+    let easel = "  { provider = \"easel\", protocol = \"chat\" },\n";
+    for (targets, position, problem) in [
+        (String::new(), "gatehouse.toml:3:1: models.m.targets", "expected 1 to 16 targets, got 0"),
+        (easel.repeat(2), "gatehouse.toml:5:5: models.m.targets[1].provider", "got easel/m again"),
+        (
+            easel.to_owned() + "  { provider = \"lake\", protocol = \"chat\" },\n",
+            "gatehouse.toml:5:5: models.m.targets[1].provider",
+            "expected one of [providers], got \"lake\"",
+        ),
+        (
+            easel.to_owned() + "  { provider = \"easel\", protocol = \"Chat\" },\n",
+            "gatehouse.toml:5:35: models.m.targets[1].protocol",
+            "got \"Chat\"",
+        ),
+        (
+            "  { provider = \"easel\", protocol = \"chat\", wieght = 2 },\n".to_owned(),
+            "gatehouse.toml:4:44: models.m.targets[0]",
+            "did you mean `weight`?",
+        ),
+    ] {
+        let error = load_text(&model(&targets)).unwrap_err();
+        assert!(error.starts_with(position) && error.contains(problem), "{targets}: {error}");
+    }
+    let without_prices = format!("[models.m]\ntargets = [\n{easel}]\n");
+    expect(&load_text(&without_prices).unwrap_err(), "gatehouse.toml:1:", "`prices");
+}
+
 #[test]
 fn every_error_is_reported_in_the_order_of_the_file() {
     let text = "[server]\nlisen = 1\n[prices]\na = \"-1\"\nb = 2.5\nc = \"-3\"\n[models.m]\nprovider = \"x\"\n\

@@ -65,13 +65,38 @@ fn a_family_whose_part_is_wrong_is_off_and_the_start_goes_on() {
         let left_out = loaded.left_out();
         let is_told = left_out.iter().any(|line| line.contains(remedy));
         assert!(is_told && left_out.iter().all(|line| line.starts_with(what)), "{defaults}: {left_out:?}");
-        assert_eq!(loaded.config.prices["paint"].credits.to_string(), "4", "the other family has its own price");
+        assert_eq!(
+            loaded.config.prices["paint"].credits.to_string(),
+            "4",
+            "the other family has its own price"
+        );
         assert!(!loaded.config.models.contains_key("m"));
         let disabled = loaded.config.runtime(files.path().to_owned()).disabled;
         assert_eq!(disabled.contains("surf"), what.starts_with("family"), "{defaults}");
         let errors = loaded.whole().map(drop).unwrap_err().to_string();
         assert!(errors.contains("surf.toml") || errors.contains("gatehouse.toml:2"), "{errors}");
     }
+}
+
+/// Without it a family that is off takes the models with it that other providers serve.
+#[test]
+fn a_target_whose_provider_is_gone_leaves_the_model_to_the_others() {
+    let own = "[models.m]\nprices = { input = \"1\", output = \"1\" }\ntargets = [\n  { provider = \"easel\", protocol = \"chat\" },\n  \
+               { provider = \"sea\", protocol = \"chat\" },\n]\n";
+    let files = Files::new(SOUND.replace("sea", "lake").as_bytes(), own);
+    let loaded = load(&files.location(), &[FAMILY], vec![]).unwrap();
+    let left_out = loaded.left_out();
+    assert!(
+        left_out.len() == 1 && left_out[0].starts_with("a target of a text model is not asked"),
+        "{left_out:?}"
+    );
+    let targets = loaded.config.models["m"].targets.as_ref().expect("a list");
+    assert_eq!(targets.iter().map(|target| target.provider.as_str()).collect::<Vec<_>>(), ["easel"]);
+    let errors = loaded.whole().map(drop).unwrap_err().to_string();
+    assert!(
+        errors.contains("gatehouse.toml:5:5: models.m.targets[1].provider: expected one of [providers]"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -1,0 +1,205 @@
+//! A provider of both protocols. What it does with a call is what the model is called there.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use gatehouse_harness::serve_http;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+/// Tokens of each answer, read and written.
+pub(super) const USAGE: (i64, i64) = (10, 3);
+
+/// One of its calls: what the model was called, and the path.
+pub(super) type Seen = (String, String);
+
+#[derive(Clone, Default)]
+pub(super) struct Scripted {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    /// Lets `held` answer.
+    pub(super) go: Arc<Notify>,
+}
+
+/// A body that comes at once and may never end.
+struct Answer {
+    text: Option<String>,
+    stays_open: bool,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.text.take() {
+            Some(text) => Poll::Ready(Some(Ok(Frame::data(text.into())))),
+            None if self.stays_open => Poll::Pending,
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+/// How a call was made.
+#[derive(Clone, Copy)]
+struct Form {
+    is_messages: bool,
+    is_embedding: bool,
+    streaming: bool,
+}
+
+impl Scripted {
+    pub(super) async fn start(&self) -> std::net::SocketAddr {
+        let own = self.clone();
+        serve_http(move |request: hyper::Request<Incoming>| {
+            let own = own.clone();
+            async move {
+                let path = request.uri().path().to_owned();
+                let body = request.into_body().collect().await.expect("a body").to_bytes();
+                let body: Value = serde_json::from_slice(&body).expect("JSON");
+                let script = body["model"].as_str().expect("a model").to_owned();
+                own.seen.lock().expect("a lock").push((script.clone(), path.clone()));
+                let form = Form {
+                    is_messages: path.ends_with("/messages"),
+                    is_embedding: path.ends_with("/embeddings"),
+                    streaming: body["stream"] == true,
+                };
+                own.answer(&script, form).await
+            }
+        })
+        .await
+    }
+
+    pub(super) fn take_seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen.lock().expect("a lock"))
+    }
+
+    async fn answer(&self, script: &str, form: Form) -> http::Response<Answer> {
+        match script {
+            "silent" => std::future::pending().await,
+            "held" => {
+                self.go.notified().await;
+                good(form)
+            }
+            "silent-after-head" if form.streaming => {
+                let mut answer = events(head(form));
+                answer.body_mut().stays_open = true;
+                answer
+            }
+            "silent-after-head" => std::future::pending().await,
+            "cut" => {
+                let text = if form.streaming { head(form) } else { "{\"id\"".to_owned() };
+                let mut answer = if form.streaming { events(text) } else { whole(200, text) };
+                answer.headers_mut().insert("content-length", 4000.into());
+                answer
+            }
+            "error-200" => {
+                let error = json!({"error": {"type": "overloaded_error", "code": "503", "message": "no"}});
+                let text = format!("event: error\ndata: {error}\n\n");
+                if form.streaming { events(text) } else { whole(200, error.to_string()) }
+            }
+            "empty" if form.streaming => events(String::new()),
+            "empty" => whole(200, String::new()),
+            "foreign" => {
+                let mut answer = whole(200, "<html>Sign in</html>".to_owned());
+                answer.headers_mut().insert("content-type", "text/html".parse().expect("a type"));
+                answer
+            }
+            "overflow" => whole(400, error("invalid_request_error", "context_length_exceeded")),
+            "moderation" => whole(400, error("invalid_request_error", "content_policy_violation")),
+            status => match status.parse() {
+                Ok(status) => whole(status, error("some_error", "some_code")),
+                Err(_) => good(form),
+            },
+        }
+    }
+}
+
+fn error(kind: &str, code: &str) -> String {
+    json!({"type": "error", "error": {"type": kind, "code": code, "message": "no"}}).to_string()
+}
+
+fn respond(status: u16, kind: &str, text: String) -> http::Response<Answer> {
+    let answer = Answer { text: Some(text), stays_open: false };
+    http::Response::builder().status(status).header("content-type", kind).body(answer).expect("a head")
+}
+
+fn whole(status: u16, text: String) -> http::Response<Answer> {
+    respond(status, "application/json", text)
+}
+
+fn events(text: String) -> http::Response<Answer> {
+    respond(200, "text/event-stream", text)
+}
+
+fn lines(all: &[Value]) -> String {
+    let line = |event: &Value| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    all.iter().map(line).collect()
+}
+
+fn chunk(delta: Value, reason: Option<&str>) -> Value {
+    json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+}
+
+/// What of a stream comes before its content.
+fn head(form: Form) -> String {
+    if form.is_messages {
+        let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+            "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": USAGE.0, "output_tokens": 1}});
+        lines(&[json!({"type": "message_start", "message": message})])
+    } else {
+        lines(&[chunk(json!({"role": "assistant", "content": ""}), None)])
+    }
+}
+
+fn good(form: Form) -> http::Response<Answer> {
+    let (read, written) = USAGE;
+    if form.is_embedding {
+        let data = json!([{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]);
+        let usage = json!({"prompt_tokens": read, "total_tokens": read});
+        return whole(200, json!({"object": "list", "model": "m", "data": data, "usage": usage}).to_string());
+    }
+    let messages_usage = json!({"input_tokens": read, "output_tokens": written});
+    let chat_usage =
+        json!({"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written});
+    match (form.is_messages, form.streaming) {
+        (true, false) => whole(
+            200,
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+                "stop_sequence": null, "content": [{"type": "text", "text": "served"}], "usage": messages_usage})
+            .to_string(),
+        ),
+        (true, true) => {
+            let rest = lines(&[
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "served"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null}, "usage": messages_usage}),
+                json!({"type": "message_stop"}),
+            ]);
+            events(head(form) + &rest)
+        }
+        (false, false) => whole(
+            200,
+            json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "usage": chat_usage,
+                "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "served"}}]})
+            .to_string(),
+        ),
+        (false, true) => {
+            let mut last = chunk(json!({}), Some("stop"));
+            last["usage"] = chat_usage;
+            events(head(form) + &lines(&[chunk(json!({"content": "served"}), None), last]) + "data: [DONE]\n\n")
+        }
+    }
+}
