@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{FormFields, FormValue, MediaFile};
-use gatehouse_model::{ChatFormat, Key, Media, Task};
+use gatehouse_driver::MediaFile;
+use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Media, Task};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
@@ -86,10 +86,21 @@ async fn answer(
 }
 
 /// What the texts of a form are that no family knows.
-fn form() -> FormFields {
-    let lists = ["image", "images"].map(|name| (name.to_owned(), FormValue::List));
-    let values = ["n", "stream", "partial_images", "output_compression"];
-    lists.into_iter().chain(values.map(|name| (name.to_owned(), FormValue::Json))).collect()
+fn form() -> FormTypes {
+    let list = FormValue { items: Some(Box::new(FormValue::text())), ..FormValue::default() };
+    let number = FormValue { number: true, ..FormValue::default() };
+    let fields: FormFields = [
+        ("image", list.clone()),
+        ("images", list),
+        ("n", number.clone()),
+        ("partial_images", number.clone()),
+        ("output_compression", number),
+        ("stream", FormValue { boolean: true, ..FormValue::default() }),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+    FormTypes { usual: Arc::new(fields), ..FormTypes::default() }
 }
 
 /// Has the fields of the family, of those that the client sent.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gatehouse_driver::{FormFields, MediaRefusal, TaskFilter};
-use gatehouse_model::{FailureKind, Key, Media, Status, Task, TaskId};
+use gatehouse_driver::{MediaRefusal, TaskFilter};
+use gatehouse_model::{FailureKind, FormTypes, Key, Media, Status, Task, TaskId};
 use http::{Response, header};
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ pub(in crate::endpoints) async fn create(
     key: Arc<Key>,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let media_type = body::media_type(&request.parts.headers, true)?;
-    let form = FormFields::new();
+    let form = FormTypes::default();
     let given = (&media_type, Some(&form));
     let asked = jobs::checked_body_of(context, request.body, &key, None, given).await?;
     let is_form = media_type != MediaType::Json;
