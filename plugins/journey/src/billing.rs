@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn keys_are_spelled_as_the_specification_spells_them() {
-        let first = |action, version, speed| charge(action, version, speed).keys[0].clone();
+        let first = |action, version, speed| charge(action, version, speed).lines[0].keys[0].clone();
         assert_eq!(
             first(Action::HighVariation, Some(Version::V8_2), Speed::Turbo),
             "journey@high_variation-v8.2-turbo"

@@ -79,7 +79,6 @@ fn hold(request: u8, key: u8, amount: i64, at: UnixMs) -> Command {
         key: key_id(key),
         model: "model-0".into(),
         amount: Credits(amount),
-        unit_price: Credits(1),
         expires: UnixMs(at.0 + 2 * HOUR),
         at,
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gatehouse_driver::MediaFile;
-use gatehouse_model::{ChatFormat, FormTypes, FormValue, Key, Media, Task};
+use gatehouse_model::{ChatFormat, FormFields, FormTypes, FormValue, Key, Media, Task};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
@@ -88,11 +88,19 @@ async fn answer(
 /// What the texts of a form are that no family knows.
 fn form() -> FormTypes {
     let list = FormValue { items: Some(Box::new(FormValue::text())), ..FormValue::default() };
-    let value = FormValue { number: true, boolean: true, object: true, ..FormValue::default() };
-    let lists = ["image", "images"].map(|name| (name.to_owned(), list.clone()));
-    let values =
-        ["n", "stream", "partial_images", "output_compression"].map(|name| (name.to_owned(), value.clone()));
-    FormTypes { usual: Arc::new(lists.into_iter().chain(values).collect()), ..FormTypes::default() }
+    let number = FormValue { number: true, ..FormValue::default() };
+    let fields: FormFields = [
+        ("image", list.clone()),
+        ("images", list),
+        ("n", number.clone()),
+        ("partial_images", number.clone()),
+        ("output_compression", number),
+        ("stream", FormValue { boolean: true, ..FormValue::default() }),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect();
+    FormTypes { usual: Arc::new(fields), ..FormTypes::default() }
 }
 
 /// Has the fields of the family, of those that the client sent.

@@ -181,6 +181,7 @@ impl ScriptedBackend {
         let films = SurfaceListing {
             name: "videos.generate".to_owned(),
             schema: FILM_SCHEMA.to_owned(),
+            result_schema: None,
             models: vec!["film".to_owned(), "film-alias".to_owned()],
             default_model: None,
             example: None,
