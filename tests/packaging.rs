@@ -71,7 +71,7 @@ fn alerts_and_dashboard_name_metrics_that_are_there() {
         assert!(known(word) || bare.is_some_and(known), "{word}");
         seen += 1;
     }
-    assert!(seen > 60, "{seen}");
+    assert!(seen > 50, "{seen}");
 }
 
 #[test]

@@ -266,7 +266,7 @@ fn a_song_settles_up_to_the_limit_that_was_held() {
         let mut spent = 0;
         for (song, cost) in [(12, 3_000_000), (39, 9_750_000), (40, 10_000_000), (41, 10_000_000)] {
             let sung = scene.caller.post(SPEECH, &json!({"input": format!("sing {song}")})).await;
-            assert_eq!((sung.status, sung.json()), (200, json!({"sung": song})));
+            assert_eq!((sung.status, sung.json()), (200, json!({"characters": song})));
             spent += cost;
             assert_eq!(scene.spent().await, spent, "{song} characters");
         }

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What `--version` says: the commit is named by whoever packages; a look at the repository would make every commit a build.
+/// What `--version` says. Packages name their commit; a look at the repository would make every commit a build.
 #[expect(clippy::disallowed_methods, reason = "packages name their commit in the environment")]
 fn version() -> String {
     println!("cargo:rerun-if-env-changed=GATEHOUSE_COMMIT");

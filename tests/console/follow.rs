@@ -34,7 +34,7 @@ fn a_task_is_followed_to_its_picture() {
         tab.find("ol.timeline svg.span").await;
         tab.goto(&format!("/tasks/{id}")).await;
         tab.press("Audit lines about it").await;
-        tab.see("There are no lines.").await;
+        tab.see("No line fits.").await;
 
         tab.goto("/usage?range=24h").await;
         // The chart and the table say the same.

@@ -30,13 +30,15 @@ impl<'k> Keys<'k> {
 pub(crate) fn show(base: &str, keys: &Keys<'_>) -> Markup {
     let Keys { any, openai, is_bare } = keys;
     let header = if *is_bare { "" } else { ", default_headers={\"x-response-format\": \"bare\"}" };
+    // Such a key would have the picture in the answer.
+    let receipt = if *is_bare && any == openai { " -H 'x-response-format: wrapped'" } else { "" };
     let recipes = [
         (
             "task",
             "A picture with curl",
             format!(
                 "KEY={any}\n\
-             TASK=$(curl -s {base}/v1/images/generations -H \"Authorization: Bearer $KEY\" \\\n  \
+             TASK=$(curl -s {base}/v1/images/generations -H \"Authorization: Bearer $KEY\"{receipt} \\\n  \
              -H 'Content-Type: application/json' \\\n  \
              -d '{{\"model\":\"ctx-pro\",\"prompt\":\"a lighthouse at dawn\",\"size\":\"16:9\"}}' \\\n  \
              | sed -n 's/.*\"task_id\":\"\\([^\"]*\\)\".*/\\1/p')\n\

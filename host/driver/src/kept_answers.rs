@@ -202,15 +202,26 @@ impl Answers {
         self.customers.entry(customer.clone()).or_default().bytes += bytes;
     }
 
-    /// Takes them if others can make room.
+    /// Takes them if there is room, or made by a customer that has no less: one that writes many answers at once takes nothing
+    /// from those that have few, and no more than half of it all.
     fn take_with_room(&mut self, customer: &CustomerId, bytes: usize) -> bool {
         self.take(customer, bytes);
-        self.make_room();
-        let fits = self.bytes <= BUDGET;
-        if !fits {
-            self.give_back(customer, bytes);
+        loop {
+            let own = self.customers.get(customer).map_or(0, |share| share.bytes);
+            let is_too_much = own > BUDGET / 2;
+            if self.bytes <= BUDGET && !is_too_much {
+                return true;
+            }
+            let makes_room = |name: &CustomerId, share: &Share| {
+                share.oldest().is_some() && if is_too_much { name == customer } else { share.bytes >= own }
+            };
+            let full = self.customers.iter().filter(|(name, share)| makes_room(name, share));
+            let Some(most) = full.max_by_key(|(_, share)| share.bytes).map(|(name, _)| name.clone()) else {
+                self.give_back(customer, bytes);
+                return false;
+            };
+            self.drop_oldest(&most);
         }
-        fits
     }
 
     fn give_back(&mut self, customer: &CustomerId, bytes: usize) {
@@ -362,6 +373,16 @@ mod tests {
             })
             .collect();
         assert!(answers.lock().bytes <= BUDGET);
+        assert_eq!(
+            again(&answers, of("b", "small", ""), 0),
+            Ok(Some(10)),
+            "it has less than the one that writes"
+        );
+        assert_eq!(
+            under_way.iter().filter(|keeping| keeping.is_whole()).count(),
+            3,
+            "half of it all, with the records"
+        );
         drop(under_way);
         assert!(answers.lock().bytes <= BUDGET);
     }

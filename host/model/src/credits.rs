@@ -38,7 +38,6 @@ impl Credits {
 
     /// Whether it is nothing; rows leave such an amount out.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
     pub fn is_zero(&self) -> bool {
         *self == Self::ZERO
     }

@@ -88,10 +88,7 @@ mod tests {
             (json!({"type": "string"}), FormValue::text()),
             (json!({"enum": ["a", 1]}), number.clone().or(FormValue::text())),
             (json!({"type": "array", "items": {"type": "number"}}), list(number.clone())),
-            (
-                json!({"anyOf": [{"type": "string"}, {"type": "number"}]}),
-                number.clone().or(FormValue::text()),
-            ),
+            (json!({"anyOf": [{"type": "string"}, {"type": "number"}]}), number.or(FormValue::text())),
             (
                 json!({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
                 FormValue::text().or(list(FormValue::text())),

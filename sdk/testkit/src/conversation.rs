@@ -86,7 +86,7 @@ impl Reader {
         let streams = std::mem::take(&mut self.streams);
         match line {
             Line::Submit(_) | Line::Ask(Ask::Text(_) | Ask::Translate(_) | Ask::Direct(_)) => {
-                self.begin(position)
+                self.begin(position);
             }
             Line::Expect(expect) => {
                 self.streams = streams;

@@ -39,7 +39,7 @@ fn an_image_that_stays_out_of_reach_is_left_out_and_not_billed() {
         // The next one is left out at once.
         .lost("the server answered 404")
         .expect_done(|outcome| {
-            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(1))
+            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(1));
         });
     play(&script);
 }

@@ -116,7 +116,7 @@ pub(crate) async fn show(
         } @else if found.rows.is_empty() {
             p.empty {
                 "No " (one) " fits" @if found.next.is_some() { " among those looked at so far" } ". "
-                a href=(resource.path) { "Show all " (many.to_lowercase()) }
+                a href=(resource.path) { "Show all" }
             }
         } @else {
             (resource.table(&found.rows, many, &look))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gatehouse_media::Extracted;
-use gatehouse_model::{Boxed, Json, Pause};
+use gatehouse_model::{Boxed, Context, Json, Pause};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::Claimant;
 use tokio::sync::mpsc;
@@ -28,6 +28,7 @@ use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
 use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
 use crate::text::translation::{Source, Translated};
+use crate::text::tried_targets::TriedTargets;
 
 /// Where models are asked that make something else than text.
 const ENDPOINTS: [(&str, &str); 2] =
@@ -83,7 +84,7 @@ impl DriverState {
         } else {
             (request.body.json().clone(), None)
         };
-        let targets = self.usable_targets(&tables, &model, &request, &json).await?;
+        let mut targets = self.usable_targets(&tables, &model, &request, &json).await?;
         let cut = if model.kind == ModelKind::Embedding {
             // Its inputs are texts: what looks like a file is one all the same.
             Extracted { json, blobs: vec![] }
@@ -101,9 +102,9 @@ impl DriverState {
             only_price: request.body.is_price_only(),
             version,
         };
-        let (at, first) = (targets.first(), &model.targets[targets.first()]);
         let Translated { version, prepared, instance, dialect } =
-            self.translated(&source, &cx, &first.route).await?;
+            self.first_translated(&source, &cx, &model, &mut targets).await?;
+        let (at, first) = (targets.first(), &model.targets[targets.first()]);
         if targets.has_one() {
             // Nobody reads it again: the answer may take long.
             source.body = Json::default();
@@ -142,6 +143,29 @@ impl DriverState {
             }
         });
         self.release_on_panic(&held, answer).await?
+    }
+
+    /// The request as the first target that can say it takes it; the others are left. Where none can, what is wrong for the
+    /// first of all.
+    async fn first_translated(
+        &self,
+        source: &Source,
+        cx: &Context,
+        model: &TextModel,
+        targets: &mut TriedTargets,
+    ) -> Result<Translated, TextError> {
+        let mut first_error = None;
+        loop {
+            let target = targets.first();
+            match self.translated(source, cx, &model.targets[target].route).await {
+                Ok(translated) => return Ok(translated),
+                Err(error) if targets.has_one() => return Err(first_error.unwrap_or(error)),
+                Err(error) => {
+                    targets.leave(target);
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
     }
 
     /// One body, however long it takes, and whether or not its client still waits: it is counted when it comes.

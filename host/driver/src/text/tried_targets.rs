@@ -54,7 +54,7 @@ impl TriedTargets {
         self.open.len() == 1
     }
 
-    fn leave(&mut self, target: usize) {
+    pub(super) fn leave(&mut self, target: usize) {
         self.open.retain(|&open| open != target);
     }
 
@@ -218,7 +218,7 @@ impl DriverState {
         let TriedTargets { open, tried, .. } = &run.targets;
         let may_answer = |&other: &usize| {
             let provider = &run.model.targets[other].route.provider;
-            other != run.at && run.tables.upstream.has_account_besides(provider, &tried[other])
+            other != run.at && run.tables.upstream.has_whole_account_besides(provider, &tried[other])
         };
         open.iter().any(may_answer).then(|| {
             let time_limit = self.config.text.time_limit();

@@ -18,6 +18,8 @@ use crate::environment;
 
 /// How long a helper may take: it may ask its user to unlock something.
 const HELPER_TIME: Duration = Duration::from_secs(60);
+/// How long a helper may stay once it has said all.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// The longest answer of a helper that is read.
 const HELPER_BYTES: u64 = 64 * 1024;
 /// The user that a helper names where its secret is no password.
@@ -110,8 +112,8 @@ fn asked(helper: &str, registry: &str) -> Result<Option<Login>, String> {
         drop(input.write_all(registry.as_bytes()));
     }
     let answer = read(&mut child);
-    // One that says too much, or nothing in time, is not waited for.
-    if answer.is_err() {
+    // One that says too much, or nothing in time, is not waited for; nor is one that has said all and stays.
+    if answer.is_err() || !ends_soon(&mut child) {
         drop(child.kill());
     }
     let ended = child.wait().map_err(|error| error.to_string())?;
@@ -129,6 +131,18 @@ fn asked(helper: &str, registry: &str) -> Result<Option<Login>, String> {
         }
         _ => Err("expected JSON with Username and Secret, got something else".to_owned()),
     }
+}
+
+/// Whether it ends within a moment, now that its output has ended.
+fn ends_soon(child: &mut Child) -> bool {
+    let began = std::time::Instant::now();
+    while began.elapsed() < LAST_MOMENT {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+            _ => return true,
+        }
+    }
+    false
 }
 
 fn read(child: &mut Child) -> Result<Vec<u8>, String> {

@@ -209,7 +209,7 @@ fn health(location: &Location, live: bool) -> Exit {
             print_error(&format!("{path} answers {}: {}", status.as_u16(), text.trim_end()));
             Exit::Refused
         }
-        // Nothing else is told apart: whoever probes wants to know whether it serves.
+        // Nothing else is told apart: a probe asks whether it serves.
         Err(error) => {
             print_error(&error.to_string());
             Exit::Refused

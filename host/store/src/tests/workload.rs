@@ -35,7 +35,7 @@ impl Workload {
         self.at = self.at.plus(STEP);
         self.commands += 1;
         let template = self.template();
-        let template = if self.commands % EDITS_EVERY == 0 { self.quota_edit() } else { template };
+        let template = if self.commands.is_multiple_of(EDITS_EVERY) { self.quota_edit() } else { template };
         let mut command = template.command(storage, self.at);
         match &mut command {
             Command::Submit { task, .. } => {

@@ -16,6 +16,10 @@ use crate::tables::find;
 
 /// What became of a request's hold.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most holds of a batch are made in it; a box would be an allocation for each"
+)]
 enum HoldChange {
     /// Made in this batch: its tables do not know it.
     Made(Hold),

@@ -171,7 +171,7 @@ fn a_task_that_was_joined_may_settle_more_than_its_own_charge() {
         .expect_wait(|_| ())
         .timer()
         .expect_done(|outcome| {
-            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(2))
+            assert_eq!(outcome.settle.as_ref().map(|settle| settle.lines[0].quantity), Some(2));
         })
         .run_native::<Puppet>();
 }

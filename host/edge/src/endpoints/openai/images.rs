@@ -76,6 +76,8 @@ async fn answer(
     }
     drop((asked, media_type));
     let receipt = made::submit(context, job, &fields).await?;
+    // The task has what it needs; the wait for it holds no part of the budget.
+    drop(request.body.while_streamed());
     let task = made::completed(context, &key, receipt).await?;
     let mut response = match delivery {
         Delivery::Links => links(context, &task, &request.base_url)?,

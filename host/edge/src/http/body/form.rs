@@ -11,6 +11,7 @@ use futures_util::stream;
 use gatehouse_model::{FormFields, FormTypes, FormValue};
 use multer::Multipart;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::errors::{Kind, Refusal};
 use crate::http::query::quoted;
@@ -140,20 +141,26 @@ fn write_part(json: &mut String, name: &str, part: Part, own: &FormValue) -> Res
             STANDARD.encode_string(&bytes, json);
             json.push('"');
         }
-        Part::Text(text) => json.push_str(&value(name, text, own)?.to_string()),
+        Part::Text(text) => json.push_str(&value(name, text, own)?),
     }
     Ok(())
 }
 
-/// What a text stands for: what it reads as of all that the field may be, and a text only where nothing else fits.
-fn value(name: &str, text: String, own: &FormValue) -> Result<Value, Refusal> {
-    match serde_json::from_str::<Value>(&text) {
-        Ok(found @ Value::Number(_)) if own.number => return Ok(found),
-        Ok(found @ Value::Bool(_)) if own.boolean => return Ok(found),
-        Ok(found @ Value::Object(_)) if own.object => return Ok(found),
-        Ok(found @ Value::Array(_)) if own.items.is_some() => return Ok(found),
-        _ if own.text => return Ok(Value::from(text)),
-        _ => {}
+/// What a text stands for, as JSON: what it reads as of all that the field may be, and a text only where nothing else fits. Its
+/// values are not built: a long list of numbers would take many times its bytes.
+fn value(name: &str, text: String, own: &FormValue) -> Result<String, Refusal> {
+    let may_be = match text.trim_ascii_start().bytes().next() {
+        Some(b'{') => own.object,
+        Some(b'[') => own.items.is_some(),
+        Some(b't' | b'f') => own.boolean,
+        Some(b'-' | b'0'..=b'9') => own.number,
+        _ => false,
+    };
+    if may_be && serde_json::from_str::<&RawValue>(&text).is_ok() {
+        return Ok(text);
+    }
+    if own.text {
+        return Ok(Value::from(text).to_string());
     }
     let allowed = [
         (own.number, "a number"),

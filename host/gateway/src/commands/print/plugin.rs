@@ -125,8 +125,8 @@ mod tests {
             "aliases": {"a": ["a-1", "a-2"]}, "state": "active", "at": "1970-01-01T00:00:00.000Z",
         });
         let expected = "\
-FAMILY  VERSION  DIGEST        MODELS           STATE
-f       1.0.0    0123456789ab  a (a-1, a-2), b  serves since 1970-01-01T00:00:00.000Z
+FAMILY  VERSION  DIGEST        MODELS           STATE                                  ABOUT
+f       1.0.0    0123456789ab  a (a-1, a-2), b  serves since 1970-01-01T00:00:00.000Z  -
 ";
         assert_eq!(plugins_in_words(&[plugin]), expected);
     }

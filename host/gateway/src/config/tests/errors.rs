@@ -72,8 +72,8 @@ fn errors_name_line_and_remedy() {
         ),
         (
             "[prices]\npaint = { credits = \"4\", pre = 1000 }",
-            "gatehouse.toml:2:25: prices.paint",
-            "did you mean `per`?",
+            "gatehouse.toml:2:26: prices.paint.pre",
+            "known here: credits, per",
         ),
         ("[prices]\npaint = \"-1\"", "gatehouse.toml:2:1: prices.paint", "correct the value"),
         ("[server]\nlisten = 127.0.0.1:8080", "gatehouse.toml:2:", "check the quotes, brackets"),
@@ -136,7 +136,7 @@ fn an_error_in_a_list_of_targets_has_its_line() {
         ),
         (
             easel.to_owned() + "  { provider = \"easel\", protocol = \"Chat\" },\n",
-            "gatehouse.toml:5:35: models.m.targets[1].protocol",
+            "gatehouse.toml:5:36: models.m.targets[1].protocol",
             "got \"Chat\"",
         ),
         (

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use gatehouse_model::{CustomerId, Digest, KeyId, Phase, Status, TaskId, UnixMs};
 
-use self::quotas::Label;
 pub(super) use self::quotas::QuotaState;
+use self::quotas::{Counted, Label};
 use gatehouse_tasks::{Change, Command, Ending, HoldId, Idempotency, JoinRequest, Reconciliation};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -406,12 +406,7 @@ impl Oracle {
     }
 
     /// Holds so much more, whatever is left.
-    fn charge(
-        &mut self,
-        key: &KeyId,
-        amount: i64,
-        at: UnixMs,
-    ) -> (Option<(Label, i64)>, Option<(Label, i64)>) {
+    fn charge(&mut self, key: &KeyId, amount: i64, at: UnixMs) -> (Counted, Counted) {
         let lineage = self.lineage(key);
         lineage.iter().for_each(|key| self.keys.get_mut(key).unwrap().used += amount);
         let newest = self.keys.get_mut(lineage.last().unwrap()).unwrap();

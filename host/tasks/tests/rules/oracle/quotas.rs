@@ -10,6 +10,8 @@ use super::Oracle;
 
 /// How often the period was set, and when the period ends.
 pub(super) type Label = (u32, UnixMs);
+/// What of an amount counts in a period.
+pub(super) type Counted = Option<(Label, i64)>;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QuotaState {

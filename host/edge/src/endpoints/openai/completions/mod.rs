@@ -8,7 +8,6 @@ mod whole;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, TryStreamExt as _, stream as streams};
 use gatehouse_driver::{CompletionRequest, CompletionResponse, TextStream};
 use gatehouse_model::{Key, RequestId};
 use http::Response;
@@ -25,8 +24,6 @@ use request::Asked;
 
 /// The surface that answers.
 const SURFACE: &str = "chat.completions";
-/// Prompts of one request that are answered at once.
-const AT_ONCE: usize = 4;
 /// Batches of events on their way to the client.
 const BATCHES: usize = 4;
 
@@ -52,19 +49,16 @@ pub(in crate::endpoints) async fn complete(
     if asked.is_stream && !body.is_dry_run() {
         return streamed(context, request.id, asked, requests).await;
     }
-    let backend = &context.backend;
-    let answers: Vec<CompletionResponse> =
-        streams::iter(requests.into_iter().map(|request| backend.complete(request)))
-            .buffered(AT_ONCE)
-            .try_collect()
-            .await
-            .map_err(text_refusal)?;
-    let mut bodies = Vec::with_capacity(answers.len());
-    for answer in answers {
-        match answer {
-            CompletionResponse::Whole(body) => bodies.push(body),
-            CompletionResponse::DryRun(found) => return Ok(dry_run::answer(found, false)),
-            CompletionResponse::Stream(_) => return Err(unexpected()),
+    let mut bodies = Vec::with_capacity(requests.len());
+    // One after the other: a key that allows one request at once has all of them answered.
+    for request in requests {
+        match context.backend.complete(request).await {
+            Ok(CompletionResponse::Whole(body)) => bodies.push(body),
+            Ok(CompletionResponse::DryRun(found)) => return Ok(dry_run::answer(found, false)),
+            Ok(CompletionResponse::Stream(_)) => return Err(unexpected()),
+            // The prompts before it are paid, and a repetition would pay for them again.
+            Err(error) if !bodies.is_empty() => return Err(text_refusal(error).never_repeated()),
+            Err(error) => return Err(text_refusal(error)),
         }
     }
     Ok(response::json(&whole::completion(&asked, &bodies)?))

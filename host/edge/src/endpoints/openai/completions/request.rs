@@ -1,15 +1,26 @@
 //! A request for completions as requests for chat completions, one a prompt. Pure.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use bytes::Bytes;
 use gatehouse_driver::CheckedBody;
-use serde_json::{Map, Value, json};
+use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use crate::endpoints::jobs;
-use crate::errors::Refusal;
+use crate::errors::{Kind, Refusal};
 use crate::http::query::quoted;
 
 /// Prompts of one request.
 const MAX_PROMPTS: usize = 32;
+/// Completions of one prompt.
+const MAX_COUNT: u64 = 128;
+/// Bytes of the other fields, over all prompts but the first: each prompt's request has them, and only the client's body is counted.
+const MAX_COPIED: usize = 256 * 1024;
+/// Bytes of a value that is looked at here.
+const MAX_SMALL: usize = 4096;
 /// Tokens of a completion whose client says nothing, as at OpenAI's.
 const DEFAULT_TOKENS: u32 = 16;
 
@@ -23,77 +34,163 @@ pub(super) struct Asked {
     /// Completions of each prompt.
     pub(super) count: u64,
     /// The fields that a chat completion has too.
-    shared: Map<String, Value>,
+    shared: BTreeMap<String, Box<RawValue>>,
+    /// The client's body: it is counted as long as one of the requests made of it lives.
+    body: Bytes,
+}
+
+/// Bytes that keep the client's body counted.
+struct Made {
+    bytes: Vec<u8>,
+    _of: Bytes,
+}
+
+impl AsRef<[u8]> for Made {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Asked {
     /// Reads a checked body.
     pub(super) fn read(body: &CheckedBody) -> Result<Self, Refusal> {
-        let mut fields: Map<String, Value> =
+        let mut fields: BTreeMap<String, Box<RawValue>> =
             serde_json::from_slice(body.bytes()).map_err(Refusal::internal)?;
-        fields.retain(|_, value| !value.is_null());
-        let prompts = prompts(fields.remove("prompt"))?;
+        fields.retain(|_, value| value.get() != "null");
+        let prompts = prompts(fields.remove("prompt").as_deref())?;
         if body.is_dry_run() {
             if prompts.len() > 1 {
                 let message = "dry_run: expected one prompt, as each has a price of its own";
                 return Err(Refusal::field("dry_run", message));
             }
-            fields.insert("dry_run".to_owned(), true.into());
+            put(&mut fields, "dry_run", &true)?;
         }
-        let count = fields.get("n").and_then(Value::as_u64).unwrap_or(1);
-        refuse_others(&mut fields, count)?;
-        let flag = |value: Option<&Value>, name: &'static str| match value {
-            None => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(wrong(name, "true or false", other)),
+        let count = match fields.get("n").map(|n| small(n)) {
+            None => 1,
+            Some(n) => match n.as_u64() {
+                Some(count @ 1..=MAX_COUNT) => count,
+                _ => return Err(wrong("n", "a whole number of 1 to 128", &n)),
+            },
         };
-        let echo = flag(fields.remove("echo").as_ref(), "echo")?;
-        let is_stream = flag(fields.get("stream"), "stream")?;
-        fields.entry("max_tokens").or_insert_with(|| DEFAULT_TOKENS.into());
-        Ok(Self { prompts, echo, is_stream, count, shared: fields })
+        refuse_others(&mut fields, count)?;
+        let flag = |value: Option<&RawValue>, name: &'static str| match value.map(small) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(wrong(name, "true or false", &other)),
+        };
+        let echo = flag(fields.remove("echo").as_deref(), "echo")?;
+        let is_stream = flag(fields.get("stream").map(|value| &**value), "stream")?;
+        if !fields.contains_key("max_tokens") {
+            put(&mut fields, "max_tokens", &DEFAULT_TOKENS)?;
+        }
+        let others: usize = fields.iter().map(|(name, value)| name.len() + value.get().len()).sum();
+        if others * (prompts.len() - 1) > MAX_COPIED {
+            let message = format!(
+                "prompt: expected one prompt beside fields of {others} bytes, got {}: every other field is sent with each prompt",
+                prompts.len()
+            );
+            return Err(Refusal::new(Kind::TooLarge, message).with_param("prompt"));
+        }
+        Ok(Self { prompts, echo, is_stream, count, shared: fields, body: body.bytes().clone() })
     }
 
     /// The request for a chat completion of one prompt.
     pub(super) fn body(&self, prompt: &str) -> Result<CheckedBody, Refusal> {
-        let mut fields = self.shared.clone();
-        fields.insert("messages".to_owned(), json!([{"role": "user", "content": prompt}]));
-        let bytes = Bytes::from(Value::Object(fields).to_string());
+        let mut fields: BTreeMap<&str, &RawValue> =
+            self.shared.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
+        let messages =
+            to_raw_value(&json!([{"role": "user", "content": prompt}])).map_err(Refusal::internal)?;
+        fields.insert("messages", &messages);
+        let bytes = serde_json::to_vec(&fields).map_err(Refusal::internal)?;
+        let bytes = Bytes::from_owner(Made { bytes, _of: self.body.clone() });
         CheckedBody::parse(bytes, None).map_err(|error| jobs::submit_refusal(error, None))
     }
 }
 
 /// Refuses what a model that answers conversations cannot do.
-fn refuse_others(fields: &mut Map<String, Value>, count: u64) -> Result<(), Refusal> {
-    if let Some(suffix) = fields.remove("suffix").filter(|suffix| *suffix != "") {
+fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Result<(), Refusal> {
+    let mut take = |name: &str| fields.remove(name).map(|value| small(&value));
+    if let Some(suffix) = take("suffix").filter(|suffix| *suffix != "") {
         return Err(wrong("suffix", "nothing, as these models do not fill in the middle of a text", &suffix));
     }
-    if let Some(asked) = fields.remove("logprobs") {
+    if let Some(asked) = take("logprobs") {
         let expected = "nothing, as only chat completions have them (`logprobs`, `top_logprobs`)";
         return Err(wrong("logprobs", expected, &asked));
     }
-    if let Some(best_of) = fields.remove("best_of").filter(|best| best.as_u64() != Some(count)) {
+    if let Some(best_of) = take("best_of").filter(|best| best.as_u64() != Some(count)) {
         return Err(wrong("best_of", "nothing or the same as `n`", &best_of));
     }
     Ok(())
 }
 
-fn prompts(prompt: Option<Value>) -> Result<Vec<String>, Refusal> {
-    const EXPECTED: &str = "a text or a list of 1 to 32 texts, no token ids";
-    match prompt {
-        None => Err(Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got none"))),
-        Some(Value::String(text)) => Ok(vec![text]),
-        Some(Value::Array(all)) if (1..=MAX_PROMPTS).contains(&all.len()) => {
-            let text = |value| match value {
-                Value::String(text) => Ok(text),
-                other => Err(wrong("prompt", EXPECTED, &other)),
-            };
-            all.into_iter().map(text).collect()
-        }
-        Some(Value::Array(all)) => {
-            Err(Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got {} of them", all.len())))
-        }
-        Some(other) => Err(wrong("prompt", EXPECTED, &other)),
+/// A value that is looked at; of a long one, which is none of those expected, its beginning as a text.
+fn small(raw: &RawValue) -> Value {
+    let text = raw.get();
+    if text.len() > MAX_SMALL {
+        return text.chars().take(64).collect::<String>().into();
     }
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn put(
+    fields: &mut BTreeMap<String, Box<RawValue>>,
+    name: &str,
+    value: &impl serde::Serialize,
+) -> Result<(), Refusal> {
+    fields.insert(name.to_owned(), to_raw_value(value).map_err(Refusal::internal)?);
+    Ok(())
+}
+
+/// A text, or so many that nobody may ask for more.
+struct Prompts(Vec<String>);
+
+impl<'de> Deserialize<'de> for Prompts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Prompts;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a list of 1 to 32 texts, no token ids")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Prompts, E> {
+                Ok(Prompts(vec![text.to_owned()]))
+            }
+
+            /// Ends with the first that is too many.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prompts, A::Error> {
+                let mut prompts = Vec::new();
+                while let Some(prompt) = list.next_element::<String>()? {
+                    prompts.push(prompt);
+                    if prompts.len() > MAX_PROMPTS {
+                        return Err(A::Error::custom(format!(
+                            "invalid value: more than {MAX_PROMPTS} of them"
+                        )));
+                    }
+                }
+                if prompts.is_empty() {
+                    return Err(A::Error::custom("invalid value: an empty list"));
+                }
+                Ok(Prompts(prompts))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMore)
+    }
+}
+
+fn prompts(prompt: Option<&RawValue>) -> Result<Vec<String>, Refusal> {
+    const EXPECTED: &str = "a text or a list of 1 to 32 texts, no token ids";
+    let Some(prompt) = prompt else {
+        return Err(Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got none")));
+    };
+    let read: Result<Prompts, _> = serde_json::from_str(prompt.get());
+    read.map(|prompts| prompts.0).map_err(|_| {
+        let got: String = prompt.get().chars().take(64).collect();
+        Refusal::field("prompt", format!("prompt: expected {EXPECTED}, got {}", quoted(&got)))
+    })
 }
 
 fn wrong(name: &'static str, expected: &str, got: &Value) -> Refusal {
