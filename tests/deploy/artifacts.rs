@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use gatehouse_harness::{Gateway, Provider, puppet, reply, run};
+use gatehouse_harness::{Gateway, Provider, puppet, reply, run, variable};
 use gatehouse_model::Digest;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -74,7 +74,7 @@ async fn command(gateway: &Gateway, docker: &Path, words: &[&str]) -> (Output, S
     command.arg("--config").arg(gateway.folder().join("gatehouse.toml"));
     command.arg("--data").arg(gateway.folder().join("data"));
     // A credential helper is found as docker finds one.
-    let path = format!("{}:{}", docker.display(), std::env::var("PATH").expect("a path"));
+    let path = format!("{}:{}", docker.display(), variable("PATH").expect("a path"));
     command.env("PATH", path);
     let output = command.args(words).env("DOCKER_CONFIG", docker).output().await.expect("the command runs");
     let text = String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned();

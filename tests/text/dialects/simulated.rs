@@ -56,7 +56,7 @@ fn with(surface: &str, what: &str, stream: bool) -> Value {
         }
         "tools" if messages => body["tools"] = json!([{"name": "get_weather", "input_schema": schema()}]),
         "tools" => {
-            body["tools"] = json!([{"type": "function", "name": "get_weather", "parameters": schema()}])
+            body["tools"] = json!([{"type": "function", "name": "get_weather", "parameters": schema()}]);
         }
         "images" if chat => {
             body["messages"][0]["content"] =

@@ -169,7 +169,7 @@ fn offset(text: &str) -> Result<String, String> {
 /// What changes of a quota and of its period. Without a quota there is no period.
 pub(super) fn quota_patch(quota: Option<OrNone<Credits>>, period: &PeriodArgs) -> [Option<Value>; 2] {
     let ends = quota.is_some_and(|quota| quota.0.is_none());
-    let period = period.period().or(ends.then_some(None));
+    let period = period.period().or_else(|| ends.then_some(None));
     [quota.map(|quota| json!(quota.0.map(|quota| quota.0))), period.map(|period| json!(period))]
 }
 
