@@ -223,6 +223,10 @@ pub struct Task {
     /// cancellation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_asked: bool,
+    /// Whether a call was sent again after a crash: its provider may work on what was sent before, whatever it says of the
+    /// repetition.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sent_again: bool,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
     /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.

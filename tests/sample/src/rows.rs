@@ -93,6 +93,7 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         held: Credits(price),
         joined_held: Credits::ZERO,
         stop_asked: false,
+        sent_again: false,
         cost: None,
         public: vec![],
         private: vec![],
@@ -115,6 +116,7 @@ pub fn change(status: Status, progress: u8) -> Change {
         view: None,
         deliver: false,
         stop_asked: false,
+        sent_again: false,
         audit: None,
     }
 }

@@ -192,7 +192,9 @@ impl DriverState {
             .inspect(|step| log.plugin((began, self.now()), version.digest(), "cancel", step));
         match step.map(|step| (step.next, step.state)) {
             // The plugin does not know of a crash.
-            Ok((Action::Fail(_), _)) if is_perhaps_sent(&task.phase) => Ok(Stop::Impossible),
+            Ok((Action::Fail(_), _)) if task.sent_again || is_perhaps_sent(&task.phase) => {
+                Ok(Stop::Impossible)
+            }
             Ok((Action::Fail(_), _)) => Ok(Stop::Here),
             Ok((Action::Call(call), state)) => {
                 let mut run = RunContext::new(task.clone(), None);

@@ -148,6 +148,7 @@ fn is_same(run: &RunContext) -> bool {
         && new.assignment == old.assignment
         && new.blobs == old.blobs
         && new.stop_asked == old.stop_asked
+        && new.sent_again == old.sent_again
         && is_same_view(new, old)
 }
 
@@ -173,6 +174,7 @@ fn change(run: &RunContext, audit: Option<String>) -> Change {
         }),
         deliver: false,
         stop_asked: new.stop_asked,
+        sent_again: new.sent_again,
         audit,
     }
 }

@@ -265,6 +265,7 @@ impl DriverState {
             held: quoted.hold,
             joined_held: Credits::ZERO,
             stop_asked: false,
+            sent_again: false,
             cost: None,
             public: Vec::new(),
             private: Vec::new(),

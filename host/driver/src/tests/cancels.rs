@@ -38,6 +38,7 @@ async fn at_its_provider(process: &Process, phase: Phase, stop_asked: bool) {
         view: None,
         deliver: false,
         stop_asked,
+        sent_again: false,
         audit: None,
     });
     let sent = Command::Advance { id: task_id(1), revision: 0, change, at: START };

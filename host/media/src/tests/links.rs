@@ -45,7 +45,7 @@ async fn a_link_opens_its_result_until_it_ends() {
 #[tokio::test]
 async fn a_deleted_result_is_gone_before_its_end() {
     let test = TestMedia::new(&[]);
-    let (kept, deleted) = (saved(&test, &picture(10)).await, saved(&test, &picture(20)).await);
+    let (kept, deleted) = (saved(&test, &picture(1_000)).await, saved(&test, &picture(2_000)).await);
     for _ in 0..2 {
         test.media.delete_result(&deleted).await.unwrap();
         assert!(test.media.is_deleted(&deleted).await.unwrap());

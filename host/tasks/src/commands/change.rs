@@ -45,6 +45,9 @@ pub struct Change {
     /// Whether its plugin is having the provider stop it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_asked: bool,
+    /// Whether a call was sent again after a crash.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sent_again: bool,
     /// A line for the audit record.
     pub audit: Option<String>,
 }

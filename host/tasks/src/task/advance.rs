@@ -42,6 +42,7 @@ pub(crate) fn advance<B: LedgerStorage>(
     task.assignment = change.assignment.or(task.assignment);
     task.blobs = change.blobs.unwrap_or(task.blobs);
     task.stop_asked = change.stop_asked;
+    task.sent_again |= change.sent_again;
     if let Some(ResultRecord { public, private, media }) = change.view {
         (task.public, task.private, task.media) = (public, private, media);
     }

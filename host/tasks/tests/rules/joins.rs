@@ -198,13 +198,10 @@ fn joining_is_checked_like_a_submission() {
             join(1, request(0, 50, 1)),
             Rejection::InsufficientBalance { needed: Credits(50), available: Credits(49) },
         ),
-        (
-            join(1, dear),
-            malformed("request.held", "expected quantity times unit price, 0.000001, not 0.000002"),
-        ),
+        (join(1, dear), malformed("request.held", "expected the price of its lines, 0.000001, not 0.000002")),
         (
             join(1, request(0, -1, 1)),
-            malformed("request.held", "expected quantity times unit price, -0.000001, not -0.000001"),
+            malformed("request.held", "expected the price of its lines, 0, not -0.000001"),
         ),
         (join(1, huge), Rejection::Overflow),
     ];

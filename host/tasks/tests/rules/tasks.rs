@@ -71,11 +71,11 @@ fn a_submission_is_checked_before_anything_is_written() {
         ),
         (
             changed(task(1, 0, 0, 1, START), |task| task.held = credits(2)),
-            malformed("task.held", "expected quantity times unit price, 0.000001, not 0.000002"),
+            malformed("task.held", "expected the price of its lines, 0.000001, not 0.000002"),
         ),
         (
             changed(task(1, 0, 0, -1, START), |_| ()),
-            malformed("task.held", "expected quantity times unit price, -0.000001, not -0.000001"),
+            malformed("task.held", "expected the price of its lines, 0, not -0.000001"),
         ),
         (changed(task(1, 0, 0, i64::MAX, START), |task| task.charge.0[0].quantity = 2), Rejection::Overflow),
         (

@@ -145,10 +145,7 @@ fn reports_line_and_reason_of_a_bad_script() {
         (started("slashless"), "the URL \"pull\" is not http or https"),
         (started("past"), "a wait ends before now"),
         (started("empty"), "\"media:0\" in the result, but there are 0 products"),
-        (
-            started("dear"),
-            "settle.lines[0].quantity: expected at most 1, which was charged for [\"puppet-1\"], got 2",
-        ),
+        (started("dear"), "settle.quantity: expected at most 1, which was charged for [\"puppet-1\"], got 2"),
         (
             Script::new().submit("images.create", json!({})),
             "expected a surface of the manifest (\"images.generate\"), got \"images.create\"",

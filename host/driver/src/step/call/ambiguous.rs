@@ -4,7 +4,7 @@
 //! call that may not be repeated waits for a ruling (`reconcile`), at most until its task's deadline: the task stays as its
 //! client saw it, its money stays held, and no provider is asked.
 
-use gatehouse_model::{Call, Event, Outage, Phase, UnixMs, metric};
+use gatehouse_model::{Call, Event, Outage, Phase, Replay, UnixMs, metric};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::{AfterCrash, Ending, after_crash, lost_answer};
 
@@ -28,6 +28,7 @@ impl DriverState {
         match verdict {
             AfterCrash::Refund => self.finish(run, Ending::failed(lost_answer()), Some(audit)).await,
             AfterCrash::Ask | AfterCrash::Resend => {
+                run.task.sent_again |= call.replay == Replay::Token;
                 run.task.phase = Phase::Call(call);
                 let instead = self.commit(run, Some(audit)).await?;
                 Ok(instead.unwrap_or(StepOutcome::Continue))

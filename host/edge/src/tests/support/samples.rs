@@ -37,6 +37,7 @@ pub(super) fn task(id: TaskId) -> Task {
         joined: vec![],
         joined_held: Credits::ZERO,
         stop_asked: false,
+        sent_again: false,
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],

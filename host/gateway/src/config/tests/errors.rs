@@ -149,7 +149,7 @@ fn an_error_in_a_list_of_targets_has_its_line() {
         assert!(error.starts_with(position) && error.contains(problem), "{targets}: {error}");
     }
     let without_prices = format!("[models.m]\ntargets = [\n{easel}]\n");
-    expect(&load_text(&without_prices).unwrap_err(), "gatehouse.toml:1:", "`prices");
+    expect(&load_text(&without_prices).unwrap_err(), "gatehouse.toml:1:", "add `prices");
 }
 
 #[test]
