@@ -224,11 +224,16 @@ mod tests {
         let many = vec!["a"; 33];
         for (body, words) in [
             (json!({}), "prompt: expected a text or a list of 1 to 32 texts, no token ids, got none"),
-            (json!({"prompt": []}), "got 0 of them"),
-            (json!({"prompt": many}), "got 33 of them"),
+            (json!({"prompt": []}), "no token ids, got \"[]\""),
+            (json!({"prompt": many}), "a list of 1 to 32 texts"),
+            (json!({"prompt": "a", "n": 129}), "n: expected a whole number of 1 to 128, got \"129\""),
+            (
+                json!({"prompt": ["a", "b"], "stop": "c".repeat(300_000)}),
+                "every other field is sent with each prompt",
+            ),
             (
                 json!({"prompt": [1, 2]}),
-                "prompt: expected a text or a list of 1 to 32 texts, no token ids, got \"1\"",
+                "prompt: expected a text or a list of 1 to 32 texts, no token ids, got \"[1,2]\"",
             ),
             (json!({"prompt": "a", "suffix": "b"}), "suffix: expected nothing"),
             (json!({"prompt": "a", "logprobs": 0}), "logprobs: expected nothing"),
