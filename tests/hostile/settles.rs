@@ -91,7 +91,7 @@ fn lines_and_limits_are_billed_by_the_prices_of_their_acceptance() {
         let text = std::fs::read_to_string(&file).expect("a configuration");
         std::fs::write(&file, text.replace("credits = \"0.5\"", "credits = \"50\"")).expect("a file");
         scene.gateway.restart().await;
-        let task = scene.caller.end_of(&id).await;
+        let task = scene.caller.at(scene.gateway.public).end_of(&id).await;
         assert!(task["status"] == "completed" && task["cost"] == 1.5, "{task}");
         scene.gateway.expect_sound_ledger().await;
     });

@@ -51,7 +51,7 @@ pub(crate) struct Api {
     operations: Arc<Semaphore>,
 }
 
-/// Who sends a request, as an extension of it. The API answers none without.
+/// The sender of a request, as an extension of it. A request without it is not answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) id: RequestId,

@@ -286,7 +286,7 @@ fn write(input: &Input, value: &Value) -> String {
     }
 }
 
-/// `90s`, `15m`, `24h`, `7d`; `0` is none.
+/// `90s`, `15m`, `24h`, `7d`; `0` means nothing.
 fn span(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);

@@ -63,7 +63,7 @@ impl Fields {
         }
     }
 
-    /// Takes a field out; `null` is none.
+    /// Takes a field out; `null` counts as absent.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         let raw = self.asked.remove(name)?;
         // None of these fields has a thousand values; built they would take many times their bytes.

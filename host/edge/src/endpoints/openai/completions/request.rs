@@ -123,7 +123,7 @@ fn refuse_others(fields: &mut BTreeMap<String, Box<RawValue>>, count: u64) -> Re
     Ok(())
 }
 
-/// A value that is looked at; of a long one, which is none of those expected, its beginning as a text.
+/// A value that is looked at. No long value is expected: of one there is its beginning, as a text.
 fn small(raw: &RawValue) -> Value {
     let text = raw.get();
     if text.len() > MAX_SMALL {
