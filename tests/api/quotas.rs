@@ -58,7 +58,7 @@ fn a_quota_of_a_period_is_exact_for_two_hundred_at_once_and_across_a_kill() {
         assert!(used(&found["key"], 7.0) && used(&found["quota"], 11.0), "{found}");
         gateway.process.expect_sound_ledger().await;
 
-        // Another period begins with nothing used; without a quota there is none.
+        // Another period begins with nothing used. A period needs a quota.
         gateway.process.command(&["account", "edit", "acme", "--quota", "none"]).await;
         gateway.process.command(&["key", "edit", key.id(), "--per", "day"]).await;
         assert_eq!(at_once(&key, "key quota exceeded").await, 7);

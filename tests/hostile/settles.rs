@@ -29,7 +29,7 @@ fn rows() -> Vec<(Value, Value, i64, &'static str)> {
         (json!({"at-most": {"lines": [{"quantity": 1}, song(9000)]}}), json!(song(9000)), 4_500_000, ""),
         (json!({"at-most": most}), json!({"quantity": 6}), 10_000_000, "asked to bill more than was held"),
         (json!({}), json!({"keys": ["puppet.dear"], "quantity": 0}), 2_000_000, "asked to bill more"),
-        // A limit below the charge is none.
+        // A limit below the charge changes nothing.
         (json!({"quantity": 2, "at-most": {"quantity": 1}}), json!(null), 4_000_000, ""),
     ]
 }

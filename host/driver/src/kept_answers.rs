@@ -243,7 +243,7 @@ impl Answers {
         }
     }
 
-    /// The bytes of the oldest answer, and where there are none left, the oldest record.
+    /// The bytes of the oldest answer; once no answer is left, the oldest record.
     fn drop_oldest(&mut self, customer: &CustomerId) {
         let Some(share) = self.customers.get_mut(customer) else { return };
         let freed = if let Some(id) = share.kept.pop_front() {
@@ -323,7 +323,7 @@ mod tests {
         keeping.keep("audio/mpeg".to_owned(), None);
     }
 
-    /// The length of the answer, or why there is none.
+    /// The length of the answer, or the reason of the refusal.
     fn again(answers: &KeptAnswers, of: Repetition, now: u64) -> Result<Option<usize>, String> {
         let found = answers.find(&of, UnixMs(now)).map_err(|error| error.to_string())?;
         Ok(found.map(|answer| answer.body.len()))

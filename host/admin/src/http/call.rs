@@ -61,7 +61,7 @@ impl Call {
         body::json(&self.body)
     }
 
-    /// The same as an id; text that is none names nothing, so it is a `what` that is not there.
+    /// The same as an id; text that cannot be one names nothing: such a `what` is not there.
     pub(crate) fn id<T: FromStr>(&self, name: &str, what: &str) -> Result<T, ApiError> {
         let text = self.path(name);
         text.parse().map_err(|_| ApiError::not_found(format!("no {what} {text}")))

@@ -126,7 +126,7 @@ pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The text of a member; empty where there is none.
+/// The text of a member; without one, an empty text.
 pub(crate) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value[member].as_str().unwrap_or_default()
 }

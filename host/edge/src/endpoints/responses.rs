@@ -14,7 +14,6 @@ use crate::sse;
 
 /// Items of one page, where the client names no number, and at most.
 const PAGE: usize = 20;
-const MAX_PAGE: usize = 100;
 
 /// The response as it was answered, or its stream once more.
 pub(super) async fn read(
@@ -73,9 +72,7 @@ pub(super) async fn items(
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let query = Query::parse(request.parts.uri.query());
-    let limit = query.read("limit", "a number from 1 to 100", |text| {
-        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
-    })?;
+    let limit = query.page_limit()?;
     let oldest_first = query.read("order", "asc or desc", |text| match text {
         "asc" => Some(true),
         "desc" => Some(false),

@@ -20,7 +20,6 @@ use crate::http::response::{self, ResponseBody};
 /// Limit of `Prefer: wait=N`, in seconds.
 const MAX_WAIT: u64 = 60;
 const DEFAULT_PAGE: usize = 20;
-const MAX_PAGE: usize = 100;
 
 #[derive(Serialize)]
 struct TaskResponse<T> {
@@ -136,9 +135,7 @@ pub(super) fn parse_id(id: &str) -> Result<TaskId, Refusal> {
 }
 
 fn filter(query: &Query) -> Result<TaskFilter, Refusal> {
-    let limit = query.read("limit", "a number from 1 to 100", |text| {
-        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
-    })?;
+    let limit = query.page_limit()?;
     Ok(TaskFilter {
         status: query.read("status", "submitted, pending, processing, completed or failed", Status::parse)?,
         model: query.read("model", "a model id", |text| (!text.is_empty()).then(|| text.to_owned()))?,

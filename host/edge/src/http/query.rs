@@ -39,6 +39,13 @@ impl Query {
     pub(crate) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, Refusal> {
         self.read(name, expected, |text| text.parse().ok())
     }
+
+    /// `limit`: rows of one page.
+    pub(crate) fn page_limit(&self) -> Result<Option<usize>, Refusal> {
+        self.read("limit", "a number from 1 to 100", |text| {
+            text.parse().ok().filter(|limit| (1..=100).contains(limit))
+        })
+    }
 }
 
 /// A client's text inside one of our messages: quoted, escaped, and cut.

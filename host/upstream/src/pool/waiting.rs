@@ -105,7 +105,7 @@ impl Drop for Delivery<'_> {
 
 impl Pool {
     /// Permits now, or a position in the queue for them: then `grant` gets them, unless the position is given up before.
-    /// Where waiting does not help there is none. Of equal accounts that are free now a conversation gets its own; a
+    /// It refuses at once where waiting does not help. Of equal accounts that are free now a conversation gets its own; a
     /// waiter takes what comes.
     pub(crate) fn acquire_or_wait(
         self: &Arc<Self>,

@@ -265,7 +265,8 @@ fn family_fields(backend: &Backend, key: &Key, surface: &str, model: Option<&str
     })
 }
 
-async fn off_worker<T: Send + 'static>(
+/// Does work on a body of that length where it keeps no other request waiting.
+pub(super) async fn off_worker<T: Send + 'static>(
     length: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {

@@ -26,7 +26,6 @@ const PICTURES: [&str; 4] = ["first_frame_image", "image_urls", "image_url", "im
 const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
 const LENGTHS: [&str; 1] = ["duration"];
 const DEFAULT_PAGE: usize = 20;
-const MAX_PAGE: usize = 100;
 /// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos.
 const BATCH: usize = 100;
 const MAX_BATCHES: usize = 20;
@@ -161,9 +160,7 @@ pub(in crate::endpoints) async fn list(
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let query = Query::parse(request.parts.uri.query());
-    let limit = query.read("limit", "a number from 1 to 100", |text| {
-        text.parse().ok().filter(|limit| (1..=MAX_PAGE).contains(limit))
-    })?;
+    let limit = query.page_limit()?;
     query.read("order", "desc, as the newest come first", |text| (text == "desc").then_some(()))?;
     let limit = limit.unwrap_or(DEFAULT_PAGE);
     let mut after: Option<TaskId> = query.parsed("after", "the id of a video")?;
@@ -246,7 +243,7 @@ pub(in crate::endpoints) async fn delete(
     Ok(response::json(&Deleted { id: task.id, object: "video.deleted", deleted: true }))
 }
 
-/// The caller's video of that id; a task that makes something else is none, and neither is a deleted one.
+/// The caller's video of that id. A task that makes something else does not count, nor does a deleted video.
 async fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
     let unknown = || Refusal::new(Kind::NotFound, format!("unknown video {}", quoted(id)));
     let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).map_err(store_refusal)?;

@@ -13,6 +13,7 @@ use gatehouse_model::{Key, RequestId};
 use http::Response;
 use tokio::sync::mpsc;
 
+use crate::endpoints::openai::fields::off_worker;
 use crate::endpoints::text::text_refusal;
 use crate::endpoints::{dry_run, jobs};
 use crate::errors::{Form, Refusal};
@@ -35,18 +36,19 @@ pub(in crate::endpoints) async fn complete(
 ) -> Result<Response<ResponseBody>, Refusal> {
     body::check_type(&request.parts.headers)?;
     let body = jobs::checked_body(context, request.body, &key, None).await?;
-    let asked = Asked::read(&body)?;
-    let mut requests = Vec::with_capacity(asked.prompts.len());
-    for (number, prompt) in asked.prompts.iter().enumerate() {
+    let (length, is_dry_run) = (body.bytes().len(), body.is_dry_run());
+    let (asked, bodies) = off_worker(length, move || Asked::read(&body)?.with_bodies()).await??;
+    let mut requests = Vec::with_capacity(bodies.len());
+    for (number, body) in bodies.into_iter().enumerate() {
         let id = match number {
             0 => request.id,
             // Its money is held under it.
             _ => RequestId::new(context.clock.now(), &*context.seed),
         };
-        let (key, body, report) = (Arc::clone(&key), asked.body(prompt)?, request.report.clone());
+        let (key, report) = (Arc::clone(&key), request.report.clone());
         requests.push(CompletionRequest { id, key, surface: SURFACE, body, headers: Vec::new(), report });
     }
-    if asked.is_stream && !body.is_dry_run() {
+    if asked.is_stream && !is_dry_run {
         return streamed(context, request.id, asked, requests).await;
     }
     let mut bodies = Vec::with_capacity(requests.len());

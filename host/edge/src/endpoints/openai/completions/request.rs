@@ -94,8 +94,14 @@ impl Asked {
         Ok(Self { prompts, echo, is_stream, count, shared: fields, body: body.bytes().clone() })
     }
 
+    /// Itself, with the request for a chat completion of each prompt.
+    pub(super) fn with_bodies(self) -> Result<(Self, Vec<CheckedBody>), Refusal> {
+        let bodies = self.prompts.iter().map(|prompt| self.body(prompt)).collect::<Result<_, _>>()?;
+        Ok((self, bodies))
+    }
+
     /// The request for a chat completion of one prompt.
-    pub(super) fn body(&self, prompt: &str) -> Result<CheckedBody, Refusal> {
+    fn body(&self, prompt: &str) -> Result<CheckedBody, Refusal> {
         let mut fields: BTreeMap<&str, &RawValue> =
             self.shared.iter().map(|(name, value)| (name.as_str(), &**value)).collect();
         let messages =
