@@ -12,7 +12,7 @@ use crate::http::query::Query;
 use crate::http::response::{self, ResponseBody};
 use crate::sse;
 
-/// Items of one page, where the client names no number, and at most.
+/// Items of one page, where the client names no number.
 const PAGE: usize = 20;
 
 /// The response as it was answered, or its stream once more.
