@@ -3,8 +3,8 @@
 //! `dry_run` is the host's: it is taken out here, so no plugin and no provider sees it.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
-//! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: whoever follows
-//! its tree later may recurse.
+//! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: what
+//! follows its tree later may recurse.
 
 use bytes::Bytes;
 use gatehouse_model::Json;
@@ -138,7 +138,7 @@ impl CheckedBody {
     }
 }
 
-/// Where a text has an array or an object inside of more others than a body may have. What is no JSON is not judged.
+/// Where a text has an array or an object inside of more others than a body may have; only brackets are counted.
 fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
     text.bytes().position(|byte| {

@@ -70,7 +70,8 @@ impl TokenCounts {
         for usage in reports.chain(["message", "delta", "metadata"].map(inner)).flatten() {
             self.read_messages(&usage);
         }
-        let is_beginning = event.object("message").is_some();
+        let is_whole = event.text("type").as_deref() == Some("message");
+        let is_beginning = !is_whole && event.object("message").is_some();
         self.is_of_beginning = self.reported && (is_beginning || self.is_of_beginning && !says_output(event));
         if let Some(metrics) = event.object(BEDROCK_METRICS) {
             self.read_names(&metrics, BEDROCK_NAMES);

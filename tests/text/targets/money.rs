@@ -81,7 +81,7 @@ fn the_hold_is_the_dearest_of_what_each_usable_target_may_cost_at_its_own_cap() 
     });
 }
 
-/// Without it whoever answers first is paid by the price of another, or the request is paid twice.
+/// Without it an answer is paid by the price of another target, or twice.
 #[test]
 fn the_target_that_answered_is_billed_once_within_a_hold_of_the_dearest() {
     run(async {

@@ -1,6 +1,6 @@
 //! The body of an answer without the compression that its server put on it unasked: calls say `Accept-Encoding: identity`, and
 //! what stands before some servers compresses all the same. Compressed, an answer could be neither read nor searched for
-//! secrets. A little is decoded at a time, however much it becomes: whoever reads it counts the bytes.
+//! secrets. A little is decoded at a time, however much it becomes: its reader counts the bytes.
 
 use std::io::{self, Write as _};
 use std::pin::Pin;

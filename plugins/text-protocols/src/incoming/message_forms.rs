@@ -159,7 +159,7 @@ impl Ids {
     /// The id of the next call, where its own will not do: there is none, it is no text, or another call has it.
     fn of(&mut self, block: &Object<'_>) -> Option<String> {
         let raw = ["call_id", "id"].iter().find_map(|name| block.get(name));
-        let own = raw.map(|raw| JsonString::of(raw).map_or(raw.get().into(), JsonString::decoded));
+        let own = raw.map(|raw| JsonString::of(raw).map_or_else(|| raw.get().into(), JsonString::decoded));
         let own = own.filter(|own| !own.is_empty()).map(std::borrow::Cow::into_owned);
         let number = self.given.len();
         let mut id = own.unwrap_or_else(|| {
