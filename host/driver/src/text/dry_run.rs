@@ -13,7 +13,7 @@ impl DriverState {
     pub(super) fn text_dry_run(
         &self,
         request: &CompletionRequest,
-        name: &String,
+        name: &str,
         estimates: Estimates,
     ) -> Result<DryRun, TextError> {
         let Estimates { dearest, amount: sum, tokens, .. } = estimates;
@@ -27,8 +27,8 @@ impl DriverState {
         let parts = dearest.parts().ok_or_else(|| SubmitError::too_dear(name))?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];
         let charges = units.into_iter().zip(parts).map(|(unit, (quantity, unit_price, sum))| DryRunCharge {
-            keys: vec![name.clone()],
-            key: name.clone(),
+            keys: vec![name.to_owned()],
+            key: name.to_owned(),
             unit,
             quantity,
             unit_price,
@@ -37,8 +37,8 @@ impl DriverState {
         });
         let request =
             Some(dearest.request()).filter(|price| *price > Credits::ZERO).map(|price| DryRunCharge {
-                keys: vec![name.clone()],
-                key: name.clone(),
+                keys: vec![name.to_owned()],
+                key: name.to_owned(),
                 unit: ChargeUnit::Unit(String::new()),
                 quantity: 1,
                 unit_price: price,
@@ -46,6 +46,6 @@ impl DriverState {
                 sum: price,
             });
         let charges = charges.chain(request).collect();
-        Ok(DryRun { model: name.clone(), charges, sum, at_most: true, expected_ms: None, failure: None })
+        Ok(DryRun { model: name.to_owned(), charges, sum, at_most: true, expected_ms: None, failure: None })
     }
 }

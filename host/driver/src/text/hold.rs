@@ -57,7 +57,7 @@ impl DriverState {
     pub(super) async fn reserve(
         &self,
         request: &CompletionRequest,
-        model_id: &String,
+        model_id: &str,
         (estimates, streaming): (Estimates, bool),
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
@@ -69,14 +69,14 @@ impl DriverState {
         let command = Command::Hold {
             id: request.id,
             key: request.key.id.clone(),
-            model: model_id.clone(),
+            model: model_id.to_owned(),
             amount,
             expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
             Ok(Ok(_)) => {
-                let (model, report) = (model_id.clone(), request.report.clone());
+                let (model, report) = (model_id.to_owned(), request.report.clone());
                 report.hold(amount);
                 Ok(TextHold {
                     id: request.id,
