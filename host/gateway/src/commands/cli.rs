@@ -35,7 +35,7 @@ const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/ba
 #[derive(Debug, Parser)]
 #[command(name = "gatehouse", version = env!("GATEHOUSE_VERSION"), about = "A gateway for generative models", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// The configuration file [default: ./gatehouse.toml if it exists]
+    /// The configuration file [default: ./gatehouse.toml or /etc/gatehouse/gatehouse.toml, whichever exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The data folder; overrides the configuration
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Check a configuration file, then print every value in effect
     CheckConfig {
-        /// The file [default: --config, or ./gatehouse.toml]
+        /// The file [default: --config, or what a start would read]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },

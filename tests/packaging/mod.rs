@@ -1,7 +1,10 @@
 //! What `host/packaging/` ships, judged by the programs that will read it: promtool the alerts and the dashboard's
-//! expressions, systemd the units, and a container's health check by the command that it runs.
+//! expressions, systemd the units, dpkg the package, and a container's health check by the command that it runs.
 //!
-//! Needs Debian's `prometheus` and `systemd`; installs them where it may, fails and names them where it may not.
+//! Needs Debian's `prometheus`, `systemd` and `dpkg-dev`; installs them where it may, fails and names them where it may not.
+
+mod life;
+mod machine;
 
 use std::fs;
 use std::path::{Path, PathBuf};
