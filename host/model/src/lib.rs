@@ -53,7 +53,7 @@ pub use contract::text::{
 };
 pub use conversation::Conversation;
 pub use credits::Credits;
-pub use customer::{Customer, CustomerPolicy};
+pub use customer::{Customer, CustomerPolicy, LedgerHead};
 pub use digest::Digest;
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};

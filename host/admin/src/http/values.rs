@@ -1,6 +1,7 @@
 //! Values as the admin API writes them: moments, lists.
 
 use gatehouse_model::{QuotaPeriod, UnixMs};
+use gatehouse_tasks::JournalEntry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -73,6 +74,11 @@ impl JsonSchema for Period {
             "examples": ["month", "day+02:00"],
         })
     }
+}
+
+/// What an entry of the ledger is called: no other has the same id, in whatever store it is kept.
+pub(crate) fn entry_id(entry: &JournalEntry) -> String {
+    format!("{}/{}", entry.customer, entry.seq)
 }
 
 /// A page of a list.

@@ -89,7 +89,7 @@ fn table(rows: &[StatementRow], wanted: &Wanted<'_>, now: UnixMs) -> Markup {
                     @if let Some(balance) = balance { th.right scope="col" { (balance) } }
                     th scope="col" { "Note" }
                 } }
-                tbody { @for StatementRow { entry, after } in rows { tr {
+                tbody { @for StatementRow { entry, after, .. } in rows { tr {
                     td { (moment(entry.at, now)) }
                     td { (entry.kind.as_str()) }
                     td { (customer(&entry.customer.0)) }
