@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_model::{Customer, CustomerId, Key, Task};
+use gatehouse_model::{Customer, CustomerId, Key, Task, metric};
 use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
 use redb::{ReadTransaction, ReadableTableMetadata, TableDefinition};
 use serde::de::DeserializeOwned;
@@ -37,7 +37,10 @@ impl Store {
     /// # Errors
     /// The same.
     pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
-        self.read(|txn| examine(txn, progress))
+        let report = self.read(|txn| examine(txn, progress))?;
+        #[expect(clippy::cast_precision_loss, reason = "an alert asks whether it is zero")]
+        metrics::gauge!(metric::IMBALANCE).set(report.imbalance.0 as f64);
+        Ok(report)
     }
 }
 
