@@ -59,7 +59,7 @@ pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestI
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
-pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
+pub use recent::{ProcessLine, Recent, RecentPage, RequestFacts, RequestLine};
 pub use secret::Secret;
 pub use status::Status;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};

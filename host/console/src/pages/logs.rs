@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_admin::{LOG_LEVELS, LogFilter, LogLine, OperationError, ResponseBody};
-use gatehouse_model::{Credits, KeyId, RequestLine};
+use gatehouse_model::{Credits, KeyId, RequestFacts, RequestLine};
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use maud::{Markup, html};
@@ -165,12 +165,15 @@ fn of_requests(lines: &[(u64, LogLine)]) -> Markup {
         div.scroll role="region" aria-label="Requests" tabindex="0" {
             table.cards {
                 caption { "Requests, newest first" }
-                thead { tr { th scope="col" { "When" } th scope="col" { "Request" } th scope="col" { "Status" } th.right scope="col" { "ms" } th.right scope="col" { "Credits" } th scope="col" { "Key" } th.right scope="col" { "In" } th.right scope="col" { "Out" } th scope="col" { "Id" } } }
+                thead { tr { th scope="col" { "When" } th scope="col" { "Request" } th scope="col" { "Status" } th.right scope="col" { "ms" } th.right scope="col" { "First" } th scope="col" { "Model" } th.right scope="col" { "Tokens" } th.right scope="col" { "Credits" } th scope="col" { "Key" } th.right scope="col" { "In" } th.right scope="col" { "Out" } th scope="col" { "Id" } } }
                 tbody { @for (_, line) in lines { @if let LogLine::Request(line) = line { tr {
                     td.num { (seconds(line.id.timestamp())) }
                     td.wide { (line.method) " " code { (line.route) } }
                     td data-label="Status" { (chip(tone(line.status), &line.status.to_string())) }
                     td.right.num data-label="ms" { (count(line.ms.into())) }
+                    td.right.num.less data-label="First token, ms" { @if let Some(ms) = line.facts.first_token_ms.or(line.facts.first_byte_ms) { (count(ms.into())) } }
+                    td { (answerer(&line.facts)) }
+                    td.right.num data-label="Tokens" { (tokens(&line.facts)) }
                     td.right data-label="Credits" { (cost(line)) }
                     td.less { @if let Some(key) = &line.key { a href={ "/keys/" (key) } { code { "sk-" (key) "…" } } } @else { span.muted { "none" } } }
                     td.right.num.less { (count(line.received)) }
@@ -199,11 +202,34 @@ fn of_process(lines: &[(u64, LogLine)]) -> Markup {
     }
 }
 
+/// Its model, and who answered: provider and account, and the plugin between.
+fn answerer(facts: &RequestFacts) -> Markup {
+    let account = facts.provider.iter().zip(&facts.account).next();
+    html! {
+        @if let Some(model) = &facts.model { code { (model) } }
+        @if let Some((provider, account)) = account {
+            br;
+            span.muted { (provider) "/" (account) @if facts.attempts > 1 { ", " (facts.attempts) " calls" } }
+        }
+        @if let Some(plugin) = &facts.plugin { br; span.muted { (plugin) } }
+    }
+}
+
+/// Tokens read and written, and how many of those came from a cache.
+fn tokens(facts: &RequestFacts) -> Markup {
+    html! {
+        @if let Some(tokens) = &facts.tokens {
+            (count(tokens.read())) " / " (count(tokens.output))
+            @if tokens.cached > 0 { br; span.muted { (count(tokens.cached)) " cached" } }
+        }
+    }
+}
+
 /// What it was charged; what it holds where nothing is charged yet.
 fn cost(line: &RequestLine) -> Markup {
     html! {
-        @if let Some(charged) = line.charged { (credits(charged)) }
-        @else if let Some(held) = line.held { (credits(held)) " " span.muted { "held" } }
+        @if let Some(charged) = line.facts.charged { (credits(charged)) }
+        @else if let Some(held) = line.facts.held { (credits(held)) " " span.muted { "held" } }
         @else { span.muted { "none" } }
     }
 }
@@ -233,9 +259,10 @@ fn text_of(line: &LogLine) -> String {
             let amount = |name, amount: Option<Credits>| {
                 amount.map(|amount| format!(" {name}={amount}")).unwrap_or_default()
             };
-            let money = amount("held", line.held) + &amount("charged", line.charged);
+            let money = amount("held", line.facts.held) + &amount("charged", line.facts.charged);
+            let facts = told(&line.facts);
             format!(
-                "{at} {method} {route} {} {} ms key={key} in={} out={}{money} {}",
+                "{at} {method} {route} {} {} ms key={key} in={} out={}{facts}{money} {}",
                 line.status, line.ms, line.received, line.sent, line.id
             )
         }
@@ -243,6 +270,27 @@ fn text_of(line: &LogLine) -> String {
             format!("{} {} {}: {}", line.at, line.level, line.target, line.text.replace('\n', " "))
         }
     }
+}
+
+/// What is known of a request, for a line of text.
+fn told(facts: &RequestFacts) -> String {
+    let RequestFacts { model, plugin, provider, account, tokens, first_byte_ms, first_token_ms, .. } = facts;
+    let texts = [("model", model), ("plugin", plugin), ("provider", provider), ("account", account)];
+    let mut told = String::new();
+    for (name, text) in texts {
+        if let Some(text) = text {
+            told += &format!(" {name}={}", text.replace(' ', "_"));
+        }
+    }
+    if let Some(tokens) = tokens {
+        told += &format!(" tokens={}/{}/{}", tokens.read(), tokens.cached, tokens.output);
+    }
+    for (name, ms) in [("first_byte_ms", first_byte_ms), ("first_token_ms", first_token_ms)] {
+        if let Some(ms) = ms {
+            told += &format!(" {name}={ms}");
+        }
+    }
+    told
 }
 
 #[cfg(test)]
