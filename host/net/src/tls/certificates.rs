@@ -68,7 +68,7 @@ impl Certificates {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
-        let config = settings(("certificate", ""), chain, key, None, true)?;
+        let config = settings("certificate", "", chain, key, None, true)?;
         Ok(Self { current: Arc::new(ArcSwap::new(config)), files: None, last_read: Arc::default() })
     }
 
@@ -129,14 +129,15 @@ fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         None => None,
     };
     let pair = format!(" ({}, {})", files.certificate.display(), files.key.display());
-    settings((files.table, &pair), chain, own, roots, files.http2)
+    settings(files.table, &pair, chain, own, roots, files.http2)
 }
 
 /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls knows no
 /// older version, no renegotiation and no compression; early data stays off because it can be replayed. Sessions to
 /// resume are kept with these settings: none outlives the roots that let its client in.
 fn settings(
-    (table, pair): (&str, &str),
+    table: &str,
+    pair: &str,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     roots: Option<(String, RootCertStore)>,
