@@ -97,6 +97,9 @@ impl ComponentRunner {
         self.version.settings()
     }
 
+    // Each call below has a fresh instance, or one for a whole stream, and ends with a `Fault` where there is no acceptable answer;
+    // the answers of a stream before that are lost.
+
     fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce(&Arc<Version>) -> Result<R, Fault> + Send + 'static,
@@ -106,49 +109,31 @@ impl ComponentRunner {
     }
 
     /// Judges a request in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
         self.run(move |version| version.submit(&cx, submission))
     }
 
     /// Takes one step in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn advance(&self, cx: Context, state: Vec<u8>, event: Event) -> Result<Step, Fault> {
         self.run(move |version| version.advance(&cx, &state, event))
     }
 
     /// Rewrites an older state in a fresh instance; the inner error is the plugin's own.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
         self.run(move |version| version.migrate(from, &state))
     }
 
     /// Renders a task in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn view(&self, cx: Context, surface: String, view: TaskView) -> Result<Json, Fault> {
         self.run(move |version| version.view(&cx, &surface, view))
     }
 
     /// One call for the items of several, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn merge(&self, cx: Context, key: String, items: Vec<String>) -> Result<Call, Fault> {
         self.run(move |version| version.merge(&cx, &key, &items))
     }
 
     /// The reply to each item of a merged call, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn split(
         &self,
         cx: Context,
@@ -160,17 +145,11 @@ impl ComponentRunner {
     }
 
     /// Judges a text request in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn prepare(&self, cx: Context, request: TextRequest) -> Result<Result<Prepared, Refusal>, Fault> {
         self.run(move |version| version.prepare(version.limits().call_ms.get(), &cx, request))
     }
 
     /// Translates a whole answer in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn answer(
         &self,
         cx: Context,
@@ -182,9 +161,6 @@ impl ComponentRunner {
 
     /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
     /// a failure.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer to a call; those before it are lost.
     pub fn relay(
         &self,
         cx: Context,
@@ -195,17 +171,11 @@ impl ComponentRunner {
     }
 
     /// Prepares a request that is answered at once, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn plan(&self, cx: Context, request: DirectRequest) -> Result<Result<DirectPlan, Refusal>, Fault> {
         self.run(move |version| version.prepare_direct(&cx, request, version.limits().call_ms.get()))
     }
 
     /// Translates the answer to it, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn respond(
         &self,
         cx: Context,
@@ -216,9 +186,6 @@ impl ComponentRunner {
     }
 
     /// Translates a Messages request with the dialect half, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn translate(
         &self,
         cx: Context,
@@ -228,9 +195,6 @@ impl ComponentRunner {
     }
 
     /// Reads a whole answer with the dialect half, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn read_answer(
         &self,
         cx: Context,
@@ -241,9 +205,6 @@ impl ComponentRunner {
     }
 
     /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
-    ///
-    /// # Errors
-    /// As there.
     pub fn frame_reader(
         &self,
         cx: Context,

@@ -3,7 +3,7 @@
 use gatehouse_guest::shorten;
 use std::collections::BTreeSet;
 
-use gatehouse_model::{About, ModelInfo, NameAt, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
+use gatehouse_model::{About, ModelInfo, NameAt, Parent, ParentAt, Protocol, SurfaceInfo, is_kebab_case};
 
 use crate::stages::routes::check_declared;
 
@@ -251,6 +251,9 @@ fn self_tests(about: &About) -> Result<(), DescribeError> {
         if !is_surface && !about.dialects.contains(&test.surface) {
             let why = format!("{:?} is not among the manifest's surfaces and dialects", test.surface);
             return Err(wrong(format!("{field}.surface"), why));
+        }
+        for parent in &test.parents {
+            Parent::try_from(parent.clone()).map_err(|why| wrong(format!("{field}.parents"), why))?;
         }
     }
     Ok(())

@@ -121,7 +121,7 @@ mod tests {
     fn a_document_may_say_more_than_this_host_knows() {
         let about = read(
             r#"{"family": "painter", "version": "1.0.0", "weather": {"sky": 1},
-                "models": [{"id": "painter-1", "colour": "red"}],
+                "models": [{"id": "painter-1", "colour": "red", "surfaces": []}],
                 "surfaces": [{"name": "images.generate", "schema": {"type":  "object"}, "smell": [{}],
                               "parent": {"field": "follows"}, "names": [{"scheme": "asset"}, {"field": "id"}]}],
                 "self_tests": [{"surface": "images.generate", "body": {"b": 1,  "a": 2}, "expect": "doomed",

@@ -61,6 +61,9 @@ pub const WASI_PACKAGES: [&str; 6] =
     ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
 const NO_HTTP: &str = "a plugin has no network; it returns a `call` and the host makes it";
 const OTHER_WASI: &str = "only WASI 0.2 is linked, and of it only the interfaces of wasi:cli/imports";
+/// Its interfaces are asynchronous; an engine that runs such calls is a sixth slower in every one.
+const WASI_3: &str = "only WASI 0.2 is linked: WASI 0.3 is asynchronous, and a plugin's calls are not; build it for WASI 0.2, in \
+     Rust with the target wasm32-wasip2, in other languages with a world that includes wasi:cli/imports of 0.2";
 const UNKNOWN: &str =
     "the host has nothing of that name; a plugin may import the contract's `log` and WASI 0.2";
 
@@ -119,7 +122,11 @@ fn import(name: &str) -> Result<(), InspectError> {
         return contract(&version);
     }
     if WASI_PACKAGES.contains(&package) {
-        return if (version.major, version.minor) == (0, 2) { Ok(()) } else { refuse(OTHER_WASI) };
+        return match (version.major, version.minor) {
+            (0, 2) => Ok(()),
+            (0, 3) => refuse(WASI_3),
+            _ => refuse(OTHER_WASI),
+        };
     }
     refuse(match package {
         "wasi:http" | "wasi:tls" => NO_HTTP,
@@ -207,7 +214,9 @@ mod tests {
         check("gatehouse:family/log@1.1.0", Ok(()));
         check("wasi:cli/environment@0.2.3", Ok(()));
         check("wasi:sockets/tcp@0.2.0", Ok(()));
-        check("wasi:cli/environment@0.3.0", Err("only WASI 0.2 is linked"));
+        check("wasi:cli/environment@0.3.0", Err("in Rust with the target wasm32-wasip2"));
+        check("wasi:clocks/monotonic-clock@0.3.0-rc-2026-01-01", Err("WASI 0.3 is asynchronous"));
+        check("wasi:cli/environment@0.1.0", Err("only the interfaces of wasi:cli/imports"));
         check("wasi:nn/graph@0.2.0", Err("only WASI 0.2 is linked"));
         check(
             "wasi:http/outgoing-handler@0.2.0",

@@ -2,8 +2,8 @@
 
 use gatehouse_guest::{escape_control, shorten};
 use gatehouse_model::{
-    Accepted, Context, DialectRequest, DirectRequest, Event, Protocol, Refusal, RouteInfo, RouteUse, Seed,
-    SelfTest, Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
+    Accepted, Context, DialectRequest, DirectRequest, Event, Parent, Protocol, Refusal, RouteInfo, RouteUse,
+    Seed, SelfTest, Submission, TaskId, TextRequest, TextRoute, UnixMs, Verdict,
 };
 use serde_json::Value;
 
@@ -148,12 +148,13 @@ fn job(version: &Version, test: &SelfTest) -> Result<(), String> {
     let requested = body.get("model").and_then(Value::as_str);
     // A request that is to be refused may name a model that does not exist; the host refuses that one itself.
     let model = version.about().model_name(&test.surface, requested).unwrap_or_default();
+    let parents = test.parents.iter().cloned().map(Parent::try_from).collect::<Result<Vec<_>, _>>()?;
     let answer = twice("submit", || {
         let submission = Submission {
             surface: test.surface.clone(),
             model: model.clone(),
             body: test.body.clone().into(),
-            parents: test.parents.clone(),
+            parents: parents.clone(),
             owned: vec![],
             blobs: vec![],
         };

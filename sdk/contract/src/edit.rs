@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// An edit of one product. Its serde form is that of the contract.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Edit {
     /// A part of a grid picture.
@@ -13,7 +13,7 @@ pub enum Edit {
 }
 
 /// One picture of a grid. Columns and rows divide the picture evenly; the last of each takes the pixels that remain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tile {
     /// Which column, counted from 0, from the left.
     pub column: u8,
@@ -26,7 +26,7 @@ pub struct Tile {
 }
 
 /// A part of a film: from the sync sample at or before `from_ms` up to `to_ms`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Clip {
     /// Where it begins.
     #[serde(rename = "from")]

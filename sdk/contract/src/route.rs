@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Characters of a path.
@@ -12,36 +13,39 @@ const MAX_PATH: usize = 128;
 /// Characters of a route's summary and of its tag.
 pub const MAX_WORDS: usize = 80;
 
-/// A way to a surface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RouteInfo {
+/// A way to a surface. A family may declare any path below `/v1/<family>/`, and those of the specification for surfaces of the
+/// same names; for other paths it needs its operator's leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HttpRoute {
     /// The method of its requests.
     pub method: RouteMethod,
-    /// Its path, with at most one parameter in braces: `/v1/speech/{task_id}/remix`.
+    /// Up to 128 characters: `/v1/` and segments of letters, digits, `-`, `_` and `.`, one of which may be a parameter in
+    /// braces.
     pub path: String,
-    /// The surface of the manifest that it leads to.
+    /// The surface that it leads to.
     pub surface: String,
     /// What a request on it is.
     pub does: RouteUse,
     /// The shape of a receipt.
     #[serde(default)]
-    pub receipt: ReceiptShape,
+    pub receipt: Receipt,
     /// The model that the path implies; without one the body names it.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether its body may be a form (`multipart/form-data`) as well.
+    /// Whether its body may be a form (`multipart/form-data`) as well: files become blobs, or `data:` URIs where they are short,
+    /// and texts what the schema says.
     #[serde(default)]
     pub form: bool,
-    /// The group it is documented in.
-    #[serde(default)]
+    /// The group it is documented in, up to 80 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// One line for the documentation.
-    #[serde(default)]
+    /// One line for the documentation, up to 80 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
 /// The method of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum RouteMethod {
     /// Reading; `HEAD` too.
     #[serde(rename = "GET")]
@@ -52,30 +56,122 @@ pub enum RouteMethod {
 }
 
 /// What a request on a route is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RouteUse {
-    /// A submission: a durable task, and a receipt.
+    /// A submission of the interface `jobs`: a durable task, and a receipt.
     Submit,
-    /// The family's own rendering of the task in the path.
+    /// The family's own rendering of the task in the path, by the interface `views`.
     View,
-    /// A text request of the interface `text`.
+    /// A request of the interface `text`.
     Text,
-    /// A request that is answered while the client waits, with what one call returned.
+    /// A request of the interface `direct`, with a body.
     Answer,
-    /// The same without a body, a model and a price: what there is to choose from.
+    /// The same without a body, a model and a price.
     Read,
 }
 
-/// The shape of a receipt (spec "Submission receipt", "Avatar assets").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// The shape of a receipt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ReceiptShape {
+pub enum Receipt {
     /// `{"code", "data": [{"status", "task_id"}]}`.
     #[default]
     Task,
     /// `{"code", "data": {"id", "object", "status", "progress", "model"}}`.
     Asset,
+}
+
+/// Builders.
+///
+/// ```
+/// use gatehouse_contract::{About, HttpRoute};
+///
+/// let about = About::new("speech", "1.0.0")
+///     .route(HttpRoute::answer("/v1/speech", "audio.speech").summary("Speak a text"))
+///     .route(HttpRoute::read("/v1/speech/voices", "voices.list"))
+///     .route(HttpRoute::submit("/v1/speech/books", "speech.book").model("voice-1"));
+/// assert_eq!(about.routes.len(), 3);
+/// ```
+impl HttpRoute {
+    fn new(does: RouteUse, path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self {
+            method: does.method(),
+            path: path.into(),
+            surface: surface.into(),
+            does,
+            receipt: Receipt::Task,
+            model: None,
+            form: false,
+            tag: None,
+            summary: None,
+        }
+    }
+
+    /// A request on it makes a task.
+    #[must_use]
+    pub fn submit(path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self::new(RouteUse::Submit, path, surface)
+    }
+
+    /// A request on it is answered at once, with what one call returned.
+    #[must_use]
+    pub fn answer(path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self::new(RouteUse::Answer, path, surface)
+    }
+
+    /// A request on it reads what there is to choose from.
+    #[must_use]
+    pub fn read(path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self::new(RouteUse::Read, path, surface)
+    }
+
+    /// A request on it reads a task as the family renders it; the path has the task's id in braces.
+    #[must_use]
+    pub fn view(path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self::new(RouteUse::View, path, surface)
+    }
+
+    /// A request on it is a text.
+    #[must_use]
+    pub fn text(path: impl Into<String>, surface: impl Into<String>) -> Self {
+        Self::new(RouteUse::Text, path, surface)
+    }
+
+    /// The path implies this model.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// Its receipts are those of an asset.
+    #[must_use]
+    pub fn asset(mut self) -> Self {
+        self.receipt = Receipt::Asset;
+        self
+    }
+
+    /// Its body may be a form as well.
+    #[must_use]
+    pub fn form(mut self) -> Self {
+        self.form = true;
+        self
+    }
+
+    /// The group it is documented in.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tag = Some(tag.into());
+        self
+    }
+
+    /// One line for the documentation.
+    #[must_use]
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
 }
 
 impl RouteMethod {
@@ -123,7 +219,8 @@ impl RouteUse {
     }
 }
 
-impl RouteInfo {
+/// What a host asks of it.
+impl HttpRoute {
     /// The same line of a request's head.
     #[must_use]
     pub fn is_at(&self, other: &Self) -> bool {
@@ -208,32 +305,22 @@ pub fn is_below(path: &str, pattern: &str) -> bool {
 /// The routes of the specification that several families may serve, by their models. A family whose surface has one of
 /// these names has its route without a word, and none of them asks an operator.
 #[must_use]
-pub fn specified_routes() -> &'static [RouteInfo] {
-    static ROUTES: LazyLock<Vec<RouteInfo>> = LazyLock::new(|| {
+pub fn specified_routes() -> &'static [HttpRoute] {
+    static ROUTES: LazyLock<Vec<HttpRoute>> = LazyLock::new(|| {
         let avatars =
             submit("/v1/clip2/private-avatar", "avatars.submit", "Avatars", "Submit assets for review");
         vec![
             submit("/v1/images/generations", "images.generate", "Images", "Make images"),
             submit("/v1/videos/generations", "videos.generate", "Videos", "Make videos"),
             submit("/v1/videos/{task_id}/remix", "videos.remix", "Videos", "Go on with a video"),
-            RouteInfo { receipt: ReceiptShape::Asset, model: Some("clip-2.0".to_owned()), ..avatars },
+            avatars.asset().model("clip-2.0"),
         ]
     });
     &ROUTES
 }
 
-fn submit(path: &str, surface: &str, tag: &str, summary: &str) -> RouteInfo {
-    RouteInfo {
-        method: RouteMethod::Post,
-        path: path.to_owned(),
-        surface: surface.to_owned(),
-        does: RouteUse::Submit,
-        receipt: ReceiptShape::Task,
-        model: None,
-        form: false,
-        tag: Some(tag.to_owned()),
-        summary: Some(summary.to_owned()),
-    }
+fn submit(path: &str, surface: &str, tag: &str, summary: &str) -> HttpRoute {
+    HttpRoute::submit(path, surface).tag(tag).summary(summary)
 }
 
 #[cfg(test)]
