@@ -29,24 +29,6 @@ impl Shown {
     pub(crate) fn told(json: Value, text: String) -> Self {
         Self { json, text, exit: Exit::Done }
     }
-
-    /// The rows of a list of the API.
-    pub(crate) fn list(json: Value, fields: &[&str]) -> Self {
-        let text = table(rows_of(&json), fields);
-        Self::told(json, text)
-    }
-
-    /// One object as the row of a table.
-    pub(crate) fn row(json: Value, fields: &[&str]) -> Self {
-        let text = table(std::slice::from_ref(&json), fields);
-        Self::told(json, text)
-    }
-
-    /// One object line by line.
-    pub(crate) fn details(json: Value, fields: &[&str]) -> Self {
-        let text = details(&json, fields);
-        Self::told(json, text)
-    }
 }
 
 /// Writes it to standard output. A failure has no further reader.
