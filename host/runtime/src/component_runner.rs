@@ -12,18 +12,18 @@ use gatehouse_model::{
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::abi_v1::exports::Half;
 use crate::config::Config;
-use crate::deploy::error::{StageError, causes};
-use crate::deploy::plugin_store::PluginStore;
-use crate::deploy::report::StageLog;
-use crate::deploy::stages::admit::admit;
-use crate::deploy::stages::compile::Compiler;
-use crate::deploy::stages::inspect::inspect;
-use crate::deploy::verifier::{Candidate, Verifier};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
-use crate::version::Version;
-use crate::version_text::Half;
+use crate::stages::admit::admit;
+use crate::stages::compile::Compiler;
+use crate::stages::error::{StageError, causes};
+use crate::stages::inspect::inspect;
+use crate::stages::report::StageLog;
+use crate::stages::verifier::{Candidate, Verifier};
+use crate::store::plugin_store::PluginStore;
+use crate::version::loaded::Version;
 
 /// A loaded component. Cheap to clone; may be used from any thread. A call blocks its thread.
 #[derive(Clone)]
@@ -97,13 +97,20 @@ impl ComponentRunner {
         self.version.settings()
     }
 
+    fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Version>) -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
+        let version = Arc::clone(&self.version);
+        self.verifier.run(move || work(&version))
+    }
+
     /// Judges a request in a fresh instance.
     ///
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.submit(&cx, submission))
+        self.run(move |version| version.submit(&cx, submission))
     }
 
     /// Takes one step in a fresh instance.
@@ -111,8 +118,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn advance(&self, cx: Context, state: Vec<u8>, event: Event) -> Result<Step, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.advance(&cx, &state, event))
+        self.run(move |version| version.advance(&cx, &state, event))
     }
 
     /// Rewrites an older state in a fresh instance; the inner error is the plugin's own.
@@ -120,8 +126,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.migrate(from, &state))
+        self.run(move |version| version.migrate(from, &state))
     }
 
     /// Renders a task in a fresh instance.
@@ -129,8 +134,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn view(&self, cx: Context, surface: String, view: TaskView) -> Result<Json, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.view(&cx, &surface, view))
+        self.run(move |version| version.view(&cx, &surface, view))
     }
 
     /// One call for the items of several, in a fresh instance.
@@ -138,8 +142,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn merge(&self, cx: Context, key: String, items: Vec<String>) -> Result<Call, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.merge(&cx, &key, &items))
+        self.run(move |version| version.merge(&cx, &key, &items))
     }
 
     /// The reply to each item of a merged call, in a fresh instance.
@@ -153,8 +156,7 @@ impl ComponentRunner {
         items: Vec<String>,
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.split(&cx, &key, &items, reply))
+        self.run(move |version| version.split(&cx, &key, &items, reply))
     }
 
     /// Judges a text request in a fresh instance.
@@ -162,8 +164,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn prepare(&self, cx: Context, request: TextRequest) -> Result<Result<Prepared, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.prepare(&cx, request))
+        self.run(move |version| version.prepare(version.limits().call_ms.get(), &cx, request))
     }
 
     /// Translates a whole answer in a fresh instance.
@@ -176,8 +177,7 @@ impl ComponentRunner {
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.answer(&cx, &state, reply, None))
+        self.run(move |version| version.answer(&cx, &state, reply, None))
     }
 
     /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
@@ -199,9 +199,7 @@ impl ComponentRunner {
     /// # Errors
     /// [`Fault`] when there is no acceptable answer.
     pub fn plan(&self, cx: Context, request: DirectRequest) -> Result<Result<DirectPlan, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        let budget_ms = version.limits().call_ms.get();
-        self.verifier.run(move || version.prepare_direct(&cx, request, budget_ms))
+        self.run(move |version| version.prepare_direct(&cx, request, version.limits().call_ms.get()))
     }
 
     /// Translates the answer to it, in a fresh instance.
@@ -214,8 +212,7 @@ impl ComponentRunner {
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<DirectResponse, Failure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.answer_direct(&cx, &state, reply))
+        self.run(move |version| version.answer_direct(&cx, &state, reply))
     }
 
     /// Translates a Messages request with the dialect half, in a fresh instance.
@@ -227,9 +224,7 @@ impl ComponentRunner {
         cx: Context,
         request: DialectRequest,
     ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        let budget_ms = version.limits().call_ms.get();
-        self.verifier.run(move || version.translate_within(budget_ms, &cx, request))
+        self.run(move |version| version.prepare(version.limits().call_ms.get(), &cx, request))
     }
 
     /// Reads a whole answer with the dialect half, in a fresh instance.
@@ -242,8 +237,7 @@ impl ComponentRunner {
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<Json, TextFailure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.read_answer(&cx, &state, reply, None))
+        self.run(move |version| version.answer(&cx, &state, reply, None))
     }
 
     /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
@@ -266,19 +260,18 @@ impl ComponentRunner {
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || {
+        self.run(move |version| {
             let mut stream = version.open_stream(half, &cx, &state, None)?;
             let is_over =
                 |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
             for events in batches {
-                answers.push(stream.push(events)?);
+                answers.push(stream.translate(Some(events))?);
                 if answers.last().is_some_and(is_over) {
                     return Ok(answers);
                 }
             }
-            answers.push(stream.end()?);
+            answers.push(stream.translate(None)?);
             Ok(answers)
         })
     }

@@ -47,7 +47,7 @@ pub(crate) struct Call {
 /// What became of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Committed {
-    /// The ledger row it made.
+    /// The position of the ledger entry it made.
     pub(crate) entry: Option<u64>,
     /// What the first request with this idempotency key made, where this one repeats it.
     pub(crate) before: Option<String>,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use gatehouse_model::{QuotaPeriod, UnixMs};
+use gatehouse_tasks::JournalEntry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -86,6 +87,11 @@ impl JsonSchema for Period {
             "examples": ["month", "day+02:00"],
         })
     }
+}
+
+/// What an entry of the ledger is called: no other has the same id, in whatever store it is kept.
+pub(crate) fn entry_id(entry: &JournalEntry) -> String {
+    format!("{}/{}", entry.customer, entry.seq)
 }
 
 /// A page of a list.

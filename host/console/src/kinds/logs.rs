@@ -59,6 +59,14 @@ pub(crate) static REQUESTS: Resource = Resource {
             chip(tone, &status.to_string())
         }),
         Column::own("ms", |line, _| number(line, "ms")),
+        Column::own("First token, ms", |line, _| {
+            let request = &line["request"];
+            let first = request["first_token_ms"].as_u64().or_else(|| request["first_byte_ms"].as_u64());
+            html! { @if let Some(ms) = first { span.num { (count(ms)) } } }
+        })
+        .less(),
+        Column::own("Model", answerer),
+        Column::own("Tokens", tokens),
         Column::own("Credits", cost),
         Column::own("Key", |line, _| {
             html! { @match line["request"]["key"].as_str() {
@@ -112,6 +120,34 @@ fn number(line: &Value, member: &str) -> Markup {
     html! { span.num { (count(line["request"][member].as_u64().unwrap_or_default())) } }
 }
 
+/// Its model, and who answered: provider and account, and the plugin between.
+fn answerer(line: &Value, _: &Look<'_>) -> Markup {
+    let request = &line["request"];
+    let [model, provider, account, plugin] =
+        ["model", "provider", "account", "plugin"].map(|member| request[member].as_str());
+    let calls = request["attempts"].as_u64().filter(|calls| *calls > 1);
+    html! {
+        @if let Some(model) = model { code { (model) } }
+        @if let (Some(provider), Some(account)) = (provider, account) {
+            br;
+            span.muted { (provider) "/" (account) @if let Some(calls) = calls { ", " (calls) " calls" } }
+        }
+        @if let Some(plugin) = plugin { br; span.muted { (plugin) } }
+    }
+}
+
+/// Tokens read and written, and how many of those came from a cache.
+fn tokens(line: &Value, _: &Look<'_>) -> Markup {
+    let [read, cached, written] =
+        ["input_tokens", "cached_tokens", "output_tokens"].map(|member| line["request"][member].as_u64());
+    html! {
+        @if let (Some(read), Some(written)) = (read, written) {
+            span.num { (count(read)) " / " (count(written)) }
+            @if let Some(cached) = cached.filter(|cached| *cached > 0) { br; span.muted { (count(cached)) " cached" } }
+        }
+    }
+}
+
 /// What it was charged; what it holds where nothing is charged yet.
 fn cost(line: &Value, _: &Look<'_>) -> Markup {
     let micro = |member: &str| line["request"][member].as_i64().map(Credits);
@@ -161,9 +197,22 @@ fn text_of(line: &Value) -> String {
         let amount = request[member].as_i64().map(|micro| format!(" {name}={}", Credits(micro)));
         amount.unwrap_or_default()
     });
+    let facts = told(request);
     let (method, route, status, ms) = (of("method"), of("route"), of("status"), of("ms"));
     let (received, sent, money, id) = (of("received"), of("sent"), money.concat(), of("id"));
-    format!("{at} {method} {route} {status} {ms} ms key={key} in={received} out={sent}{money} {id}")
+    format!("{at} {method} {route} {status} {ms} ms key={key} in={received} out={sent}{facts}{money} {id}")
+}
+
+/// What is known of a request, for a line of text.
+fn told(request: &Value) -> String {
+    let named = |member: &str| Some(format!(" {member}={}", request[member].as_str()?.replace(' ', "_")));
+    let timed = |member: &str| Some(format!(" {member}={}", request[member].as_u64()?));
+    let [read, cached, written] =
+        ["input_tokens", "cached_tokens", "output_tokens"].map(|member| plain(&request[member]));
+    let tokens = request["input_tokens"].is_u64().then(|| format!(" tokens={read}/{cached}/{written}"));
+    let named = ["model", "plugin", "provider", "account"].map(named);
+    let timed = ["first_byte_ms", "first_token_ms"].map(timed);
+    named.into_iter().chain([tokens]).chain(timed).flatten().collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) static LEDGER: Resource = Resource {
     api: &["ledger"],
     tabs: Some(&TABS),
     sums: Sums::At(&["ledger", "sums"]),
-    id: "number",
+    id: "id",
     is_newest_first: true,
     filters: &[CUSTOMER, KEY, Filter::Days],
     figures: &[

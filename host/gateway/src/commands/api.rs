@@ -34,7 +34,7 @@ const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, o
                              has it write the file again";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Rows of the largest page.
-const PAGE: usize = 100;
+pub(super) const PAGE: usize = 100;
 
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]

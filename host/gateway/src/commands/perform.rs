@@ -35,6 +35,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
         | Command::Health { .. }
+        | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }
         | Command::CompileComponent(_) => {

@@ -18,6 +18,7 @@ use super::packing;
 use super::perform::perform_by_api;
 use super::print::{print_refusal, print_shown};
 use super::shell;
+use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -42,6 +43,7 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
+        Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),

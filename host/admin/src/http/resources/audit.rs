@@ -153,7 +153,7 @@ async fn export(call: Call) -> Outcome {
 }
 
 fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
-    let AuditRecord { at, task, text, request } = record;
+    let AuditRecord { at, task, text, request, .. } = record;
     let mut cells =
         vec![number.to_string(), at.to_string(), task.map(|task| task.to_string()).unwrap_or_default()];
     match request {

@@ -14,7 +14,7 @@ use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment, Period};
+use crate::http::values::{List, Moment, Period, entry_id};
 use crate::service::{before_prefix, of_prefix};
 
 const FILTERS: [Parameter; 2] = [
@@ -160,8 +160,8 @@ struct MoneyMoved {
 /// A row of the ledger.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MoneyEntry {
-    /// Its number.
-    number: u64,
+    /// Its id, as in the ledger.
+    id: String,
     /// When.
     at: Moment,
     /// Paid in, or taken back when negative.
@@ -210,8 +210,8 @@ impl Edited for CustomerView {
 
 impl From<JournalEntry> for MoneyEntry {
     fn from(entry: JournalEntry) -> Self {
-        let JournalEntry { seq, at, movement, memo, .. } = entry;
-        Self { number: seq, at: at.into(), amount_micro: movement.available.0, memo }
+        let id = entry_id(&entry);
+        Self { id, at: entry.at.into(), amount_micro: entry.movement.available.0, memo: entry.memo }
     }
 }
 

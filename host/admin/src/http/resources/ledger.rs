@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gatehouse_model::{Credits, CustomerId, KeyId};
 use gatehouse_store::StatementRow;
-use gatehouse_tasks::HoldId;
-use schemars::JsonSchema;
+use gatehouse_tasks::{HoldId, StatementLine};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
@@ -15,7 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::http::values::{List, Moment, entry_id};
 use crate::service::StatementRequest;
 
 const TIME: [Parameter; 2] = [
@@ -61,14 +61,43 @@ pub(super) fn routes() -> Vec<Route> {
         .query(&TIME)
         .paged()
         .returns::<List<LedgerLine>>(),
+        Route::get(
+            "/customers/{customer}/statement",
+            "exportStatement",
+            "A customer's whole statement, oldest entry first, as lines that `gatehouse verify` checks in a file.",
+            statement,
+        )
+        .paged()
+        .returns::<List<FileLine>>(),
     ]
+}
+
+/// A line of a statement in a file.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct FileLine(StatementLine);
+
+impl JsonSchema for FileLine {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StatementLine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "The first line, an entry with the hash chain up to it, or the last line with the chain's head and \
+                            the balances. Written to a file one a line and unchanged, they can be checked.",
+            "properties": {"line": {"type": "string", "enum": ["begin", "entry", "end"]}},
+            "required": ["line"],
+        })
+    }
 }
 
 /// A row of the ledger. The three changes are of the customer's balances.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LedgerLine {
-    /// Its number: counts up by one.
-    number: u64,
+    /// Its id: says nothing of how many others there are, or of their order.
+    id: String,
     /// When.
     at: Moment,
     /// "deposit", "hold", "join", "release" or "settle".
@@ -118,7 +147,7 @@ struct LedgerSums {
 
 impl From<StatementRow> for LedgerLine {
     fn from(row: StatementRow) -> Self {
-        let StatementRow { entry, after } = row;
+        let StatementRow { entry, after, .. } = row;
         let moved = entry.movement;
         let (task, request) = match entry.hold {
             Some(HoldId::Task(id)) => (Some(id.to_string()), None),
@@ -126,7 +155,7 @@ impl From<StatementRow> for LedgerLine {
             None => (None, None),
         };
         Self {
-            number: entry.seq,
+            id: entry_id(&entry),
             at: entry.at.into(),
             kind: entry.kind.as_str(),
             customer: entry.customer.0,
@@ -182,8 +211,20 @@ fn request(call: &Call) -> StatementRequest {
     }
 }
 
+async fn statement(call: Call) -> Outcome {
+    let (position, limit) = (call.position::<u64>()?, call.query.limit());
+    let id = CustomerId::from(call.path("customer"));
+    let (customer, rows) = call.service.statement_behind(id, position, limit).await?;
+    let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.position.to_string());
+    let begin = position.is_none().then(|| StatementLine::begin(customer.id.clone()));
+    let entries = rows.into_iter().map(|row| StatementLine::entry(row.entry, row.after.unwrap_or_default()));
+    let end = next.is_none().then(|| StatementLine::end(&customer));
+    let lines = begin.into_iter().chain(entries).chain(end).map(FileLine).collect();
+    call.list(lines, next)
+}
+
 const COLUMNS: [&str; 12] = [
-    "number",
+    "id",
     "at",
     "kind",
     "customer",
@@ -212,7 +253,7 @@ async fn export(call: Call) -> Outcome {
 
 fn cells(line: LedgerLine) -> Vec<String> {
     let text = |text: Option<String>| text.unwrap_or_default();
-    let mut cells = vec![line.number.to_string(), line.at.0.to_string(), line.kind.to_owned(), line.customer];
+    let mut cells = vec![line.id, line.at.0.to_string(), line.kind.to_owned(), line.customer];
     cells.extend([text(line.key), text(line.task), text(line.request)]);
     cells.extend([line.available_micro, line.held_micro, line.spent_micro].map(|amount| amount.to_string()));
     cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo]);

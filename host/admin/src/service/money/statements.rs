@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
-use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementTotals};
+use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
+use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
 use gatehouse_tasks::{EntryKind, JournalEntry};
 
 use super::super::admin_service::AdminService;
@@ -74,6 +74,20 @@ impl AdminService {
     pub async fn statement(&self, request: StatementRequest) -> Result<StatementPage, OperationError> {
         let query = self.statement_query(request)?;
         Ok(self.store.statement(query).await?)
+    }
+
+    /// A customer, and the rows of its statement behind a position, oldest first.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] for a customer that does not exist.
+    pub async fn statement_behind(
+        &self,
+        id: CustomerId,
+        position: Option<u64>,
+        limit: usize,
+    ) -> Result<(Customer, Vec<StatementRow>), OperationError> {
+        let found = self.store.statement_behind(id.clone(), position, limit).await?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no customer {id}")))
     }
 
     /// How many rows a statement has, its limit left out; one more than `max` stands for all that is beyond it.

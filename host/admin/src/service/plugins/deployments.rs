@@ -31,7 +31,7 @@ impl AdminService {
         })
     }
 
-    /// Keeps the report of a deployment by the present actor. It is over by now: what cannot be kept is logged.
+    /// Keeps the report of a deployment. It is over by now: what cannot be kept is logged.
     pub(in crate::service) async fn keep_deployment(&self, deployed: &Deployed) {
         let Deployed { kind, digest, family, outcome } = deployed;
         let mut row = self.new_row(*kind);

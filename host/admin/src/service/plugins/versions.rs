@@ -126,7 +126,7 @@ impl AdminService {
                     gatehouse_runtime::Config { streams: OFFLINE_STREAMS, ..config.as_ref().clone() };
                 let clock = self.clock.clone();
                 let opened = on_blocking_thread(move || {
-                    PluginService::open(config, clock).inspect(PluginService::complete_start)
+                    PluginService::open(config, clock).inspect(|service| service.complete_start())
                 });
                 let plugins =
                     opened.await?.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;

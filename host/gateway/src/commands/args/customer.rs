@@ -3,12 +3,15 @@
 use clap::{Args, Subcommand};
 use gatehouse_admin::ApiRequest;
 use gatehouse_model::Credits;
+use gatehouse_runtime::escape_control_in_json;
 use http::header::IF_MATCH;
 use serde_json::{Map, Value, json};
 
 use super::values::{OrNone, PeriodArgs, quota_patch};
-use crate::commands::api::{Api, Performed};
-use crate::commands::print::table;
+use crate::commands::api::{Api, ExecuteError, PAGE, Performed};
+use crate::commands::print::{Shown, table};
+use crate::exit::Exit;
+use crate::terminal::print;
 
 const FIELDS: &[&str] = &[
     "account=id",
@@ -54,6 +57,14 @@ pub(crate) enum CustomerCommand {
         /// Its id
         customer: String,
     },
+    /// Write a customer's whole statement to standard output, one entry a line, for `gatehouse verify`
+    #[command(
+        after_help = "Example:\n  gatehouse account export alice > alice.jsonl && gatehouse verify alice.jsonl"
+    )]
+    Export {
+        /// Its id
+        customer: String,
+    },
     /// Deposit credits
     Deposit(AmountArgs),
     /// Withdraw available credits
@@ -91,8 +102,31 @@ pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) ->
         CustomerCommand::Show { customer } => {
             api.row(ApiRequest::get(&["customers", &customer]), FIELDS).await
         }
+        CustomerCommand::Export { customer } => {
+            export(&customer, api).await?;
+            Ok(Shown::told(Value::Null, String::new()))
+        }
         CustomerCommand::Deposit(args) => move_money(args, "deposits", api).await,
         CustomerCommand::Withdraw(args) => move_money(args, "withdrawals", api).await,
+    }
+}
+
+/// Page by page, so that a statement may have any length.
+async fn export(customer: &str, api: &Api<'_>) -> Result<(), ExecuteError> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let request = ApiRequest::get(&["customers", customer, "statement"]).query("limit", PAGE);
+        let page = api.send(request.query_if("cursor", cursor)).await?.body;
+        let lines = page["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let text: String =
+            lines.iter().map(|line| escape_control_in_json(&line.to_string()) + "\n").collect();
+        if print(&text) != Exit::Done {
+            return Err(ExecuteError::Arguments("standard output was closed before the end".to_owned()));
+        }
+        cursor = page["next"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            return Ok(());
+        }
     }
 }
 

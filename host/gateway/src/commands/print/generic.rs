@@ -34,7 +34,8 @@ impl Shown {
 /// Writes it to standard output. A failure has no further reader.
 pub(crate) fn print_shown(shown: &Shown, as_json: bool) -> Exit {
     let mut out = io::stdout().lock();
-    let written = match as_json {
+    let is_said = shown.json.is_null() && shown.text.is_empty();
+    let written = match as_json && !is_said {
         true => serde_json::to_string_pretty(&shown.json)
             .map_err(io::Error::from)
             .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),

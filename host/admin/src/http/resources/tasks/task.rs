@@ -13,7 +13,7 @@ use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::http::values::{List, Moment, entry_id};
 use crate::service::TaskDetails;
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
@@ -205,8 +205,8 @@ struct MediaLine {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TaskMoney")]
 struct MoneyLine {
-    /// The number of the row.
-    number: u64,
+    /// The id of the row, as in the ledger.
+    id: String,
     /// When.
     at: Moment,
     /// "hold", "join", "release" or "settle".
@@ -312,7 +312,7 @@ impl From<&Media> for MediaLine {
 impl From<JournalEntry> for MoneyLine {
     fn from(entry: JournalEntry) -> Self {
         Self {
-            number: entry.seq,
+            id: entry_id(&entry),
             at: entry.at.into(),
             kind: entry.kind.as_str(),
             key: entry.key.map(|key| key.0),
