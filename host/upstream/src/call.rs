@@ -45,7 +45,7 @@ impl Upstream {
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<Reply, Outage> {
-        let reply = self.observed(permit, call, self.exchange(permit, call, blobs, deadline)).await?;
+        let reply = self.observed(permit, self.exchange(permit, call, blobs, deadline)).await?;
         report(permit, &reply, self.clock().now());
         Ok(reply)
     }
@@ -54,17 +54,18 @@ impl Upstream {
     pub(crate) async fn observed<T: Answer>(
         &self,
         permit: &CallPermit,
-        call: &Call,
         exchange: impl Future<Output = Result<T, CallFailure>>,
     ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
         let outcome = exchange.await;
         let seconds = began.elapsed().as_secs_f64();
-        metrics::histogram!(metric::CALL_SECONDS, "provider" => call.provider.clone()).record(seconds);
+        let (provider, account) = (|| permit.provider().to_owned(), || permit.account().to_owned());
+        metrics::histogram!(metric::CALL_SECONDS, "provider" => provider(), "account" => account())
+            .record(seconds);
         let label = outcome
             .as_ref()
             .map_or_else(|failure| outage_label(failure.outage), |answer| status_label(answer.status()));
-        metrics::counter!(metric::CALLS, "provider" => call.provider.clone(), "outcome" => label)
+        metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account(), "outcome" => label)
             .increment(1);
         outcome.map_err(|failure| self.lost(permit, failure))
     }
@@ -118,7 +119,7 @@ impl Upstream {
     ) -> Result<(http::Response<Decoded>, Instant), CallFailure> {
         let provider = self.provider_of(permit, call)?;
         let end = self.end_of(provider, call, deadline)?;
-        let mut is_first = true;
+        let (mut is_first, began) = (true, std::time::Instant::now());
         loop {
             let credential = if permit.is_anonymous() {
                 CallCredential::none(permit.credential().redactor())
@@ -127,9 +128,10 @@ impl Upstream {
             };
             permit.redact_with(Arc::clone(&credential.redactor));
             let request = self.request(provider, permit, &credential.proof, call, blobs).await?;
-            let response = exchange::send_marked(&provider.calls, request, end, permit.sent()).await?;
+            let response = exchange::send_marked(&provider.calls, request, end, permit.progress()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
+                permit.progress().answered_after(began.elapsed());
                 return Ok((Decoded::of(response), end));
             }
             let (provider, account) = (permit.provider(), permit.account());

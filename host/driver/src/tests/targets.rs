@@ -67,9 +67,9 @@ async fn a_silent_target_is_left_for_the_next_one_whose_price_counts() {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(test.report.target().as_deref(), Some("q/gpt-sim"));
-        assert_eq!(test.report.attempts(), 2);
-        let (held, spent) = (test.report.held().expect("a hold"), test.spent().await);
+        assert_eq!(test.report.facts().target.as_deref(), Some("q/gpt-sim"));
+        assert_eq!(test.report.facts().attempts, 2);
+        let (held, spent) = (test.report.facts().held.expect("a hold"), test.spent().await);
         assert_eq!(spent.0 % 10, 0, "ten a token: {spent:?}");
         assert!(spent > Credits::ZERO && held >= spent);
         // 400 tokens of frames and 100 of the answer at the dearer price, and more.

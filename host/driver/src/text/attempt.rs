@@ -2,7 +2,6 @@
 //! client has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_model::{
@@ -118,7 +117,7 @@ impl DriverState {
         mut permit: AccountPermit,
         slot: CallPermit,
     ) -> Attempt {
-        let sent = slot.sent();
+        let progress = slot.progress();
         let mut patience = self.patience(run);
         let opening = {
             let idle = self.config.text.idle();
@@ -129,11 +128,12 @@ impl DriverState {
                 opening = opening => opening.map_err(NoStream::Outage),
                 () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
                     // Whether the provider has read it is not known: its input is paid.
-                    return Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default));
+                    return Attempt::Left(progress.is_sent().then(Produced::default));
                 }
                 () = is_over(&mut patience) => Err(NoStream::Silence),
             }
         };
+        run.report.first_byte(progress.first_byte());
         match opening {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
             Ok(Opening::Events(_)) if !run.prepared.streaming => {
@@ -145,9 +145,7 @@ impl DriverState {
                 let pause = asked_pause(events.retry_after(self.now()));
                 self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
             }
-            Err(no_stream) => {
-                self.no_stream(run, (&permit, sent.load(Ordering::Relaxed)), no_stream, (None, 200))
-            }
+            Err(no_stream) => self.no_stream(run, (&permit, progress.is_sent()), no_stream, (None, 200)),
         }
     }
 

@@ -12,8 +12,9 @@ use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::errors::SubmitError;
+use crate::money::{self, Purpose};
 use crate::rates::RateUse;
-use crate::request_report::{RequestReport, WorkGuard};
+use crate::request_report::WorkGuard;
 use crate::state::DriverState;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
@@ -32,8 +33,7 @@ pub(super) struct TextHold {
     model: String,
     rates: Arc<RateUse>,
     /// Where the maker of the request reads what it paid, until the last part of the work is done.
-    report: RequestReport,
-    _work: WorkGuard,
+    work: WorkGuard,
 }
 
 impl TextHold {
@@ -76,16 +76,15 @@ impl DriverState {
         };
         match self.store.execute_deferred(command).await.map_err(store_error) {
             Ok(Ok(_)) => {
-                let (model, report) = (model_id.to_owned(), request.report.clone());
-                report.hold(amount);
+                work.hold(amount);
+                money::held(model_id, Purpose::Text, amount);
                 Ok(TextHold {
                     id: request.id,
                     amount,
                     bill: ArcSwap::from_pointee(first),
-                    model,
+                    model: model_id.to_owned(),
                     rates,
-                    report,
-                    _work: work,
+                    work,
                 })
             }
             refused => {
@@ -122,17 +121,19 @@ impl DriverState {
         let memo = memo(&held.model, &usage, count);
         let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
         if amount <= held.amount {
-            held.report.charge(amount);
+            held.work.charge_tokens(amount, &usage);
+            money::settled(&held.model, Purpose::Text, held.amount, amount);
             return Ok(self.store.post(command).map_err(SubmitError::from)?);
         }
         let settled = self.store.execute_when_free(command, Durability::Deferred).await;
         match settled.map_err(SubmitError::from)? {
             Ok(Applied::Settled { paid, unpaid }) => {
-                held.report.charge(paid);
+                held.work.charge_tokens(paid, &usage);
+                money::settled(&held.model, Purpose::Text, held.amount, paid);
                 self.unpaid(held, unpaid);
             }
             refused => {
-                held.report.charge(Credits::ZERO);
+                held.work.charge(Credits::ZERO);
                 tracing::error!(request = %held.id, ?refused, "a text could not be charged");
             }
         }
@@ -151,7 +152,9 @@ impl DriverState {
     /// Gives everything back.
     pub(super) fn release(&self, held: &TextHold) {
         held.rates.settle(0, self.now());
-        held.report.charge(Credits::ZERO);
+        if held.work.charge(Credits::ZERO) {
+            money::released(&held.model, held.amount);
+        }
         if let Err(error) = self.store.post(Command::Release { id: held.id, at: self.now() }) {
             tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
         }

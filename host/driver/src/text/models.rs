@@ -221,6 +221,11 @@ impl TextModels {
         self.0.get(name)
     }
 
+    /// Their ids, each once or under each alias too.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|model| model.id.as_str())
+    }
+
     /// The provider that the model of that id is asked at first.
     pub(crate) fn provider(&self, id: &str) -> &str {
         self.targets(id).first().map_or("", |target| &target.route.provider)

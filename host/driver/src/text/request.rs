@@ -110,6 +110,7 @@ impl DriverState {
             // Nobody reads it again: the answer may take long.
             source.body = Json::default();
         }
+        request.report.read_by(&version);
         if request.body.is_dry_run() {
             return self.text_dry_run(&request, &model.id, estimates).map(Completed::DryRun);
         }
@@ -202,14 +203,14 @@ impl DriverState {
         mut run: TextRun,
         kept: Option<Kept>,
     ) -> Result<Completed, TextError> {
-        let client = run.client.clone();
+        let (client, report) = (run.client.clone(), run.report.clone());
         let mut head = self.clock.pause(self.config.text.head());
         let state = Arc::clone(&self);
         let mut serving =
             Box::pin(async move { state.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?)) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new(state, held, open_stream, client, kept)
+            move |open_stream| Pump::new(state, held, open_stream, (client, report), kept)
         };
         let head = tokio::select! {
             biased;

@@ -170,7 +170,7 @@ impl DriverState {
                 continue;
             }
             run.targets.tried[target].push(permit.account().to_owned());
-            run.report.attempt();
+            run.report.attempt(permit.provider(), permit.account());
             let error = match self.try_account(run, permit, slot).await {
                 Attempt::Answered(answer) => {
                     self.answered(run, first);

@@ -141,11 +141,12 @@ impl Pool {
             metrics::counter!(metric::ACCOUNT_ERRORS, "provider" => provider(), "account" => account.name.clone())
                 .increment(0);
             metrics::gauge!(metric::BREAKER_OPEN, "provider" => provider(), "account" => account.name.clone()).increment(0.0);
+            for outcome in OUTCOMES {
+                metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account.name.clone(), "outcome" => outcome)
+                    .increment(0);
+            }
         }
         metrics::counter!(metric::RECLAIMED, "provider" => provider()).increment(0);
-        for outcome in OUTCOMES {
-            metrics::counter!(metric::CALLS, "provider" => provider(), "outcome" => outcome).increment(0);
-        }
     }
 
     /// Takes over from the configuration `before`: an account with other credentials gets another try.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gatehouse_model::Affinity;
 
 use crate::auth::credential::Credential;
+use crate::client::exchange::CallProgress;
 use crate::pool::account::{HealthSignal, NoPermit};
 use crate::pool::accounts::{Pool, Taken, Wanted};
 use crate::provider::Provider;
@@ -31,7 +32,7 @@ impl Pool {
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
-            sent: Arc::default(),
+            progress: Arc::default(),
         }
     }
 }
@@ -48,14 +49,14 @@ pub struct CallPermit {
     is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
-    sent: Arc<AtomicBool>,
+    progress: Arc<CallProgress>,
 }
 
 impl CallPermit {
-    /// Whether something of the call may have been sent, to be asked when it was given up.
+    /// How far the call came.
     #[must_use]
-    pub fn sent(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.sent)
+    pub fn progress(&self) -> Arc<CallProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// The provider's name.

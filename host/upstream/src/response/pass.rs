@@ -67,8 +67,7 @@ impl Upstream {
         deadline: UnixMs,
         idle: Duration,
     ) -> Result<Passing, Outage> {
-        let (response, end) =
-            self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
+        let (response, end) = self.observed(&permit, self.respond(&permit, call, blobs, deadline)).await?;
         let (max_reply, max_pieces) = {
             let checked = &permit.origin().checked;
             (checked.max_reply, checked.max_saved)

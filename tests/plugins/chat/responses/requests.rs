@@ -315,7 +315,7 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
 fn every_published_field_is_checked() {
     let surfaces = Chat::about().surfaces;
     let surface = surfaces.iter().find(|surface| surface.name == RESPONSES).expect("the surface");
-    let schema = &surface.schema;
+    let schema = surface.parsed_schema();
     let fields = schema["properties"].as_object().expect("properties");
     assert_eq!(fields.len(), 26);
     for field in fields.keys() {
