@@ -58,6 +58,9 @@ fn begin_counting() {
     for policy in [AfterCrash::Ask, AfterCrash::Refund, AfterCrash::Resend] {
         metrics::counter!(metric::AMBIGUOUS, "policy" => policy.as_str()).increment(0);
     }
+    for outcome in ["taken", "failed", "throttled"] {
+        metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => outcome).increment(0);
+    }
     for ruling in ["adopt", "fail", "resend"] {
         metrics::counter!(metric::RULINGS, "ruling" => ruling).increment(0);
     }

@@ -45,7 +45,7 @@ pub use contract::text::{
 };
 pub use conversation::Conversation;
 pub use credits::Credits;
-pub use customer::{Customer, CustomerPolicy};
+pub use customer::{Customer, CustomerPolicy, LedgerHead};
 pub use digest::Digest;
 pub use gatehouse_contract::{
     About, Clip, Edit, Framing, HttpRoute as RouteInfo, MAX_WORDS, Model as ModelInfo, ModelName, NameAt,
@@ -57,7 +57,7 @@ pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestI
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
-pub use recent::{ProcessLine, Recent, RecentPage, RequestLine};
+pub use recent::{ProcessLine, Recent, RecentPage, RequestFacts, RequestLine};
 pub use secret::Secret;
 pub use status::Status;
 pub use task::{AccountAssignment, FailureKind, JoinedRequest, Media, Phase, Task, TaskFailure};

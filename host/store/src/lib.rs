@@ -25,6 +25,7 @@ mod store;
 mod tables;
 mod transaction;
 mod usage;
+mod watched;
 mod webhooks;
 mod writer;
 
@@ -44,6 +45,7 @@ pub use statement::totals::StatementTotals;
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use usage::write::KEPT_DAYS_OF_HOURS;
+pub use watched::Watched;
 pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;
 

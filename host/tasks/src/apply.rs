@@ -15,7 +15,7 @@ use crate::commands::{funds, keys};
 use crate::records::rules as records;
 use crate::responses::rules as responses;
 use crate::steps::rules as steps;
-use crate::storage::ledger_storage::LedgerStorage;
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
 use crate::task::{advance, finish, join, reconcile, submit, sweep};
 use crate::webhooks::change::WebhookChange;
 use crate::webhooks::{deliveries, endpoints};
@@ -93,6 +93,11 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
         Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
         Command::SweepResponses { now, limit } => responses::sweep(storage, now, limit),
+        Command::MarkLedger { mark, at } => {
+            let text = mark.to_string();
+            storage.append_audit(&AuditRecord { at, text, mark: Some(mark), ..AuditRecord::default() })?;
+            Ok(Applied::Done)
+        }
         Command::Webhook { change, at } => webhook(storage, *change, at),
     }
 }
@@ -126,7 +131,6 @@ fn administer<B: LedgerStorage>(
         KnownRequest::Before(record) => return administration::repeat(storage, record, audit, at),
         KnownRequest::New(expired) => expired,
     };
-    let first = storage.head()?.next;
     let change = match change.map(|change| *change) {
         Some(Command::Administer { .. }) => {
             let problem = "expected a change, not another request";
@@ -135,6 +139,9 @@ fn administer<B: LedgerStorage>(
         Some(change) => Some(Box::new(rule(storage, change)?)),
         None => None,
     };
-    let entry = (storage.head()?.next > first).then_some(first);
+    let entry = match change.as_deref() {
+        Some(Applied::Deposited(position)) => Some(*position),
+        _ => None,
+    };
     administration::record(storage, expired, idempotency, (audit, entry, change), at)
 }

@@ -27,9 +27,11 @@ pub use commands::rejection::Rejection;
 pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
-pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
+pub use ledger::journal_entry::{EntryKind, JournalEntry, Movement};
+pub use ledger::mark::LedgerMark;
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote, QuotedLine};
 pub use ledger::quota::{PeriodShare, QuotaExceeded, QuotaOwner};
+pub use ledger::statement_lines::{EntryLine, StatementCheck, StatementLine, VerifiedStatement, WrongLine};
 pub use records::changes::{PriceChange, price_changes};
 pub use records::record::{
     DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,

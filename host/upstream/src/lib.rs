@@ -41,6 +41,7 @@ pub use artifact::reference::ArtifactReference;
 pub use auth::scheme::{Auth, HmacAuth, HmacForm, JwtAuth, ServiceAccountAuth};
 pub use client::address::reserved;
 pub use client::dial::{Dial, Dialed, Stream};
+pub use client::exchange::CallProgress;
 pub use client::resolve::{Resolve, SystemResolver};
 pub use config::error::ConfigError;
 pub use config::settings::{AccountConfig, Config, FairnessConfig, FetchConfig, ProviderConfig, SecretRef};

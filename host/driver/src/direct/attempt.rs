@@ -2,7 +2,6 @@
 //! an account has answered.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, r
 use crate::config::tables::Tables;
 use crate::direct::api::Client;
 use crate::errors::SubmitError;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
 use crate::text::TextError;
 use crate::text::attempt::{asked_pause, fault_of_answer};
@@ -36,6 +36,7 @@ pub(super) struct DirectRun {
     pub(super) client: Client,
     /// The answer is kept for a repetition: it is made to its end, also when the client has left.
     pub(super) is_kept: bool,
+    pub(super) report: RequestReport,
 }
 
 impl DirectRun {
@@ -111,7 +112,8 @@ impl DriverState {
 
     /// One call, and what it is answered with.
     async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
-        let sent = slot.sent();
+        let progress = slot.progress();
+        run.report.attempt(permit.provider(), permit.account());
         let idle = self.config.text.idle();
         let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
         let what = (&run.exchange.call, run.exchange.passes.as_slice());
@@ -132,12 +134,14 @@ impl DriverState {
         let passing: Result<(Passing, Option<Bytes>), Outage> = tokio::select! {
             passing = passing => passing,
             () = run.left() => {
-                let was_asked = sent.load(Ordering::Relaxed);
+                let was_asked = progress.is_sent();
                 return Attempt::Over(Unanswered::Left { was_asked });
             }
         };
+        run.report.first_byte(progress.first_byte());
         match passing {
             Ok((Passing::Pieces(pieces), first)) => {
+                run.report.first_token();
                 Attempt::Answered(ProviderAnswer::Passing(PassingAnswer { pieces, first, permit }))
             }
             Ok((Passing::Reply(reply), _)) => self.read_answer(run, &permit, reply).await,

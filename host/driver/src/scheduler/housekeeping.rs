@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Command, WebhookChange};
+use gatehouse_tasks::{Command, LedgerMark, WebhookChange};
 
 use crate::state::DriverState;
 
@@ -15,6 +15,8 @@ use crate::state::DriverState;
 const INTERVAL: Duration = Duration::from_secs(60);
 /// Rows deleted by one command: few enough that other commands do not wait for the writer.
 const BATCH: usize = 1_000;
+/// The heads of the ledger are marked once in this many sweeps, beginning with the first.
+const SWEEPS_PER_MARK: u64 = 60;
 /// Media are swept once in this many sweeps.
 const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
 
@@ -27,7 +29,7 @@ impl DriverState {
     }
 
     pub(crate) async fn run_housekeeping(self: Arc<Self>) {
-        let mut sweeps = 0_u64;
+        let (mut sweeps, mut marked) = (0_u64, LedgerMark::default());
         loop {
             self.clock.pause(INTERVAL).await;
             sweeps += 1;
@@ -57,11 +59,29 @@ impl DriverState {
                     }
                 }
             }
+            if sweeps % SWEEPS_PER_MARK == 1 {
+                self.mark_ledger(&mut marked).await;
+            }
             if sweeps.is_multiple_of(SWEEPS_PER_MEDIA_SWEEP)
                 && let Err(error) = self.media.sweep().await
             {
                 tracing::warn!(%error, "media sweep failed, will be tried again");
             }
+        }
+    }
+    /// Writes the heads of all chains into the audit record and the log, unless nothing has come to the ledger since.
+    async fn mark_ledger(&self, last: &mut LedgerMark) {
+        let marked = match self.store.ledger_mark().await {
+            Ok(mark) if mark == *last => return,
+            Ok(mark) => self.store.post(Command::MarkLedger { mark, at: self.now() }).map(|()| mark),
+            Err(error) => Err(error),
+        };
+        match marked {
+            Ok(mark) => {
+                tracing::info!(%mark, "the heads of the ledger's chains");
+                *last = mark;
+            }
+            Err(error) => tracing::warn!(%error, "the ledger was not marked, will be tried again"),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! client has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_model::{
@@ -118,7 +117,7 @@ impl DriverState {
         mut permit: AccountPermit,
         slot: CallPermit,
     ) -> Attempt {
-        let sent = slot.sent();
+        let progress = slot.progress();
         let mut patience = self.patience(run);
         let opening = {
             let idle = self.config.text.idle();
@@ -129,20 +128,24 @@ impl DriverState {
                 opening = opening => opening.map_err(NoStream::Outage),
                 () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
                     // Whether the provider has read it is not known: its input is paid.
-                    return Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default));
+                    return Attempt::Left(progress.is_sent().then(Produced::default));
                 }
                 () = is_over(&mut patience) => Err(NoStream::Silence),
             }
         };
+        run.report.first_byte(progress.first_byte());
         match opening {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
+            Ok(Opening::Events(_)) if !run.prepared.streaming => {
+                self.give_up(run, &permit, "answered with a stream, which was not asked for");
+                let error = "the provider answered with a stream, which was not asked for";
+                Attempt::NextTarget(TextError::upstream(error))
+            }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.now()));
                 self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
             }
-            Err(no_stream) => {
-                self.no_stream(run, (&permit, sent.load(Ordering::Relaxed)), no_stream, (None, 200))
-            }
+            Err(no_stream) => self.no_stream(run, (&permit, progress.is_sent()), no_stream, (None, 200)),
         }
     }
 
@@ -162,7 +165,10 @@ impl DriverState {
             }
             NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
             NoStream::Silence => {
-                run.tables.upstream.report_silence(permit);
+                // A whole answer that is long in the writing says nothing against the account.
+                if run.prepared.streaming {
+                    run.tables.upstream.report_silence(permit);
+                }
                 if sent {
                     self.give_up(run, permit, "was silent for too long");
                 }
@@ -242,7 +248,7 @@ impl DriverState {
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let is_translated = matches!(source, EventSource::Events(_)) && run.prepared.streaming;
+        let is_translated = matches!(source, EventSource::Events(_));
         let reader = match run.dialect.as_mut().filter(|_| is_translated) {
             Some(dialect) => match self.frame_reader(dialect) {
                 Ok(reader) => Some(reader),
@@ -253,9 +259,6 @@ impl DriverState {
         };
         let batches = Batches::new(source, reader, relay);
         let mut stream = OpenStream { batches, account_permit: permit };
-        if !run.prepared.streaming {
-            return Attempt::Answered(ProviderAnswer::Stream(stream));
-        }
         let due = run.cx.accepted_at.plus(self.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
         match self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await {

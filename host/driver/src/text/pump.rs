@@ -12,6 +12,7 @@ use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::fault_of_answer;
@@ -34,6 +35,7 @@ pub(super) struct Pump {
     /// Held until the provider is done with the stream, or nobody reads it any more and another waits for the account.
     account_permit: Option<AccountPermit>,
     client: Client,
+    report: RequestReport,
     /// What is to be kept of the request, with its response.
     kept: Option<Kept>,
     produced: Produced,
@@ -56,12 +58,12 @@ impl Pump {
         state: Arc<DriverState>,
         held: Arc<TextHold>,
         stream: OpenStream,
-        client: Client,
+        (client, report): (Client, RequestReport),
         kept: Option<Kept>,
     ) -> Self {
         let OpenStream { batches, account_permit } = stream;
         let account_permit = Some(account_permit);
-        Self { state, held, batches, account_permit, client, kept, produced: Produced::default() }
+        Self { state, held, batches, account_permit, client, report, kept, produced: Produced::default() }
     }
 
     /// Runs the stream to its end and pays for it.
@@ -113,6 +115,9 @@ impl Pump {
         let Chunk { send, usage, counters, output_bytes, last } = chunk;
         if usage.is_some() {
             (self.produced.usage, self.produced.counters) = (usage, counters);
+        }
+        if output_bytes > 0 && self.produced.output_bytes == 0 {
+            self.report.first_token();
         }
         self.produced.output_bytes += u64::from(output_bytes);
         if let Some(kept) = self.kept.as_mut().filter(|_| !last) {

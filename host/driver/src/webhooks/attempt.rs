@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{DeliveryId, WebhookId};
+use gatehouse_model::{DeliveryId, WebhookId, metric};
 use gatehouse_store::{Durability, StoreError};
 use gatehouse_tasks::{Command, MAX_ANSWER, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint};
 use gatehouse_upstream::{Answer, Post};
@@ -44,6 +44,7 @@ impl DriverState {
             (false, Some(status), Some(pause)) if THROTTLES.contains(&status) => AttemptEnd::Throttled(pause),
             _ => AttemptEnd::Failed,
         };
+        count(end.as_str());
         tracing::debug!(delivery = %delivery.id, webhook = %webhook.id, ?status, took_ms, "webhook attempt");
         let change = WebhookChange::Record {
             delivery: delivery.id,
@@ -82,6 +83,10 @@ impl DriverState {
         };
         self.upstream.post(&post).await.map_err(|error| error.to_string())
     }
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => outcome).increment(1);
 }
 
 /// The beginning of an answer as text, at most [`MAX_ANSWER`] bytes.

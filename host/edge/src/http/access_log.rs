@@ -13,12 +13,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_driver::RequestReport;
-use gatehouse_model::{CustomerId, KeyId, Recent, RequestId, RequestLine, metric};
+use gatehouse_model::{CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Usage, metric};
 use gatehouse_net::{Activity, RequestActivity};
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::body::StreamedBody;
+use crate::http::gen_ai;
 use crate::http::response::ResponseBody;
 use crate::http::unread::UnreadAnswer;
 use crate::net::concurrency_limit::Permit;
@@ -28,7 +29,7 @@ use crate::net::open_connections::InUse;
 const CLIENT_GONE: u16 = 499;
 
 /// What a line in memory takes, about.
-const LINE_BYTES: usize = 288;
+const LINE_BYTES: usize = 416;
 
 fn name(method: &Method) -> &'static str {
     match *method {
@@ -136,25 +137,23 @@ impl Drop for AccessRecord {
             ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
             key: self.key.take(),
             customer: self.customer.take(),
-            model: None,
-            target: None,
-            attempts: 0,
             client: self.client,
             received: self.received,
             sent: self.sent,
-            held: None,
-            charged: None,
+            facts: RequestFacts::default(),
         };
         let (method, whole) = (mem::take(&mut self.method), self.whole);
-        let (log, report) = (Arc::clone(&self.log), self.report.clone());
-        self.report.when_known(move |held, charged| {
-            let (model, target, attempts) = (report.model(), report.target(), report.attempts());
-            write(RequestLine { held, charged, model, target, attempts, ..line }, &method, whole, &log);
+        let (log, surface) = (Arc::clone(&self.log), self.surface);
+        self.report.when_known(move |facts| {
+            gen_ai::record(surface, line.status, took, &facts);
+            write(RequestLine { facts, ..line }, &method, whole, &log);
         });
     }
 }
 
 fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLine>) {
+    let facts = &line.facts;
+    let tokens = facts.tokens.as_ref();
     tracing::info!(
         request = %line.id,
         %method,
@@ -163,15 +162,23 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         ms = line.ms,
         key = line.key.as_ref().map(|key| key.0.as_str()),
         customer = line.customer.as_ref().map(|customer| customer.0.as_str()),
-        model = line.model.as_deref(),
-        answered_by = line.target.as_deref(),
-        attempts = (line.attempts > 0).then_some(line.attempts),
+        model = facts.model.as_deref(),
+        plugin = facts.plugin.as_deref(),
+        provider = facts.provider.as_deref(),
+        account = facts.account.as_deref(),
+        answered_by = facts.target.as_deref(),
+        attempts = (facts.attempts > 0).then_some(facts.attempts),
+        first_byte_ms = facts.first_byte_ms,
+        first_token_ms = facts.first_token_ms,
+        input_tokens = tokens.map(Usage::read),
+        cached_tokens = tokens.map(|tokens| tokens.cached),
+        output_tokens = tokens.map(|tokens| tokens.output),
         client = line.client.map(tracing::field::display),
         received = line.received,
         sent = line.sent,
         whole,
-        held_micro = line.held.map(|amount| amount.0),
-        charged_micro = line.charged.map(|amount| amount.0),
+        held_micro = facts.held.map(|amount| amount.0),
+        charged_micro = facts.charged.map(|amount| amount.0),
         "request"
     );
     log.push(line, LINE_BYTES);

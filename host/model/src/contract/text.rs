@@ -126,6 +126,24 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+            cached: self.cached.saturating_add(more.cached),
+            cache_write: self.cache_write.saturating_add(more.cache_write),
+            cache_write_hour: self.cache_write_hour.saturating_add(more.cache_write_hour),
+        }
+    }
+
+    /// All that was read, from a cache or not.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.input.saturating_add(self.cached).saturating_add(self.cache_write)
+    }
+
     /// Each kind of token by the name metrics use.
     #[must_use]
     pub fn kinds(&self) -> [(&'static str, u64); 4] {

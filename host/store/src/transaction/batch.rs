@@ -11,8 +11,8 @@ use gatehouse_model::{
 };
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, HoldId, IdempotencyRecord,
-    JournalEntry, LedgerHead, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals,
-    StepRow, UsageKey, UsageSums, WebhookDelivery, WebhookEndpoint,
+    JournalEntry, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals, StepRow, UsageKey,
+    UsageSums, WebhookDelivery, WebhookEndpoint,
 };
 use redb::{AccessGuard, Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -50,7 +50,8 @@ pub(crate) struct Batch<'txn> {
     names: Rows<'txn, (&'static str, &'static str)>,
     name_owners: Table<'txn, &'static str, &'static str>,
     ledger: Rows<'txn, u64>,
-    head: LedgerHead,
+    /// The position of the next ledger entry.
+    next_entry: u64,
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
     idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
     audit: Rows<'txn, u64>,
@@ -69,7 +70,7 @@ impl<'txn> Batch<'txn> {
     pub(crate) fn open(txn: &'txn WriteTransaction) -> Result<Self, StoreError> {
         let days = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
         let ledger = txn.open_table(layout::LEDGER)?;
-        let last = ledger.last()?.map(|(_, row)| decode("ledger", row.value())).transpose()?;
+        let next_entry = ledger.last()?.map_or(0, |(position, _)| position.value().saturating_add(1));
         Ok(Self {
             txn,
             days,
@@ -87,7 +88,7 @@ impl<'txn> Batch<'txn> {
             names: txn.open_table(layout::NAMES)?,
             name_owners: txn.open_table(layout::NAME_OWNERS)?,
             ledger,
-            head: last.as_ref().map_or_else(LedgerHead::default, LedgerHead::after),
+            next_entry,
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
             idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
             audit: txn.open_table(layout::AUDIT)?,
@@ -351,15 +352,13 @@ impl LedgerStorage for Batch<'_> {
         self.records.put_deployment(row, below)
     }
 
-    fn head(&self) -> Result<LedgerHead, StoreError> {
-        Ok(self.head)
-    }
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), StoreError> {
-        keep(&mut self.ledger, entry.seq, entry)?;
-        self.entries.add(entry, after);
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, StoreError> {
+        let position = self.next_entry;
+        keep(&mut self.ledger, position, entry)?;
+        self.entries.add(position, entry, after);
         self.deposits.add(entry);
-        self.head = LedgerHead::after(entry);
-        Ok(())
+        self.next_entry = position.saturating_add(1);
+        Ok(position)
     }
 
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), StoreError> {

@@ -41,19 +41,6 @@ impl<'txn> WebhookTables<'txn> {
         Ok(())
     }
 
-    /// Lists all that are in trouble: files of earlier releases have no list, or one that may be behind.
-    pub(crate) fn list_troubled(txn: &WriteTransaction) -> Result<(), StoreError> {
-        txn.delete_table(TROUBLED_WEBHOOKS)?;
-        let mut troubled = txn.open_table(TROUBLED_WEBHOOKS)?;
-        for row in txn.open_table(WEBHOOKS)?.iter()? {
-            let webhook: WebhookEndpoint = decode(ROWS, row?.1.value())?;
-            if webhook.is_troubled() {
-                troubled.insert(webhook.id.bits(), ())?;
-            }
-        }
-        Ok(())
-    }
-
     /// The webhooks whose rows were written since the last call of this.
     pub(crate) fn take_written(&mut self) -> BTreeSet<WebhookId> {
         mem::take(&mut self.written)

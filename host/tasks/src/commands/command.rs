@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending, Reconciliation};
 use crate::commands::request::{Idempotency, JoinRequest};
+use crate::ledger::mark::LedgerMark;
 use crate::records::record::OperatorRecord;
 use crate::responses::record::{ResponseLimits, ResponseRecord};
 use crate::steps::record::StepRecord;
@@ -265,6 +266,13 @@ pub enum Command {
         /// At most this many.
         limit: usize,
     },
+    /// Writes the heads of all chains into the audit record.
+    MarkLedger {
+        /// What was read of them.
+        mark: LedgerMark,
+        /// When.
+        at: UnixMs,
+    },
     /// Changes a webhook or a delivery.
     Webhook {
         /// What changes.
@@ -296,7 +304,7 @@ pub enum Applied {
     Administered {
         /// What it made or changed, as its idempotency record says; empty without one.
         object: String,
-        /// The ledger row it made.
+        /// The position of the ledger entry it made.
         entry: Option<u64>,
         /// Whether it came before: nothing was changed now.
         repeated: bool,
@@ -305,6 +313,8 @@ pub enum Applied {
     },
     /// The customer after [`Command::EditCustomer`].
     Customer(Box<Customer>),
+    /// The position in the ledger of the entry that [`Command::Deposit`] made.
+    Deposited(u64),
     /// Done; there is nothing to say.
     Done,
     /// Days of history dropped.

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::ledger::journal_entry::JournalEntry;
+use crate::ledger::mark::LedgerMark;
 use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
@@ -34,7 +35,7 @@ pub struct IdempotencyRecord {
 }
 
 /// One line of the audit record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRecord {
     /// When.
     pub at: UnixMs,
@@ -45,6 +46,9 @@ pub struct AuditRecord {
     /// The operator's request it is about; none for a decision of the gateway itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<AuditedRequest>,
+    /// What it says of the whole ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<LedgerMark>,
 }
 
 /// A name that a customer owns.
@@ -193,10 +197,8 @@ pub trait LedgerStorage {
     /// Keeps the report of a deployment by its number, and forgets those below a number.
     fn put_deployment(&mut self, row: &DeploymentRecord, below: u64) -> Result<(), Self::Error>;
 
-    /// The present end of the ledger.
-    fn head(&self) -> Result<LedgerHead, Self::Error>;
-    /// Appends a row, made for the present head. Its customer and its key find it, with these balances.
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Self::Error>;
+    /// Appends an entry, and tells its position. Its customer and its key find it, with these balances.
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, Self::Error>;
     /// Adds to the sums of usage of that hour and of its day.
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Self::Error>;
 

@@ -10,7 +10,7 @@ use gatehouse_model::{
 use crate::administration::record::AdminIdempotencyRecord;
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::ledger::journal_entry::JournalEntry;
 use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
@@ -160,6 +160,9 @@ impl MemoryLedgerStorage {
     #[must_use]
     pub fn examine(&self) -> Report {
         let mut examination = Examination::default();
+        for (at, mark) in self.audit_records.iter().filter_map(|record| Some((record.at, record.mark?))) {
+            examination.mark(at, mark);
+        }
         self.ledger.iter().for_each(|entry| examination.entry(entry));
         self.customers().for_each(|customer| examination.customer(customer));
         self.keys().for_each(|key| examination.key(key));
@@ -388,13 +391,10 @@ impl LedgerStorage for MemoryLedgerStorage {
         Ok(())
     }
 
-    fn head(&self) -> Result<LedgerHead, Infallible> {
-        Ok(self.ledger.last().map_or_else(LedgerHead::default, LedgerHead::after))
-    }
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Infallible> {
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, Infallible> {
         self.ledger.push(entry.clone());
         self.balances_after.push(after);
-        Ok(())
+        Ok(self.ledger.len() as u64 - 1)
     }
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Infallible> {
         self.usage.entry(key).or_default().add(&sums);

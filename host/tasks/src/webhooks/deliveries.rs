@@ -130,7 +130,7 @@ pub(crate) fn record<B: LedgerStorage>(
         if let Some(reason) = disabled {
             let text =
                 format!("webhook {} of account {} was disabled: {reason}", webhook.id, webhook.customer);
-            storage.append_audit(&AuditRecord { at, task: delivery.task, text, request: None })?;
+            storage.append_audit(&AuditRecord { at, task: delivery.task, text, ..AuditRecord::default() })?;
         }
     }
     storage.put_delivery(&delivery)?;

@@ -14,6 +14,7 @@ mod oracle;
 mod quotas;
 mod records;
 mod responses;
+mod statement_lines;
 mod steps;
 mod sweeps;
 mod tasks;
@@ -35,7 +36,7 @@ fn funded() -> MemoryLedgerStorage {
     let mut storage = MemoryLedgerStorage::default();
     for template in beginning() {
         let command = template.command(&storage, START);
-        assert_eq!(run(&mut storage, command), Ok(Applied::Done));
+        run(&mut storage, command).unwrap();
     }
     storage
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gatehouse_model::Affinity;
 
 use crate::auth::credential::Credential;
+use crate::client::exchange::CallProgress;
 use crate::pool::account::{HealthSignal, NoPermit};
 use crate::pool::accounts::{Pool, Taken, Wanted};
 use crate::provider::Provider;
@@ -31,7 +32,7 @@ impl Pool {
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
-            sent: Arc::default(),
+            progress: Arc::default(),
         }
     }
 }
@@ -48,14 +49,14 @@ pub struct CallPermit {
     is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
-    sent: Arc<AtomicBool>,
+    progress: Arc<CallProgress>,
 }
 
 impl CallPermit {
-    /// Whether something of the call may have been sent, to be asked when it was given up.
+    /// How far the call came.
     #[must_use]
-    pub fn sent(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.sent)
+    pub fn progress(&self) -> Arc<CallProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// The provider's name.
@@ -107,18 +108,6 @@ impl CallPermit {
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
-    /// The call is not made: it does not count against the account's rate.
-    pub fn give_back(self) {
-        let now = self.pool.clock.now();
-        let mut state = self.pool.lock();
-        let of_account = self.pool.state(&mut state, self.index);
-        if let Some(token_bucket) = self.pool.accounts()[self.index].token_bucket(of_account, now) {
-            token_bucket.give_back(now);
-        }
-        drop(state);
-        self.pool.serve_waiting();
-    }
-
     /// Keeps an error for operators; without secrets.
     pub(crate) fn note_error(&self, text: String) {
         self.pool.note_error(self.index, text);
@@ -132,14 +121,27 @@ impl CallPermit {
     }
 }
 
+/// A call that was not made does not count against the account's rate, however its permit came to be dropped.
 impl Drop for CallPermit {
     fn drop(&mut self) {
-        if self.trial && !self.reported.load(Ordering::Relaxed) {
-            let mut state = self.pool.lock();
-            self.pool.state(&mut state, self.index).breaker.abandon_trial(self.pool.clock.now());
-            drop(state);
-            self.pool.serve_waiting();
+        if self.reported.load(Ordering::Relaxed) {
+            return;
         }
+        let (account, was_sent) = (&self.pool.accounts()[self.index], self.sent.load(Ordering::Relaxed));
+        if was_sent && !self.trial {
+            return;
+        }
+        let now = self.pool.clock.now();
+        let mut state = self.pool.lock();
+        let of_account = self.pool.state(&mut state, self.index);
+        if self.trial {
+            of_account.breaker.abandon_trial(now);
+        }
+        if !was_sent && let Some(token_bucket) = account.token_bucket(of_account, now) {
+            token_bucket.give_back(now);
+        }
+        drop(state);
+        self.pool.serve_waiting();
     }
 }
 

@@ -65,7 +65,7 @@ fn opened() -> MemoryLedgerStorage {
 }
 
 fn administered(object: &str, entry: Option<u64>, repeated: bool) -> Result<Applied, Rejection> {
-    let change = (!repeated).then(|| Box::new(Applied::Done));
+    let change = (!repeated).then(|| Box::new(Applied::Deposited(0)));
     Ok(Applied::Administered { object: object.to_owned(), entry, repeated, change })
 }
 

@@ -156,6 +156,7 @@ impl Oracle {
             // No sequence of the sample keeps responses; none of them moves money.
             Command::Administer { .. }
             | Command::Audit { .. }
+            | Command::MarkLedger { .. }
             | Command::ForgetResponse { .. }
             | Command::KeepRecord { .. }
             | Command::KeepResponse { .. }

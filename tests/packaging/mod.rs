@@ -1,7 +1,10 @@
 //! What `host/packaging/` ships, judged by the programs that will read it: promtool the alerts and the dashboard's
-//! expressions, systemd the units, and a container's health check by the command that it runs.
+//! expressions, systemd the units, dpkg the package, and a container's health check by the command that it runs.
 //!
-//! Needs Debian's `prometheus` and `systemd`; installs them where it may, fails and names them where it may not.
+//! Needs Debian's `prometheus`, `systemd` and `dpkg-dev`; installs them where it may, fails and names them where it may not.
+
+mod life;
+mod machine;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +16,9 @@ use serde_json::{Value, json};
 
 use crate::lifecycle::{sandbox, setup};
 use crate::packages::install_if_missing;
+
+/// How the names of metrics begin; those of labels do not.
+const PREFIXES: [&str; 4] = ["gatehouse_", "gen_ai_client_", "gen_ai_server_", "process_"];
 
 fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging")
@@ -63,7 +69,9 @@ fn alerts_and_dashboard_name_metrics_that_are_there() {
     let alerts = fs::read_to_string(packaging().join("prometheus/alerts.yml")).expect("the alerts");
     let all = [alerts, expressions_of_dashboard().join("\n")].concat();
     let letters = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let words = all.split(|letter| !letters(letter)).filter(|word| word.starts_with("gatehouse_"));
+    let words = all
+        .split(|letter| !letters(letter))
+        .filter(|word| PREFIXES.iter().any(|prefix| word.starts_with(prefix)));
     let mut seen = 0;
     for word in words {
         let bare = ["_bucket", "_sum", "_count"].iter().find_map(|end| word.strip_suffix(end));
