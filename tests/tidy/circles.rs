@@ -27,7 +27,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         "host/edge/src",
         &["backend", "documentation", "endpoints", "errors", "http", "net", "rate_headers", "sse"],
     ),
-    ("host/media/src", &["edit", "ingest", "links", "probe", "storage"]),
     ("host/sandbox/src", &["ark/control", "ark/data", "ark/provider"]),
     ("host/sandbox/src", &["context/delivery", "context/provider"]),
     ("host/sandbox/src", &["dashscope/files", "dashscope/provider"]),

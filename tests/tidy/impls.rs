@@ -17,9 +17,8 @@ const MOST_FILES: usize = 4;
 const KNOWN: &[(&str, &str, usize)] = &[
     ("host/admin/src", "AdminService", 17),
     ("host/driver/src", "Driver", 17),
-    ("host/driver/src", "DriverState", 46),
-    ("host/media/src", "MediaStore", 12),
-    ("host/store/src", "Store", 15),
+    ("host/driver/src", "DriverState", 47),
+    ("host/store/src", "Store", 16),
     ("host/upstream/src", "Pool", 6),
     ("host/upstream/src", "Upstream", 9),
     ("tests/simulation", "Oracle", 6),

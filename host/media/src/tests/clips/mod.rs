@@ -15,9 +15,9 @@ use super::*;
 use crate::edit::apply::Stored;
 use crate::edit::clip::plan::{ClipPlan, Film, plan};
 use crate::ingest::extract::NewBlob;
+use crate::media_store::blob_path;
 use crate::probe::boxes::child;
-use crate::storage::media_store::blob_path;
-use crate::storage::source::SaveError;
+use crate::results::source::SaveError;
 use crate::storage::writer::Writer;
 
 fn clip(from_ms: u64, to_ms: Option<u64>) -> Clip {
@@ -290,7 +290,7 @@ async fn parts_are_copied_exactly_however_far_apart() {
         let objects = &test.media.0.objects;
         let path = object_store::path::Path::from("media/copy");
         let mut writer = Writer::new(objects, path.clone());
-        test.media.copy_parts(&source, &parts, &mut writer).await.unwrap();
+        test.media.0.editor.copy_parts(&source, &parts, &mut writer).await.unwrap();
         writer.finish().await.unwrap();
         let expected: Vec<u8> =
             parts.iter().flat_map(|part| &bytes[part.start as usize..part.end as usize]).copied().collect();

@@ -6,13 +6,12 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::BlobId;
-use gatehouse_upstream::{FetchError, Fetched, OpenBlob, Origins, Policy};
+use gatehouse_upstream::{FetchError, Fetched, OpenBlob, Origins, Policy, Upstream};
 
 use crate::ingest::data_url;
+use crate::media_store::TaskBlobs;
 use crate::probe::facts::SNIFFED;
-use crate::storage::media_store::MediaStore;
 use crate::storage::objects::Error;
-use crate::storage::task_blobs::TaskBlobs;
 use crate::storage::writer::Writer;
 
 /// Why a result was not copied.
@@ -51,31 +50,29 @@ pub(crate) enum Source {
     Memory(Option<Bytes>),
 }
 
-impl MediaStore {
-    /// Opens the source of a product of `provider`; at most `max` bytes will be read.
-    pub(crate) async fn open_source(
-        &self,
+impl Source {
+    /// Opens the source of a product of `provider`; at most `max` bytes will be read, within `timeout` where it is fetched.
+    pub(super) async fn open(
+        upstream: &Upstream,
         source: &str,
         provider: &str,
         blobs: &TaskBlobs,
         max: u64,
-    ) -> Result<Source, SaveError> {
+        timeout: Duration,
+    ) -> Result<Self, SaveError> {
         if let Some(name) = source.strip_prefix("blob:") {
             let (_, blob) = own_blob(name, blobs).await?;
-            return Ok(Source::Stream(blob.body));
+            return Ok(Self::Stream(blob.body));
         }
         if let Some(payload) = data_url::uri_payload(source.as_bytes()) {
             let bytes = data_url::decode(payload).ok_or_else(|| lost("the result is not valid base64"))?;
-            return Ok(Source::Memory(Some(bytes.into())));
+            return Ok(Self::Memory(Some(bytes.into())));
         }
-        let timeout = Duration::from_secs(self.0.config.result_timeout_seconds.into());
         let policy = Policy::new(Origins::Results(provider), max, timeout);
-        let fetched = self.0.upstream.fetch(source, &policy).await.map_err(not_fetched)?;
-        Ok(Source::Fetch(Box::new(fetched)))
+        let fetched = upstream.fetch(source, &policy).await.map_err(not_fetched)?;
+        Ok(Self::Fetch(Box::new(fetched)))
     }
-}
 
-impl Source {
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, SaveError> {
         match self {
             Self::Fetch(fetched) => fetched.next().await.map_err(not_fetched),

@@ -1,22 +1,25 @@
-//! Answers a plugin's probe: fetches or opens the media and returns the facts.
+//! Answers a plugin's probe: fetches or opens the media and returns the facts. And looks at the results of an earlier task for one that
+//! follows it up.
 //!
 //! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
 //! that fails.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{BoxStream, StreamExt};
-use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Probe};
+use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Media, Probe};
 use gatehouse_upstream::{FetchError, OpenBlob};
 use url::Url;
 
 use crate::edit::apply::EditError;
 use crate::ingest::data_url;
 use crate::ingest::extract::NewBlob;
-use crate::links::signed_link::Checked;
+use crate::links::signed_link::{self, Checked};
+use crate::look::remote::RemoteFile;
+use crate::media_store::{MediaStore, TaskBlobs, blob_path};
 use crate::probe::facts::facts;
-use crate::storage::media_store::MediaStore;
 use crate::storage::objects::{Error, Reading};
-use crate::storage::task_blobs::TaskBlobs;
 
 /// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
 const LOOKED_AT: usize = 64 * 1024 * 1024;
@@ -83,7 +86,7 @@ impl MediaStore {
             .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
         let sides = sides.ok_or_else(|| unusable("its pixels must be <width>x<height>"))?;
         let (_, blob) = own(name, blobs).await?;
-        let png = match self.scaled(beginning(blob.body).await?, sides).await {
+        let png = match self.0.editor.scaled(beginning(blob.body).await?, sides).await {
             Ok(png) => Bytes::from(png),
             Err(EditError::Unfit(reason)) => return Err(Miss::Unusable(reason)),
             Err(EditError::Store(error)) => return Err(error.into()),
@@ -91,8 +94,28 @@ impl MediaStore {
         self.kept(png, blobs).await
     }
 
+    /// A result as a new blob that another task may use, with its facts; `None` when the result is gone. In a local
+    /// folder the copy is a link, so it costs no space.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        let from = signed_link::path(&signed_link::name(media.id, &media.mime), media.expires);
+        if !self.0.objects.copy(&from, &blob_path(id)).await? {
+            return Ok(None);
+        }
+        match self.facts_of(id).await {
+            Ok(Some(facts)) => Ok(Some((id, facts))),
+            unread => {
+                self.drop_blobs(&[id]).await;
+                unread.map(|_| None)
+            }
+        }
+    }
+
     /// The facts of a blob of any owner; `None` when it is gone.
-    pub(crate) async fn facts_of(&self, id: BlobId) -> Result<Option<Facts>, Error> {
+    async fn facts_of(&self, id: BlobId) -> Result<Option<Facts>, Error> {
         match self.open_blob(id).await? {
             Some(blob) => facts_of_blob(id, blob).await.map(Some),
             None => Ok(None),
@@ -110,7 +133,7 @@ impl MediaStore {
         {
             let facts = match self.own_link(&url) {
                 Some(own) => self.facts_of_result(&own).await?,
-                None => self.facts_at(&url, blobs.customer()).await.map_err(|why| not_fetched(&why))?,
+                None => self.remote(&url, blobs.customer()).facts().await.map_err(|why| not_fetched(&why))?,
             };
             return Ok((facts, None));
         }
@@ -176,9 +199,12 @@ impl MediaStore {
             }
             return Ok(beginning(found.body).await?);
         }
-        let policy = self.probe_policy(max, customer);
-        let fetched = self.0.upstream.fetch(url.as_str(), &policy).await.map_err(|why| not_fetched(&why))?;
-        fetched.collect().await.map_err(|why| not_fetched(&why))
+        self.remote(url, customer).whole().await.map_err(|why| not_fetched(&why))
+    }
+
+    fn remote<'a>(&'a self, url: &'a Url, customer: Option<&'a CustomerId>) -> RemoteFile<'a> {
+        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
+        RemoteFile { upstream: &self.0.upstream, url, customer, max: self.0.config.max_probe(), timeout }
     }
 }
 

@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use gatehouse_model::{CustomerId, Facts, MediaKind};
-use gatehouse_upstream::{FetchError, Fetched, Origins, Policy};
+use gatehouse_upstream::{FetchError, Fetched, Origins, Policy, Upstream};
 use url::Url;
 
 use crate::probe::boxes::{word32, word64};
 use crate::probe::facts::{SNIFFED, facts, kind, sniff};
 use crate::probe::orientation;
-use crate::storage::media_store::MediaStore;
 
 /// Bytes of the first request, and of each later one at least.
 const PIECE: u64 = 256 * 1024;
@@ -30,26 +29,38 @@ struct Piece {
     bytes: Bytes,
 }
 
-/// A file that is read in parts.
-struct Remote<'a> {
-    media: &'a MediaStore,
-    url: &'a Url,
-    customer: Option<&'a CustomerId>,
+/// A file behind a URL, and the bounds of its fetch.
+#[derive(Clone, Copy)]
+pub(super) struct RemoteFile<'a> {
+    pub(super) upstream: &'a Upstream,
+    pub(super) url: &'a Url,
+    /// With whose permits it is fetched.
+    pub(super) customer: Option<&'a CustomerId>,
+    /// Bytes that are fetched at most.
+    pub(super) max: u64,
+    pub(super) timeout: Duration,
+}
+
+/// A film that is read in parts.
+struct Film<'a> {
+    file: RemoteFile<'a>,
     total: u64,
     piece: Piece,
     requests: u32,
 }
 
-impl MediaStore {
-    /// The facts of a file behind a URL.
-    pub(super) async fn facts_at(
-        &self,
-        url: &Url,
-        customer: Option<&CustomerId>,
-    ) -> Result<Facts, FetchError> {
-        let max = self.0.config.max_probe();
-        let policy = self.probe_policy(max, customer);
-        let mut fetched = self.0.upstream.fetch(url.as_str(), &policy.part(0, PIECE - 1)).await?;
+impl<'a> RemoteFile<'a> {
+    /// All of it.
+    pub(super) async fn whole(self) -> Result<Bytes, FetchError> {
+        let fetched = self.upstream.fetch(self.url.as_str(), &self.policy(self.max)).await?;
+        fetched.collect().await
+    }
+
+    /// What it is.
+    pub(super) async fn facts(self) -> Result<Facts, FetchError> {
+        let max = self.max;
+        let part = self.policy(max).part(0, PIECE - 1);
+        let mut fetched = self.upstream.fetch(self.url.as_str(), &part).await?;
         let total = fetched.total();
         if fetched.first() != 0 {
             return Err(FetchError::Broken);
@@ -78,13 +89,12 @@ impl MediaStore {
             Some(total) if is_film => {
                 drop(fetched);
                 let piece = Piece { first: 0, bytes: begin.freeze() };
-                Remote { media: self, url, customer, total, piece, requests: 1 }.facts().await
+                Film { file: self, total, piece, requests: 1 }.facts().await
             }
             Some(_) if is_large => Err(FetchError::TooLarge(max)),
             Some(_) => {
                 drop(fetched);
-                let whole = self.0.upstream.fetch(url.as_str(), &policy).await?;
-                Ok(facts(&whole.collect().await?))
+                Ok(facts(&self.whole().await?))
             }
             // How long it is shows when it ends; past the limit the fetch fails.
             None => {
@@ -94,10 +104,8 @@ impl MediaStore {
         }
     }
 
-    /// The bounds of a link's fetch.
-    pub(super) fn probe_policy<'a>(&self, max_bytes: u64, customer: Option<&'a CustomerId>) -> Policy<'a> {
-        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
-        Policy { customer, ..Policy::new(Origins::User, max_bytes, timeout) }
+    fn policy(self, max_bytes: u64) -> Policy<'a> {
+        Policy { customer: self.customer, ..Policy::new(Origins::User, max_bytes, self.timeout) }
     }
 }
 
@@ -112,7 +120,7 @@ async fn read(fetched: &mut Fetched, bytes: &mut BytesMut, length: u64) -> Resul
     Ok(false)
 }
 
-impl Remote<'_> {
+impl Film<'_> {
     /// The facts of a film, from the boxes that describe it.
     async fn facts(mut self) -> Result<Facts, FetchError> {
         let (mut tables, mut at) = (BytesMut::new(), 0_u64);
@@ -144,11 +152,11 @@ impl Remote<'_> {
             return Err(FetchError::Timeout);
         }
         let wanted = length.max(PIECE).min(self.total - at);
-        let policy = self.media.probe_policy(wanted, self.customer).part(at, at + wanted - 1);
-        let mut fetched = self.media.0.upstream.fetch(self.url.as_str(), &policy).await?;
+        let policy = self.file.policy(wanted).part(at, at + wanted - 1);
+        let mut fetched = self.file.upstream.fetch(self.file.url.as_str(), &policy).await?;
         if fetched.first() != at || fetched.total() != Some(self.total) {
             // It ignores ranges, or the file has changed meanwhile.
-            return Err(FetchError::TooLarge(self.media.0.config.max_probe()));
+            return Err(FetchError::TooLarge(self.file.max));
         }
         let mut bytes = BytesMut::new();
         read(&mut fetched, &mut bytes, wanted).await?;

@@ -1,28 +1,27 @@
-//! The handle of the crate, and the storage of blobs.
+//! The handle of the crate, and the storage of blobs. What it does with results, links and probes stands where those are: `results`,
+//! `links`, `look`.
 
+use std::collections::HashSet;
+use std::io;
 use std::path::Path as FilePath;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures_util::future::try_join_all;
+use futures_util::future::{BoxFuture, try_join_all};
 use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, metric};
-use gatehouse_upstream::{OpenBlob, Upstream};
+use gatehouse_upstream::{Blobs, OpenBlob, Upstream};
 use object_store::ObjectStore;
 use object_store::path::Path;
-use tokio::sync::Semaphore;
 
 use crate::config::Config;
-use crate::ingest::extract;
-use crate::ingest::extract::{ExtractError, Extracted, NewBlob};
+use crate::edit::apply::Editor;
+use crate::ingest::extract::{self, ExtractError, Extracted, NewBlob};
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
-use crate::storage::objects::Error;
-use crate::storage::objects::{Objects, Reading};
+use crate::storage::objects::{Error, Objects, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
+use crate::storage::sweep::{Swept, sweep};
 use crate::storage::writer::Writer;
-
-/// Edits of results computed at the same time: each may hold a decoded picture of the largest size.
-const EDITS_AT_ONCE: usize = 2;
 
 /// Requests up to this size are processed in place; larger ones on a blocking thread.
 const EXTRACT_IN_PLACE: usize = 1024 * 1024;
@@ -38,8 +37,7 @@ pub(crate) struct MediaState {
     pub(crate) upstream: Upstream,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
-    /// Permits for edits under way.
-    pub(crate) edits: Arc<Semaphore>,
+    pub(crate) editor: Editor,
     /// What customers hold of the disk.
     pub(crate) shares: Shares,
 }
@@ -84,15 +82,14 @@ impl MediaStore {
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Self {
-        let edits = Arc::new(Semaphore::new(EDITS_AT_ONCE));
         Self(Arc::new(MediaState {
+            editor: Editor::new(objects.clone(), config.max_result()),
             config,
             objects,
             pepper,
             upstream,
             clock,
             seed,
-            edits,
             shares: Shares::default(),
         }))
     }
@@ -184,6 +181,20 @@ impl MediaStore {
         }
     }
 
+    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours.
+    ///
+    /// # Errors
+    /// When the store fails; what was deleted before stays deleted.
+    pub async fn sweep(&self) -> Result<Swept, Error> {
+        sweep(&self.0.objects, self.0.clock.now()).await
+    }
+
+    /// The blobs one task may name, for its probes and calls.
+    #[must_use]
+    pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
+        TaskBlobs::new(self.clone(), blobs)
+    }
+
     /// Opens any blob; whose it is has been asked before.
     pub(crate) async fn open_blob(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
         let Some(Reading { length, mut body }) = self.0.objects.read(&blob_path(id)).await? else {
@@ -197,15 +208,12 @@ impl MediaStore {
     }
 
     /// Keeps a stream as a new blob. The stream's own error is returned as it came.
-    pub(crate) async fn save_blob(
-        &self,
-        mut body: BoxStream<'_, std::io::Result<Bytes>>,
-    ) -> std::io::Result<BlobId> {
+    pub(crate) async fn save_blob(&self, mut body: BoxStream<'_, io::Result<Bytes>>) -> io::Result<BlobId> {
         let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
         let mut writer = Writer::new(&self.0.objects, blob_path(id));
         while let Some(piece) = body.next().await {
             let written = match piece {
-                Ok(piece) => writer.write(&piece).await.map_err(std::io::Error::other),
+                Ok(piece) => writer.write(&piece).await.map_err(io::Error::other),
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
@@ -213,7 +221,7 @@ impl MediaStore {
                 return Err(error);
             }
         }
-        writer.finish().await.map_err(std::io::Error::other)?;
+        writer.finish().await.map_err(io::Error::other)?;
         Ok(id)
     }
 }
@@ -221,4 +229,55 @@ impl MediaStore {
 /// Where a blob is: its id contains the day of its creation.
 pub(crate) fn blob_path(id: BlobId) -> Path {
     Path::from_iter(["blobs".to_owned(), id.timestamp().day().to_string(), id.to_string()])
+}
+
+/// See [`MediaStore::blobs_of`]. Blobs saved through it belong to the task from then on.
+pub struct TaskBlobs {
+    media: MediaStore,
+    customer: Option<CustomerId>,
+    own: Mutex<HashSet<BlobId>>,
+}
+
+impl TaskBlobs {
+    fn new(media: MediaStore, blobs: impl IntoIterator<Item = BlobId>) -> Self {
+        Self { media, customer: None, own: Mutex::new(blobs.into_iter().collect()) }
+    }
+
+    /// The same for that customer's task: its links are fetched with the customer's permits.
+    #[must_use]
+    pub fn of(self, customer: &CustomerId) -> Self {
+        Self { customer: Some(customer.clone()), ..self }
+    }
+
+    /// Whose links they are that the task names.
+    pub(crate) fn customer(&self) -> Option<&CustomerId> {
+        self.customer.as_ref()
+    }
+
+    /// Opens one of the task's blobs; `None` when it is not among them, or gone.
+    pub(crate) async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
+        if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }
+    }
+
+    pub(crate) fn add(&self, id: BlobId) {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    fn owns(&self, id: BlobId) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
+    }
+}
+
+impl Blobs for TaskBlobs {
+    fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
+        Box::pin(async move { self.read(id).await.map_err(io::Error::other) })
+    }
+
+    fn save<'a>(&'a self, body: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
+        Box::pin(async move {
+            let id = self.media.save_blob(body).await?;
+            self.add(id);
+            Ok(id)
+        })
+    }
 }
