@@ -5,16 +5,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
 use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Command, LedgerMark, WebhookChange};
+use gatehouse_tasks::{Command, ExpiredRow, LedgerMark};
 
 use crate::state::DriverState;
 
 /// Between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Rows deleted by one command: few enough that other commands do not wait for the writer.
+/// Rows of one kind that are forgotten in one sweep: few enough that other commands do not wait for the writer.
 const BATCH: usize = 1_000;
+/// Commands that wait for the same commit.
+const AT_ONCE: usize = 32;
 /// The heads of the ledger are marked once in this many sweeps, beginning with the first.
 const SWEEPS_PER_MARK: u64 = 60;
 /// Media are swept once in this many sweeps.
@@ -34,29 +37,12 @@ impl DriverState {
             self.clock.pause(INTERVAL).await;
             sweeps += 1;
             let now = self.now();
-            let before_day = now.day().saturating_sub(self.config.history_days);
-            let sweeps_holds =
-                self.holds_have_expired(now).then_some(Command::SweepHolds { now, limit: BATCH });
-            for command in [
-                Command::Sweep { now, limit: BATCH },
-                Command::SweepResponses { now, limit: BATCH },
-                Command::Webhook { change: Box::new(WebhookChange::Sweep { limit: BATCH }), at: now },
-                Command::DropHistory { before_day },
-            ]
-            .into_iter()
-            .chain(sweeps_holds)
-            {
-                match self.store.execute(command).await {
-                    Ok(Ok(_)) => {}
-                    Ok(Err(rejection)) => {
-                        tracing::error!(?rejection, "the store rejected a housekeeping command");
-                    }
-                    // What was not swept now is swept later; on a full disk the media sweep below is what helps.
-                    Err(StoreError::Busy | StoreError::NoRoom) => {}
-                    Err(error) => {
-                        tracing::error!(%error, "housekeeping stopped");
-                        return;
-                    }
+            match self.forget(now).await {
+                // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
+                Ok(()) | Err(StoreError::Busy | StoreError::NoRoom) => {}
+                Err(error) => {
+                    tracing::error!(%error, "housekeeping stopped");
+                    return;
                 }
             }
             if sweeps % SWEEPS_PER_MARK == 1 {
@@ -69,6 +55,22 @@ impl DriverState {
             }
         }
     }
+    /// Rows whose time is over are read first, and then forgotten customer by customer. Old history is dropped.
+    async fn forget(&self, now: UnixMs) -> Result<(), StoreError> {
+        let mut rows = self.store.expired(now, BATCH).await?;
+        if !self.holds_have_expired(now) {
+            rows.retain(|(_, row)| !matches!(row, ExpiredRow::Hold(_)));
+        }
+        let forgotten = Command::forget_each(rows, now).map(|command| self.store.execute(command));
+        let mut forgotten = stream::iter(forgotten).buffered(AT_ONCE);
+        while let Some(outcome) = forgotten.next().await {
+            if let Err(rejection) = outcome? {
+                tracing::error!(?rejection, "the store rejected a housekeeping command");
+            }
+        }
+        self.store.drop_history(now.day().saturating_sub(self.config.history_days)).await.map(drop)
+    }
+
     /// Writes the heads of all chains into the audit record and the log, unless nothing has come to the ledger since.
     async fn mark_ledger(&self, last: &mut LedgerMark) {
         let marked = match self.store.ledger_mark().await {

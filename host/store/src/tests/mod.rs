@@ -7,6 +7,7 @@ mod creation;
 mod damage;
 mod deferred;
 mod disk;
+mod expired;
 mod handle;
 mod joined;
 mod ledger;

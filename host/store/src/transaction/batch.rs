@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use gatehouse_model::{
-    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, WebhookId,
 };
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, HoldId, IdempotencyRecord,
@@ -114,6 +114,21 @@ impl<'txn> Batch<'txn> {
         Ok(self.webhooks.take_written())
     }
 
+    /// Drops the history of all days before `day`, with the index and the logs of their tasks; how many days that were. A live
+    /// task is listed in the day of its creation and will end there, so that day stays.
+    pub(crate) fn drop_history(&mut self, day: u32) -> Result<usize, StoreError> {
+        let oldest = self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value()));
+        let day = day.min(oldest.map_or(u32::MAX, |task| task.timestamp().day()));
+        let kept = self.days.split_off(&day);
+        let dropped = mem::replace(&mut self.days, kept);
+        self.task_index.drop_before(day)?;
+        self.steps.drop_before(day)?;
+        for old in &dropped {
+            self.txn.delete_table(Day::new(*old).history())?;
+        }
+        Ok(dropped.len())
+    }
+
     /// What the row said that the command has read last, if it is that task's.
     fn take_read(&mut self, task: TaskId) -> Option<IndexedTask> {
         self.last_read.take().filter(|(id, _)| *id == task).map(|(_, read)| read)
@@ -181,9 +196,6 @@ impl LedgerStorage for Batch<'_> {
         let history = self.txn.open_table(day.history())?;
         find(history.name(), &history, id.bits())
     }
-    fn oldest_live(&self) -> Result<Option<TaskId>, StoreError> {
-        Ok(self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value())))
-    }
     fn put_live(&mut self, task: &Task) -> Result<(), StoreError> {
         let bytes = encode("live", task)?;
         let read = self.take_read(task.id);
@@ -206,16 +218,6 @@ impl LedgerStorage for Batch<'_> {
     fn put_steps(&mut self, row: &StepRow) -> Result<(), StoreError> {
         self.steps.put(row)
     }
-    fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
-        let kept = self.days.split_off(&day);
-        let dropped = mem::replace(&mut self.days, kept);
-        self.task_index.drop_before(day)?;
-        self.steps.drop_before(day)?;
-        for old in &dropped {
-            self.txn.delete_table(Day::new(*old).history())?;
-        }
-        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
-    }
 
     fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, StoreError> {
         Ok(self.name_owners.get(name)?.map(|customer| CustomerId::from(customer.value())))
@@ -234,9 +236,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
         self.write_back.remove_hold(hold, &mut self.holds)
-    }
-    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, StoreError> {
-        self.write_back.expired_holds(now, limit, &self.holds)
     }
 
     fn idempotency_record(
@@ -260,20 +259,6 @@ impl LedgerStorage for Batch<'_> {
         self.idempotency.remove((key.0.as_str(), token.0))?;
         Ok(())
     }
-    fn expired_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let mut expired = Vec::new();
-        let end = (now.0.saturating_add(1), "", [0; 32]);
-        for row in self.idempotency_expiry.range(..end)?.take(limit) {
-            let row = row?;
-            let (_, key, token) = row.0.value();
-            expired.extend(find("idempotency", &self.idempotency, (key, token))?);
-        }
-        Ok(expired)
-    }
 
     fn admin_idempotency_record(&self, token: &Digest) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
         self.admin_idempotency.find(token)
@@ -283,13 +268,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), StoreError> {
         self.admin_idempotency.remove(record)
-    }
-    fn expired_admin_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, StoreError> {
-        self.admin_idempotency.expired(now, limit)
     }
 
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, StoreError> {
@@ -306,9 +284,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), StoreError> {
         self.responses.remove(record)
-    }
-    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
-        self.responses.expired(now, limit)
     }
 
     fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
@@ -334,9 +309,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
         self.webhooks.remove_delivery(delivery)
-    }
-    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
-        self.webhooks.older_than(before, limit)
     }
 
     fn newest_price_book(&self) -> Result<Option<PriceVersion>, StoreError> {

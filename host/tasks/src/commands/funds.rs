@@ -98,7 +98,7 @@ pub(crate) fn hold<B: LedgerStorage>(
         created: at,
         expires,
         shares: Vec::new(),
-        model: Some(model),
+        model,
         counted: None,
         counted_of_customer: None,
     };
@@ -121,8 +121,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
     let paid = cost.map(|cost| payable(storage, &hold, cost, at)).transpose()?;
-    let model = hold.model.as_deref().unwrap_or_default();
-    resolution(storage, &hold, paid, &memo, at)?.write(storage, model, tokens)?;
+    resolution(storage, &hold, paid, &memo, at)?.write(storage, &hold.model, tokens)?;
     storage.remove_hold(&hold)?;
     let Some((cost, paid)) = cost.zip(paid) else { return Ok(Applied::Done) };
     let unpaid = cost.checked_sub(paid).ok_or(Stop::Rejected(Rejection::Overflow))?;

@@ -68,10 +68,8 @@ impl BalancedEntry {
     /// Reserves a new hold. The key is the one the hold names, the customer that key's. Concurrency comes before money: a
     /// client that has to wait is not told to pay.
     pub(crate) fn hold(customer: Customer, mut key: KeyLineage, hold: &Hold) -> Result<Self, Rejection> {
-        if let Some(model) = &hold.model {
-            key.check_concurrency(model)?;
-            key.open(model);
-        }
+        key.check_concurrency(&hold.model)?;
+        key.open(&hold.model);
         Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), hold.created)
     }
 
@@ -137,8 +135,8 @@ impl BalancedEntry {
             let movement = Movement::resolve(held, cost).ok_or(Rejection::Overflow)?;
             // Two of the keys may be of one lineage.
             entries.iter().filter_map(|entry| entry.key.as_ref()).for_each(|changed| key.refresh(changed));
-            if let Some(model) = hold.model.as_deref().filter(|_| entries.is_empty()) {
-                key.close(model);
+            if entries.is_empty() {
+                key.close(&hold.model);
             }
             key.period_counter().resolve((held, cost), counted, at).ok_or(Rejection::Overflow)?;
             let row = entry_of(hold, key.id(), (kind, movement), customer.head, at);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task, UnixMs};
 
-use crate::ledger::chain_examination::{ChainExamination, named};
+use crate::ledger::head_examination::{HeadExamination, named};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::{EntryKind, JournalEntry};
 use crate::ledger::key_examination::KeyExamination;
@@ -25,7 +25,7 @@ const KEPT: usize = 1000;
 /// An examination under way. Feed the marks first, then the ledger in order, the rest in any order.
 #[derive(Debug, Default)]
 pub struct Examination {
-    chains: ChainExamination,
+    chains: HeadExamination,
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
     keys: KeyExamination,

@@ -1,8 +1,8 @@
 //! Money: holds, journal entries, prices, and the examination that sums the journal again.
 
 pub(crate) mod balanced_entry;
-pub(crate) mod chain_examination;
 pub(crate) mod examination;
+pub(crate) mod head_examination;
 pub(crate) mod hold;
 pub(crate) mod journal_entry;
 pub(crate) mod key_examination;

@@ -94,8 +94,6 @@ pub trait LedgerStorage {
     fn live(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
     /// The task of that id, if it has ended and is still in history.
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
-    /// The live task created first.
-    fn oldest_live(&self) -> Result<Option<TaskId>, Self::Error>;
     /// Keeps a live task. Its owner finds it by status and model.
     fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Moves a task from the live ones into the history of the day of its creation.
@@ -104,8 +102,6 @@ pub trait LedgerStorage {
     fn step_rows(&mut self, day: u32) -> Result<u64, Self::Error>;
     /// Keeps a row of a task's log at its [`StepRow::position`], instead of one that is there.
     fn put_steps(&mut self, row: &StepRow) -> Result<(), Self::Error>;
-    /// Drops the history of all days before `day`, with the logs of their tasks; how many days that were.
-    fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
 
     /// The customer that owns a name.
     fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, Self::Error>;
@@ -118,8 +114,6 @@ pub trait LedgerStorage {
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
     /// Forgets a hold.
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
-    /// At most `limit` holds of requests whose expiry is not after `now`, the oldest expiry first.
-    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Self::Error>;
 
     /// What is remembered of that token of that key, expired or not.
     fn idempotency_record(
@@ -134,12 +128,6 @@ pub trait LedgerStorage {
         &mut self,
         idempotency_record: &IdempotencyRecord,
     ) -> Result<(), Self::Error>;
-    /// At most `limit` submissions whose expiry is not after `now`, the oldest expiry first.
-    fn expired_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
 
     /// What is remembered of an operator's request with that token, expired or not.
     fn admin_idempotency_record(&self, token: &Digest)
@@ -149,12 +137,6 @@ pub trait LedgerStorage {
     /// Forgets an operator's request.
     fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord)
     -> Result<(), Self::Error>;
-    /// At most `limit` of operators' requests whose expiry is not after `now`, the oldest expiry first.
-    fn expired_admin_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, Self::Error>;
 
     /// A customer's kept response of that id, expired or not.
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Self::Error>;
@@ -166,8 +148,6 @@ pub trait LedgerStorage {
     fn put_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
     /// Forgets a response.
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
-    /// At most `limit` responses whose expiry is not after `now`, the oldest expiry first.
-    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Self::Error>;
 
     /// The webhook of that id.
     fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, Self::Error>;
@@ -185,8 +165,6 @@ pub trait LedgerStorage {
     fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
     /// Forgets a delivery.
     fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
-    /// At most `limit` deliveries made before a moment, the oldest first.
-    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Self::Error>;
 
     /// The newest version of the price book.
     fn newest_price_book(&self) -> Result<Option<PriceVersion>, Self::Error>;

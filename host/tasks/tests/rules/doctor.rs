@@ -206,7 +206,7 @@ fn changed_balances_are_found() {
     check(|rows| rows.keys[0].quota = Some(Credits(1)), 0, &["key key0: its use is outside its quota"]);
     let open = "what it has open is not what its holds say";
     check(|rows| rows.keys[2].open.clear(), 0, &[open]);
-    check(|rows| rows.holds[0].model = None, 0, &[open]);
+    check(|rows| rows.holds[0].model.clear(), 0, &[open]);
     check(|rows| rows.keys[1].open = [("model-0".into(), 1)].into(), 0, &[open]);
     let unknown = "key key1: the key of its rotation does not know of it";
     check(|rows| rows.keys[1].rotated_to = Some(key_id(2)), 0, &[unknown]);

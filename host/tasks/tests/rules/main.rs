@@ -11,6 +11,7 @@ mod joins;
 mod keys;
 mod names;
 mod oracle;
+mod owners;
 mod quotas;
 mod records;
 mod responses;
@@ -24,7 +25,7 @@ mod webhooks;
 
 use std::time::Duration;
 
-use gatehouse_model::{Call, Credits, Replay, Task};
+use gatehouse_model::{Call, Credits, Replay, Task, UnixMs};
 
 use gatehouse_sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
 use gatehouse_tasks::{
@@ -46,6 +47,16 @@ fn run(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, R
         Ok(answer) => answer,
         Err(never) => match never {},
     }
+}
+
+/// Forgets at most `limit` rows whose time is over; how many were.
+fn forget(storage: &mut MemoryLedgerStorage, at: UnixMs, limit: usize) -> usize {
+    let rows = storage.expired(at).into_iter().take(limit).collect();
+    let forgotten = Command::forget_each(rows, at).map(|command| match run(storage, command) {
+        Ok(Applied::Forgotten(rows)) => rows,
+        other => panic!("expected rows to be forgotten, got {other:?}"),
+    });
+    forgotten.sum()
 }
 
 /// The rejection, having changed nothing.

@@ -119,7 +119,7 @@ async fn export(customer: &str, api: &Api<'_>) -> Result<(), ExecuteError> {
         let page = api.send(request.query_if("cursor", cursor)).await?.body;
         let lines = page["data"].as_array().map_or(&[][..], Vec::as_slice);
         let text: String =
-            lines.iter().map(|line| escape_control_in_json(&line.to_string()).into_owned() + "\n").collect();
+            lines.iter().map(|line| format!("{}\n", escape_control_in_json(&line.to_string()))).collect();
         if print(&text) != Exit::Done {
             return Err(ExecuteError::Arguments("standard output was closed before the end".to_owned()));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Credits, CustomerId, CustomerPolicy, Digest, RequestId, UnixMs};
 use gatehouse_sample::{START, customer_id, task_id};
-use gatehouse_tasks::{AdminIdempotency, Applied, AuditedRequest, Command};
+use gatehouse_tasks::{AdminIdempotency, Applied, AuditedRequest, Command, ExpiredRow};
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
 use super::{begin, memory_store};
@@ -68,8 +68,11 @@ async fn a_request_is_remembered_over_a_restart_until_it_is_swept() {
     assert_eq!(store.journal_entry(deposits[0].position).unwrap().as_ref(), Some(&deposits[0].entry));
     assert_eq!(store.journal_entry(99).unwrap(), None);
 
-    let swept = store.execute(Command::Sweep { now: START.plus(DAY), limit: 9 }).await.unwrap();
-    assert_eq!(swept, Ok(Applied::Swept { removed: 1, more: false }));
+    let rows = store.expired(START.plus(DAY), 9).await.unwrap();
+    assert_eq!(rows, [(None, ExpiredRow::AdminIdempotency(Digest::of(b"t")))]);
+    for forget in Command::forget_each(rows, START.plus(DAY)) {
+        assert_eq!(store.execute(forget).await.unwrap(), Ok(Applied::Forgotten(1)));
+    }
     let database = store.database().unwrap();
     let txn = database.begin_read().unwrap();
     assert_eq!(txn.open_table(layout::ADMIN_IDEMPOTENCY).unwrap().len().unwrap(), 0);

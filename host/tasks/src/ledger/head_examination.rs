@@ -10,14 +10,14 @@ use crate::ledger::mark::LedgerMark;
 
 /// The chains as far as their entries were seen.
 #[derive(Debug, Default)]
-pub(crate) struct ChainExamination {
+pub(crate) struct HeadExamination {
     heads: BTreeMap<CustomerId, LedgerHead>,
     entries: u64,
     /// Marks that lie ahead, by the length of the ledger.
     marks: BTreeMap<(u64, UnixMs), LedgerMark>,
 }
 
-impl ChainExamination {
+impl HeadExamination {
     /// A mark, before any entry.
     pub(crate) fn mark(&mut self, at: UnixMs, mark: LedgerMark) {
         self.marks.insert((mark.entries, at), mark);
