@@ -71,7 +71,7 @@ impl DriverState {
         mut keeping: Option<&mut Keeping>,
     ) -> End {
         // Dropped at the end: the provider learns at once that nothing more of it is read.
-        let PassingAnswer { mut pieces, first, permit: _permit } = answer;
+        let PassingAnswer { mut pieces, first, permit: _permit, _span } = answer;
         let mut time_limit = self.clock.pause(self.config.text.stream());
         let mut next = first;
         loop {
