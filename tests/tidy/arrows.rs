@@ -119,6 +119,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap", &["gatehouse", "gatehouse-bench"]),
     ("tracing-subscriber", &["gatehouse"]),
     ("metrics-exporter-prometheus", &["gatehouse"]),
+    ("opentelemetry-proto", &["gatehouse"]),
     ("moka", &["gatehouse-edge"]),
 ];
 

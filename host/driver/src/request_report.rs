@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use gatehouse_model::{Credits, RequestFacts, UnixMs, Usage};
+use gatehouse_model::{Credits, RequestFacts, Span, SpanKind, Trace, UnixMs, Usage};
 use gatehouse_runtime::Version;
+use gatehouse_upstream::CallPermit;
 
 use crate::rates::{RateStatus, RateUse};
 
@@ -20,6 +21,7 @@ pub struct RequestReport(Arc<Reported>);
 struct Reported {
     began: Instant,
     rates: OnceLock<Arc<RateUse>>,
+    trace: OnceLock<Trace>,
     state: Mutex<State>,
 }
 
@@ -45,7 +47,12 @@ pub(crate) struct WorkGuard {
 
 impl Default for Reported {
     fn default() -> Self {
-        Self { began: Instant::now(), rates: OnceLock::new(), state: Mutex::default() }
+        Self {
+            began: Instant::now(),
+            rates: OnceLock::new(),
+            trace: OnceLock::new(),
+            state: Mutex::default(),
+        }
     }
 }
 
@@ -108,6 +115,37 @@ impl RequestReport {
     #[must_use]
     pub fn status(&self, now: UnixMs) -> RateStatus {
         self.0.rates.get().map(|used| used.status(now)).unwrap_or_default()
+    }
+
+    /// The request is traced: its parts are made under `trace`.
+    pub fn trace_with(&self, trace: &Trace) {
+        let _ = self.0.trace.set(trace.clone());
+    }
+
+    /// Where its parts are made, if it is traced.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        self.0.trace.get()
+    }
+
+    /// Begins a part of it within the gateway, if it is traced.
+    pub(crate) fn begin(&self, name: &'static str) -> Option<Span> {
+        self.trace().map(|trace| trace.begin(name, SpanKind::Internal))
+    }
+
+    /// Begins a call of an account, if it is traced: `operation` by the conventions for generative models.
+    pub(crate) fn begin_call(
+        &self,
+        operation: &'static str,
+        model: &str,
+        permit: &CallPermit,
+    ) -> Option<Span> {
+        let mut span = self.trace()?.begin(format!("{operation} {model}"), SpanKind::Client);
+        span.set("gen_ai.operation.name", operation);
+        span.set("gen_ai.request.model", model);
+        span.set("gen_ai.provider.name", permit.provider());
+        span.set("gatehouse.account", permit.account());
+        permit.trace_with(span.trace().place());
+        Some(span)
     }
 
     /// What is known so far.
@@ -194,6 +232,13 @@ impl RequestReport {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Begins a call of a plugin for a request, if that is traced.
+pub(crate) fn plugin_span(report: &RequestReport, name: &'static str, version: &Version) -> Option<Span> {
+    let mut span = report.begin(name)?;
+    span.set("gatehouse.plugin", format!("{version:?}").as_str());
+    Some(span)
 }
 
 fn milliseconds(time: Duration) -> u32 {

@@ -152,6 +152,8 @@ metrics! {
     Gauge RELOADED = "gatehouse_config_last_reload_success_timestamp_seconds";
     /// 1 while the last reading of the configuration was a success.
     Gauge RELOAD_SUCCEEDED = "gatehouse_config_last_reload_successful";
+    /// Spans of traces by `outcome`: "sent" to the collector, or "dropped" because too many waited for it.
+    Counter SPANS = "gatehouse_trace_spans_total";
     /// Bytes copied into the media store.
     Counter MEDIA_BYTES = "gatehouse_media_bytes_total";
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::auth::credential::{CallCredential, Proof};
 use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
+use crate::headers;
 use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::provider::Provider;
@@ -164,7 +165,11 @@ impl Upstream {
     ) -> Result<http::Request<exchange::Payload>, RequestError> {
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
         let (checked, credential) = (&provider.checked, permit.credential());
-        let mut request = build::build(checked, credential, proof, call, blobs, boundary).await?;
+        let extra = (!permit.is_anonymous()).then_some(&checked.extra);
+        let mut request = build::build((checked, extra), credential, proof, call, blobs, boundary).await?;
+        if let Some(place) = permit.trace().filter(|_| checked.is_traced) {
+            headers::add_trace(request.headers_mut(), place);
+        }
         if let Proof::Signature(key) = proof {
             let digest = build::digest(call, blobs, boundary).await?;
             let signature = build::sign(key, &mut request, &digest, self.clock().now())?;

@@ -31,7 +31,7 @@ pub struct LogFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogLine {
     /// A request of a client.
-    Request(RequestLine),
+    Request(Box<RequestLine>),
     /// What the process said.
     Process(ProcessLine),
 }
@@ -113,7 +113,7 @@ impl AdminService {
             RecentPage { lines: named(page.lines, LogLine::Process), next: page.next }
         } else {
             let page = logs.requests.newest(before, limit, |line| filter.fits_request(line));
-            RecentPage { lines: named(page.lines, LogLine::Request), next: page.next }
+            RecentPage { lines: named(page.lines, of_request), next: page.next }
         })
     }
 
@@ -139,10 +139,14 @@ impl AdminService {
             }
             (false, Some(after)) => {
                 let (lines, seen) = logs.requests.after(after, limit, |line| filter.fits_request(line));
-                (named(lines, LogLine::Request), seen)
+                (named(lines, of_request), seen)
             }
         })
     }
+}
+
+fn of_request(line: RequestLine) -> LogLine {
+    LogLine::Request(Box::new(line))
 }
 
 fn named<T>(lines: Vec<(u64, T)>, line: fn(T) -> LogLine) -> Vec<(u64, LogLine)> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply};
+use gatehouse_model::{
+    Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply, Span,
+};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
 
@@ -61,6 +63,8 @@ pub(super) struct PassingAnswer {
     pub(super) first: Option<Bytes>,
     /// Held until the provider is done.
     pub(super) permit: AccountPermit,
+    /// Of the call, if it is traced.
+    pub(super) _span: Option<Span>,
 }
 
 /// Why there is no answer.
@@ -114,6 +118,8 @@ impl DriverState {
     async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
         let progress = slot.progress();
         run.report.attempt(permit.provider(), permit.account());
+        let model = run.report.facts().model;
+        let mut span = run.report.begin_call("generate_content", model.as_deref().unwrap_or_default(), &slot);
         let idle = self.config.text.idle();
         let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
         let what = (&run.exchange.call, run.exchange.passes.as_slice());
@@ -142,10 +148,20 @@ impl DriverState {
         match passing {
             Ok((Passing::Pieces(pieces), first)) => {
                 run.report.first_token();
-                Attempt::Answered(ProviderAnswer::Passing(PassingAnswer { pieces, first, permit }))
+                Attempt::Answered(ProviderAnswer::Passing(PassingAnswer {
+                    pieces,
+                    first,
+                    permit,
+                    _span: span,
+                }))
             }
             Ok((Passing::Reply(reply), _)) => self.read_answer(run, &permit, reply).await,
-            Err(outage) => outage_attempt(outage),
+            Err(outage) => {
+                if let Some(span) = &mut span {
+                    span.fail(&format!("{outage:?}"));
+                }
+                outage_attempt(outage)
+            }
         }
     }
 

@@ -60,7 +60,10 @@ impl DriverState {
             expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await.map_err(store_error) {
+        let span = request.report.begin("hold");
+        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        drop(span);
+        match held {
             Ok(Ok(_)) => {
                 let hold = hold(Some(quoted.hold));
                 hold.work.hold(quoted.hold);

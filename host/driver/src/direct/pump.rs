@@ -81,7 +81,7 @@ async fn pass_pieces(
     time_limit: &mut Pause,
 ) -> End {
     // Dropped at the end: the provider learns at once that nothing more of it is read.
-    let PassingAnswer { mut pieces, first, permit: _permit } = answer;
+    let PassingAnswer { mut pieces, first, permit: _permit, _span } = answer;
     let mut next = first;
     loop {
         if let Some(piece) = next.take() {

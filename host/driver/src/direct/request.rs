@@ -23,7 +23,7 @@ use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::kept_answers::{Keeping, KeptAnswer, Known, Repetition};
 use crate::rates::RateUse;
-use crate::request_report::WorkGuard;
+use crate::request_report::{WorkGuard, plugin_span};
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::quoted_terms::QuotedTerms;
 use crate::submit::refusal::{fault_error, refusal_error};
@@ -216,6 +216,7 @@ impl DriverState {
         direct: DirectRequest,
     ) -> Result<(Arc<Version>, DirectPlan), SubmitError> {
         let plugins = self.plugins.for_key(&request.key.id);
+        let _span = plugin_span(&request.report, "plugin prepare", version);
         match plugins.prepare_direct(version, cx.clone(), direct).await {
             Ok(ServedBy { by, answer: Ok(plan) }) => Ok((by, plan)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),

@@ -202,7 +202,9 @@ impl DriverState {
         let first = first_step.and_then(|step| self.begin_first_step(&task, &version, step));
         let task = Box::new(first.as_deref().map_or(task, FirstStep::task));
         let assignment = task.assignment.clone();
+        let span = report.begin("hold");
         let outcome = self.execute(Command::Submit { task, idempotency }).await;
+        drop(span);
         let is_submitted = matches!(outcome, Ok(Ok(Applied::Submitted(_))));
         let first = match first {
             Some(first) if !is_submitted => {
@@ -273,6 +275,7 @@ impl DriverState {
             joined_held: Credits::ZERO,
             stop_asked: false,
             sent_again: false,
+            trace: request.report.trace().map(|trace| trace.place().clone()),
             cost: None,
             public: Vec::new(),
             private: Vec::new(),

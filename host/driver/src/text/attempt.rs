@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Sse, TextFailure,
+    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Span, Sse, TextFailure,
     UnixMs,
 };
 use gatehouse_runtime::{Fault, RequestInstance, Version};
@@ -13,7 +13,7 @@ use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening,
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
-use crate::request_report::RequestReport;
+use crate::request_report::{RequestReport, plugin_span};
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
@@ -52,6 +52,8 @@ pub(super) struct TextRun {
     pub(super) targets: TriedTargets,
     pub(super) held: Arc<TextHold>,
     pub(super) report: RequestReport,
+    /// The call under way, if the request is traced; that of a stream lasts as long.
+    pub(super) span: Option<Span>,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
@@ -118,6 +120,8 @@ impl DriverState {
         slot: CallPermit,
     ) -> Attempt {
         let progress = slot.progress();
+        let target = &run.model.targets[run.at].route;
+        run.span = run.report.begin_call(run.model.kind.operation(), &target.upstream, &slot);
         let mut patience = self.patience(run);
         let opening = {
             let idle = self.config.text.idle();
@@ -196,10 +200,12 @@ impl DriverState {
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
         let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
+        let span = plugin_span(&run.report, "plugin answer", &run.version);
         let answered = self
             .plugins
             .answer(&run.version, run.cx.clone(), state, reply, run.instance.as_deref_mut())
             .await;
+        drop(span);
         let failure = match answered {
             Ok(Ok(answered)) if is_success => {
                 return match as_event {
@@ -258,10 +264,15 @@ impl DriverState {
             None => None,
         };
         let batches = Batches::new(source, reader, relay);
-        let mut stream = OpenStream { batches, account_permit: permit };
+        let mut stream = OpenStream { batches, account_permit: permit, span: run.span.take() };
         let due = run.cx.accepted_at.plus(self.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
-        match self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await {
+        let begun = self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await;
+        if begun.is_err() {
+            // Its failure is told with that of the call.
+            run.span = stream.span.take();
+        }
+        match begun {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
                 let TextRun { version, cx, prepared, .. } = &*run;

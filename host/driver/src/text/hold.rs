@@ -74,7 +74,10 @@ impl DriverState {
             expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await.map_err(store_error) {
+        let span = request.report.begin("hold");
+        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        drop(span);
+        match held {
             Ok(Ok(_)) => {
                 work.hold(amount);
                 money::held(model_id, Purpose::Text, amount);

@@ -33,6 +33,14 @@ impl ModelKind {
         if surface == EMBEDDINGS { Self::Embedding } else { Self::Text }
     }
 
+    /// What is asked of it, by the conventions for generative models.
+    pub(crate) fn operation(self) -> &'static str {
+        match self {
+            Self::Text => "chat",
+            Self::Embedding => "embeddings",
+        }
+    }
+
     /// Its name in the configuration and for clients.
     pub(crate) fn as_str(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
-use gatehouse_model::{Chunk, Obstacle, Outage, Pause, Sse, TextFailure, UnixMs, Usage};
+use gatehouse_model::{Chunk, Obstacle, Outage, Pause, Span, Sse, TextFailure, UnixMs, Usage};
 use gatehouse_runtime::{Fault, Relay, Version};
 use gatehouse_upstream::{AccountPermit, Events};
 
@@ -22,6 +22,8 @@ const MAX_HELD_BACK: usize = 64;
 pub(super) struct OpenStream {
     pub(super) batches: Batches,
     pub(super) account_permit: AccountPermit,
+    /// Of the call, if it is traced.
+    pub(super) span: Option<Span>,
 }
 
 /// What the client is to read of a provider's stream.
@@ -207,7 +209,7 @@ impl DriverState {
         (due, deadline): (UnixMs, UnixMs),
         mut patience: Option<Pause>,
     ) -> Result<(), NoStream> {
-        let OpenStream { batches, account_permit } = stream;
+        let OpenStream { batches, account_permit, .. } = stream;
         let given_up = pin!(self.is_given_up(client, account_permit));
         let time_limit = self.clock.pause_until(deadline);
         let is_last = patience.is_none();

@@ -26,7 +26,7 @@ use crate::text::blobs::RequestBlobs;
 use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
-use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
+use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump, note_usage};
 use crate::text::translation::{Source, Translated};
 use crate::text::tried_targets::TriedTargets;
 
@@ -98,6 +98,7 @@ impl DriverState {
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             key: request.key.id.clone(),
+            report: request.report.clone(),
             only_asks: request.body.is_dry_run(),
             only_price: request.body.is_price_only(),
             version,
@@ -132,6 +133,7 @@ impl DriverState {
             targets,
             held: Arc::clone(&held),
             report: request.report.clone(),
+            span: None,
             tables,
             is_response: request.surface == RESPONSES,
             client,
@@ -184,6 +186,7 @@ impl DriverState {
                     answered.body = response.into();
                 }
                 let (counted, count) = held.bill().counted(answered.usage, answered.output_bytes.into());
+                note_usage(run.span.take(), &counted);
                 self.settle(held, counted, &answered.counters, count).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;

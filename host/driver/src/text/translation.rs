@@ -7,6 +7,7 @@ use gatehouse_model::{Context, Facts, Header, Json, KeyId, Prepared, TextRequest
 use gatehouse_runtime::{PreparedText, RequestInstance, ServedBy, Version};
 
 use crate::errors::SubmitError;
+use crate::request_report::{RequestReport, plugin_span};
 use crate::state::DriverState;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::TextError;
@@ -22,6 +23,8 @@ pub(super) struct Source {
     /// Facts about the blobs cut out of `body`.
     pub(super) blobs: Vec<Facts>,
     pub(super) key: KeyId,
+    /// Where its trace is, if it has one.
+    pub(super) report: RequestReport,
     /// Nothing is sent.
     pub(super) only_asks: bool,
     /// A price is the text family's to say: no dialect is needed.
@@ -87,6 +90,7 @@ impl DriverState {
             route: route_of_family(route),
         };
         let (plugins, version) = (self.plugins.for_key(&source.key), &source.version);
+        let _span = plugin_span(&source.report, "plugin prepare", version);
         match plugins.prepare_text(version, cx.clone(), text_request, only_asks).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),

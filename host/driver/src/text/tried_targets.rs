@@ -171,7 +171,9 @@ impl DriverState {
             }
             run.targets.tried[target].push(permit.account().to_owned());
             run.report.attempt(permit.provider(), permit.account());
-            let error = match self.try_account(run, permit, slot).await {
+            let attempt = self.try_account(run, permit, slot).await;
+            note_failure(run, &attempt);
+            let error = match attempt {
                 Attempt::Answered(answer) => {
                     self.answered(run, first);
                     return Ok(answer);
@@ -251,6 +253,18 @@ impl DriverState {
         if let Err(error) = self.store.post(Command::Audit { task: None, text, at: self.now() }) {
             tracing::error!(request = %id, %error, "a call that was given up is not on record");
         }
+    }
+}
+
+/// A call without an answer has ended.
+fn note_failure(run: &mut TextRun, attempt: &Attempt) {
+    let why = match attempt {
+        Attempt::Answered(_) => return,
+        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.to_string(),
+        Attempt::Left(_) => "its client left".to_owned(),
+    };
+    if let Some(mut span) = run.span.take() {
+        span.fail(&why);
     }
 }
 

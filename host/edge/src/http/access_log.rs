@@ -13,9 +13,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_driver::RequestReport;
-use gatehouse_model::{CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Usage, metric};
+use gatehouse_model::{
+    CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Span, TraceParent, Tracer, Usage, metric,
+};
 use gatehouse_net::{Activity, RequestActivity};
-use http::Method;
+use http::{HeaderMap, Method};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::body::StreamedBody;
@@ -64,6 +66,8 @@ pub(crate) struct AccessRecord {
     pub(crate) unread: Option<UnreadAnswer>,
     /// Where the driver says what it took and paid.
     pub(crate) report: RequestReport,
+    /// The request in its trace, if it is traced.
+    span: Option<Span>,
     sent: u64,
     /// The whole response was taken.
     whole: bool,
@@ -94,12 +98,37 @@ impl AccessRecord {
             body: None,
             unread: None,
             report: RequestReport::default(),
+            span: None,
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
             log: Arc::clone(log),
         }
     }
+}
+
+impl AccessRecord {
+    /// Traces the request, if it is to be traced: under its client's span, where it names one.
+    pub(crate) fn trace(&mut self, tracer: &Arc<Tracer>, headers: &HeaderMap) {
+        let Some(mut span) = tracer.root(client_span(headers), (name(&self.method), self.pattern)) else {
+            return;
+        };
+        span.began_earlier(self.started.elapsed());
+        self.report.trace_with(span.trace());
+        self.span = Some(span);
+    }
+}
+
+/// The span of the client that sent a request. Of several none is the one.
+fn client_span(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut parents = headers.get_all("traceparent").iter();
+    let parent: TraceParent = parents.next()?.to_str().ok()?.parse().ok()?;
+    if parents.next().is_some() {
+        return None;
+    }
+    let states: Vec<&str> =
+        headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok()).collect();
+    Some(parent.with_state(&states.join(",")))
 }
 
 /// Bytes of an answer, which keep the connection in use until they are written.
@@ -144,7 +173,14 @@ impl Drop for AccessRecord {
         };
         let (method, whole) = (mem::take(&mut self.method), self.whole);
         let (log, surface) = (Arc::clone(&self.log), self.surface);
+        let mut span = self.span.take();
+        if let Some(span) = &mut span {
+            span.end();
+        }
         self.report.when_known(move |facts| {
+            if let Some(span) = span {
+                gen_ai::describe(span, &line, &facts);
+            }
             gen_ai::record(surface, line.status, took, &facts);
             write(RequestLine { facts, ..line }, &method, whole, &log);
         });

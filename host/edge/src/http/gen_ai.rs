@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{RequestFacts, metric};
+use gatehouse_model::{RequestFacts, RequestLine, Span, metric};
 
 /// The convention's word for what is asked on a surface; `None` where nothing is written or embedded.
 fn operation(surface: &str) -> Option<&'static str> {
@@ -13,6 +13,41 @@ fn operation(surface: &str) -> Option<&'static str> {
         "embeddings.create" => "embeddings",
         _ => return None,
     })
+}
+
+/// Says what became of a request that is traced.
+pub(crate) fn describe(mut span: Span, line: &RequestLine, facts: &RequestFacts) {
+    span.set("http.request.method", line.method);
+    span.set("http.route", line.route);
+    span.set("http.response.status_code", u32::from(line.status));
+    span.set("gatehouse.request", line.id.to_string().as_str());
+    let named = [
+        ("gen_ai.request.model", &facts.model),
+        ("gen_ai.provider.name", &facts.provider),
+        ("gatehouse.account", &facts.account),
+        ("gatehouse.target", &facts.target),
+        ("gatehouse.plugin", &facts.plugin),
+    ];
+    for (name, value) in named {
+        if let Some(value) = value {
+            span.set(name, &**value);
+        }
+    }
+    if let Some(tokens) = &facts.tokens {
+        span.set("gen_ai.usage.input_tokens", tokens.read());
+        span.set("gen_ai.usage.output_tokens", tokens.output);
+    }
+    for (name, amount) in [("gatehouse.held_micro", facts.held), ("gatehouse.charged_micro", facts.charged)] {
+        if let Some(amount) = amount {
+            span.set(name, amount.0);
+        }
+    }
+    if let Some(first) = facts.first_token_ms {
+        span.set("gatehouse.first_token_ms", first);
+    }
+    if line.status >= 500 {
+        span.fail(&line.status.to_string());
+    }
 }
 
 /// Measures a request that has ended. One whose model was never found is no request of a model.

@@ -172,6 +172,10 @@ impl Pipeline {
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
+        // Not before its key is known: nobody else makes the operator keep a trace.
+        if let (Some(_), Some(tracer)) = (&key, self.context.backend.tracer()) {
+            record.trace(tracer, &parts.headers);
+        }
         if let Endpoint::SwitchedOff(family) = route.endpoint {
             let refusal = self.context.backend.switched_off_path(path, family);
             return Err(refusal.map_or_else(

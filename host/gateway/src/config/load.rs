@@ -360,6 +360,9 @@ fn check(document: &Document<'_>, config: &Config) -> Vec<ConfigError> {
     if let Err(error) = config.log.filter() {
         wrong("log.level", &error);
     }
+    if let Err((key, message)) = config.traces.check() {
+        wrong(&format!("traces.{key}"), &message);
+    }
     for (key, price) in &config.prices {
         if let Err(error) = PriceTable::new([(key.clone(), *price)].into()) {
             wrong(&format!("prices.{key}"), &error.to_string());

@@ -24,7 +24,7 @@ use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::public_api::LocalApi;
 use super::rest_of_start::FamilyStart;
 use super::services::Services;
-use super::shutdown::{Gateway, Signals};
+use super::shutdown::{Gateway, SentTraces, Signals};
 use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
@@ -193,7 +193,11 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
     let families = FamilyStart::new(&services)?;
-    let driver = services.start_driver(&config, upstream).await?;
+    let roots = config.fetch.extra_roots_file.as_deref();
+    let traces = config.traces.start(roots, (&services.clock, &services.seed)).map_err(ServeError::Traces)?;
+    let (tracer, exporter) = traces.unzip();
+    let traces = exporter.map(SentTraces::begin);
+    let driver = services.start_driver(&config, (upstream, tracer)).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
         services.folder.root(),
@@ -254,6 +258,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         admin,
         endpoint,
         upkeep,
+        traces,
         watcher: OnceLock::new(),
         store: services.store,
         sandbox,

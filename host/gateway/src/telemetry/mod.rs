@@ -5,6 +5,7 @@
 
 mod log_lines;
 mod sampled;
+mod traces;
 
 use std::io;
 
@@ -19,6 +20,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use log_lines::KeepLines;
 pub(crate) use log_lines::process_log;
 pub(crate) use sampled::{Sampled, note_reload, note_start};
+pub(crate) use traces::{Exporter, TracesConfig};
 
 use crate::terminal::JsonLines;
 

@@ -44,15 +44,15 @@ impl Sampled {
             }
         }
         self.look_at_versions();
-        match self.store.watched() {
-            Ok(watched) => {
+        match self.store.gauges() {
+            Ok(gauges) => {
                 let age = |since: Option<UnixMs>| since.map_or(0.0, |since| now.since(since).as_secs_f64());
-                metrics::gauge!(metric::OLDEST_HOLD, "of" => "request").set(age(watched.oldest_request_hold));
-                metrics::gauge!(metric::OLDEST_HOLD, "of" => "task").set(age(watched.oldest_task_hold));
-                metrics::gauge!(metric::WITHOUT_CREDIT).set(number(watched.customers_without_credit));
-                metrics::gauge!(metric::WEBHOOKS_WAITING).set(number(watched.deliveries_waiting));
-                metrics::gauge!(metric::WEBHOOKS_OLDEST).set(age(watched.oldest_delivery));
-                metrics::gauge!(metric::WEBHOOKS_FAILING).set(number(watched.webhooks_failing));
+                metrics::gauge!(metric::OLDEST_HOLD, "of" => "request").set(age(gauges.oldest_request_hold));
+                metrics::gauge!(metric::OLDEST_HOLD, "of" => "task").set(age(gauges.oldest_task_hold));
+                metrics::gauge!(metric::WITHOUT_CREDIT).set(number(gauges.customers_without_credit));
+                metrics::gauge!(metric::WEBHOOKS_WAITING).set(number(gauges.deliveries_waiting));
+                metrics::gauge!(metric::WEBHOOKS_OLDEST).set(age(gauges.oldest_delivery));
+                metrics::gauge!(metric::WEBHOOKS_FAILING).set(number(gauges.webhooks_failing));
             }
             // A store that is of no use ends the process; one that is being closed is of no interest.
             Err(error) => tracing::debug!(%error, "the store was not looked at"),

@@ -1,9 +1,9 @@
 //! The permit of one call: through which account it goes, and with which credential.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use gatehouse_model::Affinity;
+use gatehouse_model::{Affinity, TraceParent};
 
 use crate::auth::credential::Credential;
 use crate::client::exchange::CallProgress;
@@ -27,12 +27,13 @@ impl Pool {
             index,
             account: account.name.clone(),
             affinity: account.affinity.clone(),
-            redactor: Mutex::new(Arc::clone(account.credential.redactor())),
+            redactor: Mutex::new(self.provider().checked.extra.with(account.credential.redactor())),
             credential: Arc::clone(&account.credential),
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
             progress: Arc::default(),
+            trace: OnceLock::new(),
         }
     }
 }
@@ -50,9 +51,19 @@ pub struct CallPermit {
     trial: bool,
     reported: AtomicBool,
     progress: Arc<CallProgress>,
+    trace: OnceLock<TraceParent>,
 }
 
 impl CallPermit {
+    /// The call is part of that trace. Its provider is told where the configuration says so.
+    pub fn trace_with(&self, place: &TraceParent) {
+        let _ = self.trace.set(place.clone());
+    }
+
+    pub(crate) fn trace(&self) -> Option<&TraceParent> {
+        self.trace.get()
+    }
+
     /// How far the call came.
     #[must_use]
     pub fn progress(&self) -> Arc<CallProgress> {
@@ -105,6 +116,7 @@ impl CallPermit {
 
     /// What the call carries is known.
     pub(crate) fn redact_with(&self, redactor: Arc<Redactor>) {
+        let redactor = self.origin().checked.extra.with(&redactor);
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 

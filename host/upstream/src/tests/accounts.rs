@@ -26,7 +26,7 @@ fn name(upstream: &Upstream) -> Result<String, NoPermit> {
 /// The same of one whose call is made.
 fn called(upstream: &Upstream) -> Result<(), NoPermit> {
     let (_, permit) = upstream.acquire_account("p", &acme(), None)?;
-    permit.sent().store(true, Ordering::Relaxed);
+    permit.progress().sent.store(true, Ordering::Relaxed);
     Ok(())
 }
 

@@ -50,7 +50,7 @@ fn an_account_that_stays_keeps_permits_rate_and_breaker() {
     let upstream = open(&clock, &table(API, &accounts));
     let held = upstream.acquire_account("p", &acme(), Some("full")).unwrap();
     let (_, rated) = upstream.acquire_account("p", &acme(), Some("rated")).unwrap();
-    rated.sent().store(true, Ordering::Relaxed);
+    rated.progress().sent.store(true, Ordering::Relaxed);
     for _ in 0..5 {
         upstream.acquire_account("p", &acme(), Some("failing")).unwrap().1.report(HealthSignal::Failing);
     }

@@ -136,6 +136,7 @@ impl From<(u64, LogLine)> for LogRow {
     fn from((number, line): (u64, LogLine)) -> Self {
         match line {
             LogLine::Request(line) => {
+                let line = *line;
                 let facts = line.facts;
                 let text = |fact: Option<Arc<str>>| fact.map(|fact| fact.as_ref().to_owned());
                 let request = LoggedRequest {

@@ -69,6 +69,9 @@ impl DriverState {
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
         let began = self.now();
+        if let Some(place) = run.log.place() {
+            permit.trace_with(place);
+        }
         let event = self.send(&permit, &call, &mut run.task).await;
         run.log.exchange((began, self.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event

@@ -4,7 +4,7 @@
 use std::ops::Bound;
 
 use gatehouse_model::{DeliveryId, RequestId, TaskId, UnixMs};
-use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata as _};
+use redb::{ReadTransaction, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
 use crate::layout::{
@@ -17,7 +17,7 @@ const MAX_WEBHOOKS: usize = 1_000;
 
 /// What there is at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Watched {
+pub struct StoreGauges {
     /// Customers that have no credit.
     pub customers_without_credit: u64,
     /// When the oldest open hold of a request was made.
@@ -37,7 +37,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn watched(&self) -> Result<Watched, StoreError> {
+    pub fn gauges(&self) -> Result<StoreGauges, StoreError> {
         self.read(|txn| {
             let holds = txn.open_table(HOLDS)?;
             let oldest = |kind: u8| -> Result<Option<u128>, StoreError> {
@@ -46,7 +46,7 @@ impl Store {
                 let row = holds.range(first..=last)?.next().transpose()?;
                 Ok(row.map(|(key, _)| layout::hold_bits(&key.value())))
             };
-            Ok(Watched {
+            Ok(StoreGauges {
                 customers_without_credit: txn.open_table(WITHOUT_CREDIT)?.len()?,
                 oldest_request_hold: oldest(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
                 oldest_task_hold: oldest(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
