@@ -139,7 +139,7 @@ impl Drop for CallPermit {
         if self.reported.load(Ordering::Relaxed) {
             return;
         }
-        let (account, was_sent) = (&self.pool.accounts()[self.index], self.sent.load(Ordering::Relaxed));
+        let (account, was_sent) = (&self.pool.accounts()[self.index], self.progress.is_sent());
         if was_sent && !self.trial {
             return;
         }
