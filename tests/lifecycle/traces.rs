@@ -85,7 +85,7 @@ fn tree(spans: &[Span], trace: &str) -> String {
     let mut parts: BTreeMap<Vec<u8>, Vec<&Span>> = BTreeMap::new();
     for span in &own {
         let is_there = own.iter().any(|other| other.span_id == span.parent_span_id);
-        assert!(is_there || hex(&span.parent_span_id) == &CLIENT[36..52], "{} hangs on nothing", span.name);
+        assert!(is_there || hex(&span.parent_span_id) == CLIENT[36..52], "{} hangs on nothing", span.name);
         parts.entry(span.parent_span_id.clone()).or_default().push(span);
     }
     let mut text = String::new();

@@ -39,7 +39,6 @@ async fn at_its_provider(process: &Process, phase: Phase, stop_asked: bool) {
         deliver: false,
         stop_asked,
         sent_again: false,
-        trace: None,
         audit: None,
     });
     let sent = Command::Advance { id: task_id(1), revision: 0, change, at: START };
