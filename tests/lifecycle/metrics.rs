@@ -18,7 +18,7 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
         let text = page().await;
         for line in [
             "gatehouse_upstream_account_errors_total{provider=\"bfl\",account=\"main\"} 0",
-            "gatehouse_upstream_calls_total{provider=\"bfl\",outcome=\"server_error\"} 0",
+            "gatehouse_upstream_calls_total{provider=\"bfl\",account=\"main\",outcome=\"server_error\"} 0",
             "gatehouse_upstream_reclaimed_permits_total{provider=\"bfl\"} 0",
             "gatehouse_plugin_rolled_back_total{family=\"context-image\"} 0",
             "gatehouse_plugin_calls_total{family=\"context-image\",function=\"advance\",outcome=\"trap\"} 0",
@@ -27,6 +27,10 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
             "gatehouse_ambiguous_calls_total{policy=\"refund\"} 0",
             "gatehouse_ambiguous_rulings_total{ruling=\"fail\"} 0",
             "gatehouse_media_bytes_total 0",
+            "gatehouse_webhook_attempts_total{outcome=\"failed\"} 0",
+            "gatehouse_webhook_deliveries_waiting 0",
+            "gatehouse_oldest_hold_seconds{of=\"task\"} 0",
+            "gatehouse_customers_without_credit 0",
             "gatehouse_http_requests_total{surface=\"images.generate\",status=\"500\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");

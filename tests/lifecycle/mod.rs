@@ -10,6 +10,7 @@ mod kill;
 mod kill_joins;
 mod limits;
 mod metrics;
+mod outgoing;
 mod privacy;
 mod reload;
 mod restarts;
@@ -17,6 +18,7 @@ mod small_disk;
 mod starts;
 mod stop;
 mod tls;
+mod traces;
 mod webhooks;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use gatehouse_harness::{run, send, until};
 use serde_json::{Value, json};
 
 use crate::text::left::DRAINED;
-use crate::text::scene::{CROSSINGS, Scene, request};
+use crate::text::scene::{CROSSINGS, Scene, Wire, request};
 
 /// The requests of the log that fit, the newest first.
 async fn lines(scene: &Scene, query: &str) -> Vec<Value> {
@@ -101,5 +101,86 @@ fn a_request_that_ends_free_says_so_at_once() {
             assert_eq!(line["charged_micro"], 0, "{line}");
             assert!(line["held_micro"].as_i64() > Some(0), "{line}");
         }
+    });
+}
+
+/// Without it an operator who looks for a slow or dear request finds its status and no reason.
+#[test]
+fn the_line_says_who_answered_and_what_it_took() {
+    run(async {
+        let scene = Scene::start("").await;
+        for (client, provider) in CROSSINGS {
+            for streaming in [false, true] {
+                let before = lines(&scene, "text=over-").await.len();
+                scene.send(client, &request(provider, "hello", streaming)).await.end().await;
+                until("its line is there", async || lines(&scene, "text=over-").await.len() > before).await;
+                let line = lines(&scene, "text=over-").await.remove(0);
+                let [of_provider, upstream] = match provider {
+                    Wire::Chat => ["chat", "gpt-sim"],
+                    Wire::Messages => ["messages", "claude-sonnet-4-6"],
+                };
+                let plugin = if client == Wire::Chat { "chat " } else { "messages " };
+                assert!(line["plugin"].as_str().is_some_and(|named| named.starts_with(plugin)), "{line}");
+                assert_eq!(line["provider"], of_provider, "{line}");
+                assert!(
+                    ["first", "second"].contains(&line["account"].as_str().unwrap_or_default()),
+                    "{line}"
+                );
+                assert_eq!(line["target"], format!("{of_provider}/{upstream}"), "{line}");
+                assert_eq!(line["attempts"], 1, "{line}");
+                for counted in ["input_tokens", "output_tokens"] {
+                    assert!(line[counted].as_u64() > Some(0), "{counted}: {line}");
+                }
+                assert!(line["first_byte_ms"].is_u64() && line["cached_tokens"].is_u64(), "{line}");
+                assert_eq!(line["first_token_ms"].is_u64(), streaming, "{line}");
+            }
+        }
+        let page = send(scene.gateway.admin(), "GET", "/metrics", &[], "").await.text();
+        let labels =
+            "gen_ai_operation_name=\"chat\",gen_ai_provider_name=\"chat\",gen_ai_request_model=\"over-chat\"";
+        for line in [
+            format!("gen_ai_server_request_duration_seconds_count{{{labels},error_type=\"\"}} 4"),
+            format!("gen_ai_server_time_to_first_token_seconds_count{{{labels}}} 2"),
+            format!("gen_ai_server_time_per_output_token_seconds_count{{{labels}}} 2"),
+            format!("gen_ai_client_token_usage_count{{{labels},gen_ai_token_type=\"output\"}} 4"),
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line} is missing in\n{page}");
+        }
+    });
+}
+
+/// Without it the line of a request with several prompts has the money of one.
+#[test]
+fn several_prompts_are_one_line_with_the_sum() {
+    run(async {
+        let scene = Scene::start("").await;
+        let body = json!({"model": "over-chat", "prompt": ["one", "two", "three"], "max_tokens": 9});
+        for streaming in [false, true] {
+            let mut body = body.clone();
+            body["stream"] = streaming.into();
+            let before = scene.spent().await;
+            let answer = scene.caller.post("/v1/completions", &body).await;
+            assert_eq!(answer.status, 200, "{}", answer.text());
+            let spent = scene.spent().await - before;
+            let count = if streaming { 2 } else { 1 };
+            until("its line is there", async || lines(&scene, "text=/v1/completions").await.len() == count)
+                .await;
+            let line = lines(&scene, "text=/v1/completions").await.remove(0);
+            assert_eq!((&line["charged_micro"], &line["attempts"]), (&json!(spent), &json!(3)), "{line}");
+            assert!(line["output_tokens"].as_u64() >= Some(3), "{line}");
+        }
+    });
+}
+
+#[test]
+fn the_line_of_a_task_names_its_plugin_and_its_first_account() {
+    run(async {
+        let scene = Scene::start("").await;
+        let body = json!({"model": "ctx-pro", "prompt": "x"});
+        scene.caller.finish("/v1/images/generations", &body).await;
+        let line = lines(&scene, "text=ctx-pro").await.remove(0);
+        assert!(line["plugin"].as_str().is_some_and(|named| named.starts_with("context-image ")), "{line}");
+        assert_eq!((&line["provider"], &line["account"]), (&json!("bfl"), &json!("main")), "{line}");
+        assert!(line["held_micro"].as_i64() > Some(0) && line["charged_micro"].is_null(), "{line}");
     });
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Boxed, Clock, Pepper, Seed, metric};
+use gatehouse_model::{Boxed, Clock, Pepper, Seed, Tracer, metric};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_tasks::AfterCrash;
@@ -43,6 +43,8 @@ pub struct Parts {
     pub seed: Arc<dyn Seed>,
     /// The installation's secret; customers have pseudonyms under it.
     pub pepper: Pepper,
+    /// Makes traces, where there is a collector for them.
+    pub tracer: Option<Arc<Tracer>>,
     /// The disks that tasks are written to. Without any, none is ever low.
     pub disks: Vec<Disk>,
 }
@@ -58,6 +60,9 @@ fn begin_counting() {
     for policy in [AfterCrash::Ask, AfterCrash::Refund, AfterCrash::Resend] {
         metrics::counter!(metric::AMBIGUOUS, "policy" => policy.as_str()).increment(0);
     }
+    for outcome in ["taken", "failed", "throttled"] {
+        metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => outcome).increment(0);
+    }
     for ruling in ["adopt", "fail", "resend"] {
         metrics::counter!(metric::RULINGS, "ruling" => ruling).increment(0);
     }
@@ -70,7 +75,7 @@ impl Driver {
     /// A price or model table that cannot be used, or a store that cannot be read.
     pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
         Box::pin(async move {
-            let Parts { store, plugins, upstream, media, config, clock, seed, pepper, disks } = parts;
+            let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
             let tables = PreparedTables::of(&config)?.over(&upstream);
             let state = Arc::new(DriverState {
                 step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
@@ -83,6 +88,7 @@ impl Driver {
                 clock,
                 seed,
                 pepper,
+                tracer,
                 unpriced_counters: UnpricedCounters::default(),
                 disks,
                 live: LiveTasks::default(),
@@ -137,6 +143,12 @@ impl Driver {
     #[must_use]
     pub fn upstream(&self) -> &Upstream {
         &self.state.upstream
+    }
+
+    /// What makes traces, if anything does.
+    #[must_use]
+    pub fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.state.tracer.as_ref()
     }
 
     /// The store, for the admin API.

@@ -16,6 +16,7 @@ mod driver;
 mod errors;
 mod in_progress;
 mod kept_answers;
+mod money;
 mod rates;
 mod read;
 mod request_report;

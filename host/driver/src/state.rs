@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Pepper, Seed, Task, UnixMs};
+use gatehouse_model::{Clock, Pepper, Seed, Task, Tracer, UnixMs};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_upstream::Upstream;
@@ -49,6 +49,8 @@ pub(crate) struct DriverState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seed: Arc<dyn Seed>,
     pub(crate) pepper: Pepper,
+    /// Makes traces, where there is a collector for them.
+    pub(crate) tracer: Option<Arc<Tracer>>,
     /// What the log has told of counters without a price.
     pub(crate) unpriced_counters: UnpricedCounters,
     /// Those that may become full.

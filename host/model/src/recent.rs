@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Credits, CustomerId, KeyId, RequestId, UnixMs};
+use crate::{Credits, CustomerId, KeyId, RequestId, UnixMs, Usage};
 
 /// Lines that are kept, newest last; each has a number that never repeats within the process.
 #[derive(Debug)]
@@ -48,18 +48,37 @@ pub struct RequestLine {
     pub key: Option<KeyId>,
     /// The customer of that key; absent for a key that does not exist.
     pub customer: Option<CustomerId>,
-    /// The canonical id of the model it is for, once that is known.
-    pub model: Option<Arc<str>>,
-    /// The target of the model that answered, as `provider/upstream`; absent where none did, and for a task.
-    pub target: Option<Arc<str>>,
-    /// Calls that were made for it while its client waited.
-    pub attempts: u32,
     /// The client's address; absent for a request of the console's playground.
     pub client: Option<IpAddr>,
     /// Bytes of its body.
     pub received: u64,
     /// Bytes of its answer.
     pub sent: u64,
+    /// What the work on it made known.
+    pub facts: RequestFacts,
+}
+
+/// What becomes known of a request while it is worked on. Where it is made of several text requests, numbers are their sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestFacts {
+    /// The canonical id of its model.
+    pub model: Option<Arc<str>>,
+    /// The plugin that read it: family, version and the beginning of its digest, as `chat 1.0.0 (3fa9c2d1)`.
+    pub plugin: Option<Arc<str>>,
+    /// The provider that was called last; of a task, the one that its first call goes to, where that left at once.
+    pub provider: Option<Arc<str>>,
+    /// The account of that provider.
+    pub account: Option<Arc<str>>,
+    /// The target of the model that answered, as `provider/upstream`; absent where none did, and for a task.
+    pub target: Option<Arc<str>>,
+    /// Calls that were made for it while its client waited.
+    pub attempts: u32,
+    /// Tokens that it was charged for.
+    pub tokens: Option<Usage>,
+    /// Milliseconds from the last call to the head of its answer.
+    pub first_byte_ms: Option<u32>,
+    /// Milliseconds from the request to the first content that its client could read of a stream.
+    pub first_token_ms: Option<u32>,
     /// What was held for it: the most that a text may cost, or the price of a task.
     pub held: Option<Credits>,
     /// What it was charged; absent where nothing was held, and for a task.

@@ -26,6 +26,7 @@ use crate::ids::{BlobId, CustomerId, KeyId, MediaId, TaskId};
 use crate::price::Price;
 use crate::status::Status;
 use crate::time::UnixMs;
+use crate::trace::TraceParent;
 
 impl From<Stage> for Status {
     fn from(stage: Stage) -> Self {
@@ -226,6 +227,9 @@ pub struct Task {
     /// repetition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sent_again: bool,
+    /// Where its trace goes on, if it is sampled: the request that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceParent>,
     /// Settled at the end; zero for a failed task.
     pub cost: Option<Credits>,
     /// `result`, interim or final, with `media:<n>` placeholders, JSON. Empty while there is none.

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gatehouse_model::{Customer, CustomerId, Key, Task};
+use gatehouse_model::{Customer, CustomerId, Key, Task, metric};
 use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, LedgerMark, NameRecord, Report};
 use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata, TableDefinition};
 use serde::de::DeserializeOwned;
@@ -39,7 +39,10 @@ impl Store {
     /// # Errors
     /// The same.
     pub fn examine_with(&self, progress: &Progress) -> Result<Report, StoreError> {
-        self.read(|txn| examine(txn, progress))
+        let report = self.read(|txn| examine(txn, progress))?;
+        #[expect(clippy::cast_precision_loss, reason = "an alert asks whether it is zero")]
+        metrics::gauge!(metric::IMBALANCE).set(report.imbalance.0 as f64);
+        Ok(report)
     }
 }
 

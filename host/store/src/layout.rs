@@ -196,3 +196,8 @@ pub(crate) fn hold_key(id: HoldId) -> HoldKey {
     key[1..].copy_from_slice(&bits.to_be_bytes());
     key
 }
+
+/// The id's bits of a [`HoldKey`].
+pub(crate) fn hold_bits(key: &HoldKey) -> u128 {
+    key[1..].iter().fold(0, |bits, byte| (bits << 8) | u128::from(*byte))
+}

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Call, Outage, Payload, Reading, Replay, Reply, UnixMs, metric};
-use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use crate::auth::credential::{CallCredential, Proof};
 use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
+use crate::headers;
 use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::provider::Provider;
 use crate::request::blobs::Blobs;
 use crate::request::build::{self, RequestError};
+use crate::response::decoded::Decoded;
 use crate::response::redact::Redactor;
 use crate::response::reply::{self, BodyError};
 use crate::response::retry_after::retry_after;
@@ -45,7 +46,7 @@ impl Upstream {
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<Reply, Outage> {
-        let reply = self.observed(permit, call, self.exchange(permit, call, blobs, deadline)).await?;
+        let reply = self.observed(permit, self.exchange(permit, call, blobs, deadline)).await?;
         report(permit, &reply, self.clock().now());
         Ok(reply)
     }
@@ -54,17 +55,18 @@ impl Upstream {
     pub(crate) async fn observed<T: Answer>(
         &self,
         permit: &CallPermit,
-        call: &Call,
         exchange: impl Future<Output = Result<T, CallFailure>>,
     ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
         let outcome = exchange.await;
         let seconds = began.elapsed().as_secs_f64();
-        metrics::histogram!(metric::CALL_SECONDS, "provider" => call.provider.clone()).record(seconds);
+        let (provider, account) = (|| permit.provider().to_owned(), || permit.account().to_owned());
+        metrics::histogram!(metric::CALL_SECONDS, "provider" => provider(), "account" => account())
+            .record(seconds);
         let label = outcome
             .as_ref()
             .map_or_else(|failure| outage_label(failure.outage), |answer| status_label(answer.status()));
-        metrics::counter!(metric::CALLS, "provider" => call.provider.clone(), "outcome" => label)
+        metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account(), "outcome" => label)
             .increment(1);
         outcome.map_err(|failure| self.lost(permit, failure))
     }
@@ -115,10 +117,10 @@ impl Upstream {
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<(http::Response<Incoming>, Instant), CallFailure> {
+    ) -> Result<(http::Response<Decoded>, Instant), CallFailure> {
         let provider = self.provider_of(permit, call)?;
         let end = self.end_of(provider, call, deadline)?;
-        let mut is_first = true;
+        let (mut is_first, began) = (true, std::time::Instant::now());
         loop {
             let credential = if permit.is_anonymous() {
                 CallCredential::none(permit.credential().redactor())
@@ -127,10 +129,11 @@ impl Upstream {
             };
             permit.redact_with(Arc::clone(&credential.redactor));
             let request = self.request(provider, permit, &credential.proof, call, blobs).await?;
-            let response = exchange::send_marked(&provider.calls, request, end, permit.sent()).await?;
+            let response = exchange::send_marked(&provider.calls, request, end, permit.progress()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
-                return Ok((response, end));
+                permit.progress().answered_after(began.elapsed());
+                return Ok((Decoded::of(response), end));
             }
             let (provider, account) = (permit.provider(), permit.account());
             tracing::warn!(
@@ -162,7 +165,11 @@ impl Upstream {
     ) -> Result<http::Request<exchange::Payload>, RequestError> {
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
         let (checked, credential) = (&provider.checked, permit.credential());
-        let mut request = build::build(checked, credential, proof, call, blobs, boundary).await?;
+        let extra = (!permit.is_anonymous()).then_some(&checked.extra);
+        let mut request = build::build((checked, extra), credential, proof, call, blobs, boundary).await?;
+        if let Some(place) = permit.trace().filter(|_| checked.is_traced) {
+            headers::add_trace(request.headers_mut(), place);
+        }
         if let Proof::Signature(key) = proof {
             let digest = build::digest(call, blobs, boundary).await?;
             let signature = build::sign(key, &mut request, &digest, self.clock().now())?;
@@ -201,7 +208,7 @@ impl Answer for Reply {
     }
 }
 
-impl Answer for (http::Response<Incoming>, Instant) {
+impl Answer for (http::Response<Decoded>, Instant) {
     fn status(&self) -> u16 {
         self.0.status().as_u16()
     }

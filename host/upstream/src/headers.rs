@@ -1,7 +1,7 @@
 //! Which headers may cross, in both directions. Pure.
 
 use gatehouse_contract::is_host_header;
-use gatehouse_model::Header;
+use gatehouse_model::{Header, TraceParent};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::auth::credential::Credential;
@@ -72,6 +72,17 @@ pub(crate) fn incoming(headers: &HeaderMap, redactor: &Redactor) -> Vec<Header> 
         .take(MAX_HEADERS)
         .map(|(name, value)| Header { name: name.to_owned(), value: value.to_owned() })
         .collect()
+}
+
+/// Says in which trace a call is.
+pub(crate) fn add_trace(headers: &mut HeaderMap, place: &TraceParent) {
+    let state = place.state.as_deref().map(HeaderValue::from_str);
+    let parent = HeaderValue::from_str(&place.to_string());
+    for (name, value) in [("traceparent", Some(parent)), ("tracestate", state)] {
+        if let Some(Ok(value)) = value {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod artifact;
 mod auth;
 mod call;
 mod client;
+mod collector;
 mod config;
 mod fetch;
 mod fetch_permits;
@@ -41,9 +42,13 @@ pub use artifact::reference::ArtifactReference;
 pub use auth::scheme::{Auth, HmacAuth, HmacForm, JwtAuth, ServiceAccountAuth};
 pub use client::address::reserved;
 pub use client::dial::{Dial, Dialed, Stream};
+pub use client::exchange::CallProgress;
 pub use client::resolve::{Resolve, SystemResolver};
+pub use collector::{Collector, NotTaken, check_collector_url};
 pub use config::error::ConfigError;
-pub use config::settings::{AccountConfig, Config, FairnessConfig, FetchConfig, ProviderConfig, SecretRef};
+pub use config::settings::{
+    AccountConfig, Config, ExtraValue, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, SecretRef,
+};
 pub use fetch::{FetchError, Fetched, Origins, Policy};
 pub use pool::account::NoPermit;
 pub use pool::account_permit::AccountPermit;

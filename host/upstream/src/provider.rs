@@ -15,6 +15,7 @@ use crate::client::exchange::{self, Http};
 use crate::client::resolve::Resolve;
 use crate::config::check::Checked;
 use crate::config::origin::Pattern;
+use crate::config::proxy::Proxy;
 
 /// 96 bits: two accounts of one gateway never share an affinity by chance.
 const AFFINITY_BYTES: usize = 12;
@@ -24,12 +25,16 @@ pub(crate) struct Network {
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) dial: Arc<dyn Dial>,
     pub(crate) tls: Arc<rustls::ClientConfig>,
+    /// What leaves through it where a provider does not say otherwise.
+    pub(crate) proxy: Option<Arc<Proxy>>,
 }
 
 /// One provider: its rules and its clients.
 pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) checked: Checked,
+    /// What its connections go through.
+    proxy: Option<Arc<Proxy>>,
     /// For calls: may be private where the operator wrote the origin out.
     pub(crate) calls: Http,
     /// For results, likewise.
@@ -45,16 +50,20 @@ const MAX_IDLE: usize = 128;
 impl Network {
     /// A client that keeps no connection. A kept one counts nowhere, and clients' links lead to any number of hosts.
     pub(crate) fn client_without_pool(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
-        exchange::client(self.connector(private, connect_timeout), 0)
+        exchange::client(self.connector((private, self.proxy.clone()), connect_timeout), 0)
     }
 
-    pub(crate) fn client(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
-        exchange::client(self.connector(private, connect_timeout), MAX_IDLE)
+    fn client(&self, through: (Private, Option<Arc<Proxy>>), connect_timeout: std::time::Duration) -> Http {
+        exchange::client(self.connector(through, connect_timeout), MAX_IDLE)
     }
 
-    fn connector(&self, private: Private, connect_timeout: std::time::Duration) -> Connector {
+    fn connector(
+        &self,
+        through: (Private, Option<Arc<Proxy>>),
+        connect_timeout: std::time::Duration,
+    ) -> Connector {
         let (resolver, dial, tls) = (self.resolver.clone(), self.dial.clone(), self.tls.clone());
-        Connector::new(resolver, dial, tls, private, connect_timeout)
+        Connector::new(resolver, dial, tls, through, connect_timeout)
     }
 }
 
@@ -68,12 +77,14 @@ impl Provider {
         (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
     ) -> Self {
         let timeout = checked.connect_timeout;
-        let before = before.filter(|before| before.checked.connect_timeout == timeout);
+        let proxy = checked.proxy.clone().unwrap_or_else(|| network.proxy.clone());
+        let before =
+            before.filter(|before| before.checked.connect_timeout == timeout && before.proxy == proxy);
         let client = |own: &[Pattern], kept: Option<(&[Pattern], &Http)>| {
             let private = written_out(own);
             match kept.filter(|(origins, _)| written_out(origins) == private) {
                 Some((_, http)) => http.clone(),
-                None => network.client(private, timeout),
+                None => network.client((private, proxy.clone()), timeout),
             }
         };
         let calls =
@@ -87,7 +98,7 @@ impl Provider {
             before.map(|before| (&before.checked.token_origins[..], &before.tokens.http)),
         );
         let tokens = TokenAccess { http, clock: Arc::clone(clock), seed: Arc::clone(seed) };
-        Self { name: name.to_owned(), checked, calls, media, tokens }
+        Self { name: name.to_owned(), checked, proxy, calls, media, tokens }
     }
 
     /// An account as plugins name it: a digest, so that an operator's name for an account reaches no client. The same at

@@ -97,7 +97,8 @@ impl Upstream {
     ) -> Result<Self, ConfigError> {
         check::fairness(&config.fairness)?;
         let tls = tls::client(config.fetch.extra_roots_file.as_deref())?;
-        let network = Network { resolver, dial, tls };
+        let proxy = check::outgoing(&config.outgoing, secrets)?;
+        let network = Network { resolver, dial, tls, proxy };
         let rules = fetch_rules(&config.fetch, &network);
         let empty = Providers::new();
         let pool_rules = Arc::new(PoolRules::new(config.fairness.weights.clone()));
@@ -119,7 +120,8 @@ impl Upstream {
         let private = check::private_hosts(&config.fetch).err();
         let limits = check::fetch_limits(&config.fetch).err();
         let fairness = check::fairness(&config.fairness).err();
-        providers.chain(fetch).chain(private).chain(limits).chain(fairness).collect()
+        let outgoing = check::outgoing(&config.outgoing, secrets).err();
+        providers.chain(outgoing).chain(fetch).chain(private).chain(limits).chain(fairness).collect()
     }
 
     /// What works and should be known: secrets that cannot be taken out of what a provider says. Blocks.

@@ -52,7 +52,13 @@ impl Pieces {
             self.calls += 1;
             let id = call.id.filter(|id| !id.is_empty());
             let id = id.unwrap_or_else(|| format!("{MADE_ID}{:016x}_{number}", self.seed));
-            let input = call.args.map_or("{}", |args| args.get()).to_owned();
+            let input = call.args.map_or_else(
+                || "{}".to_owned(),
+                |args| {
+                    // Some servers between write the arguments as other protocols do.
+                    serde_json::from_str::<String>(args.get()).unwrap_or_else(|_| args.get().to_owned())
+                },
+            );
             return signed(Signed::Call(number))
                 .into_iter()
                 .chain([Piece::Call { id, name: call.name, input }])

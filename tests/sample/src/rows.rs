@@ -94,6 +94,7 @@ pub fn task(number: u8, key: u8, customer: u8, price: i64, at: UnixMs) -> Task {
         joined_held: Credits::ZERO,
         stop_asked: false,
         sent_again: false,
+        trace: None,
         cost: None,
         public: vec![],
         private: vec![],

@@ -129,6 +129,7 @@ impl StreamRunner {
             clock: clock.clone(),
             seed: seed.clone(),
             pepper: pepper(),
+            tracer: None,
             disks: Vec::new(),
         });
         let driver = driver.await.expect("a driver");

@@ -86,6 +86,7 @@ impl System {
             clock: simulation.clock.clone(),
             seed: simulation.seed.clone(),
             pepper: pepper(),
+            tracer: None,
             disks: Vec::new(),
         };
         let driver = match Driver::start(parts).await {

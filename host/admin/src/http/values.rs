@@ -1,4 +1,6 @@
-//! Values as the admin API writes them: moments, lists.
+//! Values as the admin API writes them: moments, secrets, lists.
+
+use std::fmt;
 
 use gatehouse_model::{QuotaPeriod, UnixMs};
 use gatehouse_tasks::JournalEntry;
@@ -53,6 +55,17 @@ impl JsonSchema for Moment {
 impl From<UnixMs> for Moment {
     fn from(at: UnixMs) -> Self {
         Self(at)
+    }
+}
+
+/// A secret in a result: it serialises, and its `Debug` form hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Revealed(pub String);
+
+impl fmt::Debug for Revealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
     }
 }
 

@@ -1,12 +1,12 @@
 //! The logs that a running gateway keeps in memory, for operators: the last requests, and what the process said last.
 
-use gatehouse_model::{Credits, KeyId, ProcessLine, RecentPage, RequestLine};
+use gatehouse_model::{Credits, KeyId, ProcessLine, RecentPage, RequestFacts, RequestLine};
 
 use super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Levels of the process log, the gravest first.
-pub const LOG_LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+pub(crate) const LOG_LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
 /// Which lines to read. What is empty selects nothing.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct LogFilter {
     pub level: String,
     /// The beginning of the part of the program.
     pub target: String,
-    /// A part of the sentence, of a request's route or of its id.
+    /// A part of the sentence, or of a request's route, model or provider; or its id.
     pub text: String,
     /// The key of a request.
     pub key: Option<KeyId>,
@@ -31,7 +31,7 @@ pub struct LogFilter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogLine {
     /// A request of a client.
-    Request(RequestLine),
+    Request(Box<RequestLine>),
     /// What the process said.
     Process(ProcessLine),
 }
@@ -64,8 +64,14 @@ impl LogFilter {
         self.key.as_ref().is_none_or(|key| line.key.as_ref() == Some(key))
             && status_range(&self.status).is_none_or(|(low, high)| (low..=high).contains(&line.status))
             && least_cost(&self.cost)
-                .is_none_or(|least| line.charged.or(line.held).is_some_and(|paid| paid >= least))
-            && (self.text.is_empty() || line.route.contains(&self.text) || line.id.to_string() == self.text)
+                .is_none_or(|least| line.facts.charged.or(line.facts.held).is_some_and(|paid| paid >= least))
+            && (self.text.is_empty() || self.is_in(line))
+    }
+
+    fn is_in(&self, line: &RequestLine) -> bool {
+        let RequestFacts { model, provider, .. } = &line.facts;
+        let named = [Some(line.route), model.as_deref(), provider.as_deref()];
+        named.into_iter().flatten().any(|name| name.contains(&self.text)) || line.id.to_string() == self.text
     }
 
     fn fits_process(&self, line: &ProcessLine) -> bool {
@@ -107,7 +113,7 @@ impl AdminService {
             RecentPage { lines: named(page.lines, LogLine::Process), next: page.next }
         } else {
             let page = logs.requests.newest(before, limit, |line| filter.fits_request(line));
-            RecentPage { lines: named(page.lines, LogLine::Request), next: page.next }
+            RecentPage { lines: named(page.lines, of_request), next: page.next }
         })
     }
 
@@ -133,10 +139,14 @@ impl AdminService {
             }
             (false, Some(after)) => {
                 let (lines, seen) = logs.requests.after(after, limit, |line| filter.fits_request(line));
-                (named(lines, LogLine::Request), seen)
+                (named(lines, of_request), seen)
             }
         })
     }
+}
+
+fn of_request(line: RequestLine) -> LogLine {
+    LogLine::Request(Box::new(line))
 }
 
 fn named<T>(lines: Vec<(u64, T)>, line: fn(T) -> LogLine) -> Vec<(u64, LogLine)> {
@@ -159,14 +169,15 @@ mod tests {
             ms: 1,
             key: Some(KeyId::from("k")),
             customer: None,
-            model: None,
-            target: None,
-            attempts: 0,
             client: None,
             received: 0,
             sent: 0,
-            held: Some(Credits(5_000_000)),
-            charged: Some(Credits(1_500_000)),
+            facts: RequestFacts {
+                model: Some("claude-sim".into()),
+                held: Some(Credits(5_000_000)),
+                charged: Some(Credits(1_500_000)),
+                ..RequestFacts::default()
+            },
         };
         let filter = |change: fn(&mut LogFilter)| {
             let mut filter = LogFilter::default();
@@ -182,6 +193,7 @@ mod tests {
             (filter(|wanted| wanted.key = Some(KeyId::from("o"))), false),
             (filter(|wanted| wanted.text = "/v1/mess".into()), true),
             (filter(|wanted| wanted.text = RequestId::from_bits(7).to_string()), true),
+            (filter(|wanted| wanted.text = "claude".into()), true),
             (filter(|wanted| wanted.text = "/v1/tasks".into()), false),
             (filter(|wanted| wanted.cost = "1.5".into()), true),
             (filter(|wanted| wanted.cost = "1.500001".into()), false),
@@ -189,8 +201,8 @@ mod tests {
             assert_eq!(wanted.fits_request(&request), fits, "{wanted:?}");
         }
         let (task, free) = (
-            RequestLine { charged: None, ..request.clone() },
-            RequestLine { held: None, charged: None, ..request },
+            RequestLine { facts: RequestFacts { charged: None, ..request.facts.clone() }, ..request.clone() },
+            RequestLine { facts: RequestFacts::default(), ..request },
         );
         let wanted = filter(|wanted| wanted.cost = "5".into());
         assert!(wanted.fits_request(&task) && !wanted.fits_request(&free));

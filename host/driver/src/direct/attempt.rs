@@ -2,17 +2,19 @@
 //! an account has answered.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply};
+use gatehouse_model::{
+    Blame, Context, DirectResponse, Exchange, Failure, Obstacle, Outage, Price, Reply, Span,
+};
 use gatehouse_runtime::Version;
 use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, Passing, Pieces, retry_after};
 
 use crate::config::tables::Tables;
 use crate::direct::api::Client;
 use crate::errors::SubmitError;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
 use crate::text::TextError;
 use crate::text::attempt::{asked_pause, fault_of_answer};
@@ -36,6 +38,7 @@ pub(super) struct DirectRun {
     pub(super) client: Client,
     /// The answer is kept for a repetition: it is made to its end, also when the client has left.
     pub(super) is_kept: bool,
+    pub(super) report: RequestReport,
 }
 
 impl DirectRun {
@@ -60,6 +63,8 @@ pub(super) struct PassingAnswer {
     pub(super) first: Option<Bytes>,
     /// Held until the provider is done.
     pub(super) permit: AccountPermit,
+    /// Of the call, if it is traced.
+    pub(super) _span: Option<Span>,
 }
 
 /// Why there is no answer.
@@ -111,7 +116,10 @@ impl DriverState {
 
     /// One call, and what it is answered with.
     async fn try_answer(&self, run: &DirectRun, permit: AccountPermit, slot: CallPermit) -> Attempt {
-        let sent = slot.sent();
+        let progress = slot.progress();
+        run.report.attempt(permit.provider(), permit.account());
+        let model = run.report.facts().model;
+        let mut span = run.report.begin_call("generate_content", model.as_deref().unwrap_or_default(), &slot);
         let idle = self.config.text.idle();
         let deadline = run.cx.deadline.plus(self.clock.skipped(run.cx.now));
         let what = (&run.exchange.call, run.exchange.passes.as_slice());
@@ -132,16 +140,28 @@ impl DriverState {
         let passing: Result<(Passing, Option<Bytes>), Outage> = tokio::select! {
             passing = passing => passing,
             () = run.left() => {
-                let was_asked = sent.load(Ordering::Relaxed);
+                let was_asked = progress.is_sent();
                 return Attempt::Over(Unanswered::Left { was_asked });
             }
         };
+        run.report.first_byte(progress.first_byte());
         match passing {
             Ok((Passing::Pieces(pieces), first)) => {
-                Attempt::Answered(ProviderAnswer::Passing(PassingAnswer { pieces, first, permit }))
+                run.report.first_token();
+                Attempt::Answered(ProviderAnswer::Passing(PassingAnswer {
+                    pieces,
+                    first,
+                    permit,
+                    _span: span,
+                }))
             }
             Ok((Passing::Reply(reply), _)) => self.read_answer(run, &permit, reply).await,
-            Err(outage) => outage_attempt(outage),
+            Err(outage) => {
+                if let Some(span) = &mut span {
+                    span.fail(&format!("{outage:?}"));
+                }
+                outage_attempt(outage)
+            }
         }
     }
 

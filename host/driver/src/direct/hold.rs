@@ -8,8 +8,9 @@ use gatehouse_tasks::Command;
 
 use crate::direct::api::AnswerRequest;
 use crate::errors::SubmitError;
+use crate::money::{self, Purpose};
 use crate::rates::RateUse;
-use crate::request_report::{RequestReport, WorkGuard};
+use crate::request_report::WorkGuard;
 use crate::state::DriverState;
 use crate::submit::quoted_terms::QuotedTerms;
 use crate::submit::refusal::{rejection_error, store_error};
@@ -23,9 +24,8 @@ pub(super) struct DirectHold {
     held: Option<Credits>,
     /// What the answer costs where it does not settle; no more than what is held.
     cost: Credits,
-    report: RequestReport,
     _rates: Arc<RateUse>,
-    _work: WorkGuard,
+    work: WorkGuard,
 }
 
 impl DriverState {
@@ -48,9 +48,8 @@ impl DriverState {
             model: model.to_owned(),
             held,
             cost: quoted.map_or(Credits::ZERO, |quoted| quoted.quote.total),
-            report: request.report.clone(),
             _rates: Arc::clone(&rates),
-            _work: work,
+            work,
         };
         let Some(quoted) = quoted else { return Ok(hold(None)) };
         let command = Command::Hold {
@@ -61,10 +60,15 @@ impl DriverState {
             expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await.map_err(store_error) {
+        let span = request.report.begin("hold");
+        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        drop(span);
+        match held {
             Ok(Ok(_)) => {
-                request.report.hold(quoted.hold);
-                Ok(hold(Some(quoted.hold)))
+                let hold = hold(Some(quoted.hold));
+                hold.work.hold(quoted.hold);
+                money::held(model, Purpose::Answer, quoted.hold);
+                Ok(hold)
             }
             refused => {
                 rates.undo(self.now());
@@ -88,11 +92,12 @@ impl DirectHold {
     /// Spends `amount`, which is no more than what is held, and gives the rest back.
     pub(super) fn settle(mut self, amount: Credits) -> Result<(), SubmitError> {
         let Some(held) = self.held.take() else {
-            self.report.charge(Credits::ZERO);
+            self.work.charge(Credits::ZERO);
             return Ok(());
         };
         let amount = amount.min(held);
-        self.report.charge(amount);
+        self.work.charge(amount);
+        money::settled(&self.model, Purpose::Answer, held, amount);
         let (memo, tokens, at) = (self.model.clone(), Usage::default(), self.state.now());
         Ok(self.state.store.post(Command::Settle { id: self.id, amount, memo, tokens, at })?)
     }
@@ -100,10 +105,9 @@ impl DirectHold {
 
 impl Drop for DirectHold {
     fn drop(&mut self) {
-        if self.held.take().is_none() {
-            return;
-        }
-        self.report.charge(Credits::ZERO);
+        let Some(held) = self.held.take() else { return };
+        self.work.charge(Credits::ZERO);
+        money::released(&self.model, held);
         let command = Command::Release { id: self.id, at: self.state.now() };
         if let Err(error) = self.state.store.post(command) {
             tracing::error!(request = %self.id, %error, "a hold could not be released; it expires");

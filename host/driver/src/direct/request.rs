@@ -23,7 +23,7 @@ use crate::errors::SubmitError;
 use crate::in_progress::InProgressGuard;
 use crate::kept_answers::{Keeping, KeptAnswer, Known, Repetition};
 use crate::rates::RateUse;
-use crate::request_report::WorkGuard;
+use crate::request_report::{WorkGuard, plugin_span};
 use crate::state::{DriverState, ShutdownState};
 use crate::submit::quoted_terms::QuotedTerms;
 use crate::submit::refusal::{fault_error, refusal_error};
@@ -92,6 +92,7 @@ impl DriverState {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
         let (version, plan) = self.plan(&request, &version, &cx, direct).await?;
+        request.report.read_by(&version);
         let exchange = match plan {
             DirectPlan::Respond(_) if request.body.is_dry_run() => {
                 return Ok(Answered::DryRun(dry_run(model, None)));
@@ -114,7 +115,9 @@ impl DriverState {
         let (blobs, tables) = (RequestBlobs(cut.blobs), self.tables.load_full());
         let is_kept = keeping.is_some();
         let prices = quoted.map(|quoted| quoted.prices).unwrap_or_default();
-        let run = DirectRun { claimant, version, cx, exchange, prices, blobs, tables, client, is_kept };
+        let report = request.report;
+        let run =
+            DirectRun { claimant, version, cx, exchange, prices, blobs, tables, client, is_kept, report };
         self.serve_direct(run, (held, model), keeping, in_progress).await
     }
 
@@ -213,6 +216,7 @@ impl DriverState {
         direct: DirectRequest,
     ) -> Result<(Arc<Version>, DirectPlan), SubmitError> {
         let plugins = self.plugins.for_key(&request.key.id);
+        let _span = plugin_span(&request.report, "plugin prepare", version);
         match plugins.prepare_direct(version, cx.clone(), direct).await {
             Ok(ServedBy { by, answer: Ok(plan) }) => Ok((by, plan)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
@@ -244,7 +248,7 @@ fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
     let DirectResponse { mime, body, fresh_s, .. } = response;
     if let Some(mut keeping) = keeping {
         keeping.write(&body);
-        keeping.keep(mime.clone(), fresh_s);
+        let _ = keeping.keep(mime.clone(), fresh_s);
     }
     WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }

@@ -15,6 +15,7 @@ use gatehouse_tasks::{Applied, Command, Ending, Rejection};
 use crate::driver::Driver;
 use crate::errors::CancelError;
 use crate::state::DriverState;
+use crate::step::commit::note_end;
 use crate::step::log::step_log::StepLog;
 use crate::step::run_context::RunContext;
 
@@ -110,8 +111,9 @@ impl Driver {
             let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
-                    let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
-                    state.media.drop_blobs(blobs).await;
+                    let ended = if let Applied::Task(ended) = &applied { ended } else { &task };
+                    note_end(ended);
+                    state.media.drop_blobs(&ended.blobs).await;
                     state.live.end(id);
                     return find().map(Cancelled::Ended);
                 }

@@ -6,10 +6,11 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{FailureKind, Phase, Status, Task, TaskFailure, UnixMs, metric};
+use gatehouse_model::{FailureKind, Phase, Task, TaskFailure, UnixMs, metric};
 use gatehouse_store::{Durability, StoreError};
 use gatehouse_tasks::{Applied, Change, Command, Ending, Rejection, ResultRecord};
 
+use crate::money;
 use crate::state::DriverState;
 use crate::step::run_context::{RunContext, StepOutcome};
 
@@ -86,21 +87,15 @@ impl DriverState {
         audit: Option<String>,
     ) -> Result<StepOutcome, StoreError> {
         let task = &run.task;
-        let (status, reason) = match &ending {
-            Ending::Completed { .. } => (Status::Completed, String::new()),
-            Ending::Failed { failure, .. } => (Status::Failed, failure.message.clone()),
-        };
         let command =
             Command::Finish { id: task.id, revision: run.durable.revision, ending, audit, at: self.now() };
         let command = run.log.logged(command, self.now());
         match self.store.execute_when_free(command, Durability::Immediate).await? {
             Ok(applied) => {
-                tracing::info!(task = %task.id, model = task.model, status = status.as_str(), reason, "task ended");
-                metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => status.as_str())
-                    .increment(1);
-                // Those of requests that joined and were not delivered are among them.
-                let blobs = if let Applied::Task(ended) = &applied { &ended.blobs } else { &task.blobs };
-                self.media.drop_blobs(blobs).await;
+                // What has joined since is in the record alone, and so are the blobs of what was not delivered.
+                let ended = if let Applied::Task(ended) = &applied { ended } else { task };
+                note_end(ended);
+                self.media.drop_blobs(&ended.blobs).await;
                 Ok(StepOutcome::Ended)
             }
             Err(Rejection::NameTaken(name)) => {
@@ -125,6 +120,15 @@ impl DriverState {
             }
         }
     }
+}
+
+/// Tells of a task that ended, however it did.
+pub(crate) fn note_end(task: &Task) {
+    let (status, failure) = (task.status.as_str(), task.failure.as_ref());
+    let reason = failure.map_or("", |failure| failure.message.as_str());
+    tracing::info!(task = %task.id, model = task.model, status, reason, "task ended");
+    metrics::counter!(metric::TASKS_ENDED, "model" => task.model.clone(), "outcome" => status).increment(1);
+    money::task_ended(task);
 }
 
 /// A wait can be lost: what led to it is on record, or is a safe call that is made again. A wait that ends soon is

@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 
 use crate::driver::Driver;
 use crate::errors::RulingError;
+use crate::step::commit::note_end;
 use crate::step::log::exchange::NotedExchange;
 use crate::step::log::step_log::StepLog;
 
@@ -104,9 +105,7 @@ impl Driver {
         metrics::counter!(metric::RULINGS, "ruling" => word).increment(1);
         match state.store.task(id)?.filter(|task| task.status == Status::Failed) {
             Some(ended) => {
-                tracing::info!(task = %id, model = ended.model, status = "failed", "task ended");
-                metrics::counter!(metric::TASKS_ENDED, "model" => ended.model.clone(), "outcome" => "failed")
-                    .increment(1);
+                note_end(&ended);
                 state.media.drop_blobs(&ended.blobs).await;
                 state.live.end(id);
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_model::{Event, FailureKind, Phase, Task, TaskFailure, TaskId};
+use gatehouse_model::{Event, FailureKind, Phase, Span, SpanKind, Task, TaskFailure, TaskId};
 use gatehouse_store::StoreError;
 use gatehouse_tasks::Ending;
 use tokio::sync::OwnedSemaphorePermit;
@@ -60,6 +60,7 @@ impl DriverState {
         let mut run = RunContext::new(task, self.live.account_permit(id));
         run.step_permit = Some(permit);
         run.log = StepLog::after(self.live.take_quiet(id));
+        run.log.trace_with(self.step_span(&run.task));
         self.live.note_ambiguous(id, run.task.phase.ambiguous_call().is_some());
         self.run_phases(run, StepOutcome::Continue).await
     }
@@ -115,6 +116,15 @@ impl DriverState {
             Phase::SaveFailed(ending) => self.save_failed(run, ending).await,
             Phase::Over => Ok(StepOutcome::Ended),
         }
+    }
+
+    /// A span for a run of a task, if that is traced: its trace is in its row, so that it goes on after a restart.
+    pub(super) fn step_span(&self, task: &Task) -> Option<Span> {
+        let (tracer, place) = (self.tracer.as_ref()?, task.trace.as_ref()?);
+        let mut span = tracer.resume(place.clone()).begin("step", SpanKind::Internal);
+        span.set("gatehouse.task", task.id.to_string().as_str());
+        span.set("gen_ai.request.model", task.model.as_str());
+        Some(span)
     }
 
     pub(super) async fn fail_internally(

@@ -11,6 +11,7 @@ use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, JudgedTask, Re
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
+use crate::money::{self, Purpose};
 use crate::state::DriverState;
 use crate::submit::references::References;
 use crate::submit::refusal::rejection_error;
@@ -92,6 +93,7 @@ impl DriverState {
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
                 request.report.hold(held);
+                money::held(&accepted.model, Purpose::Join, held);
                 self.live.wake(task, now);
                 metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
                 Ok(Some(Receipt { task, repeated: false }))

@@ -7,6 +7,7 @@ use gatehouse_runtime::{Resolved, ServedBy, StartContext, Submitted};
 use crate::api::SubmitRequest;
 use crate::body::CheckedBody;
 use crate::errors::SubmitError;
+use crate::request_report::plugin_span;
 use crate::state::DriverState;
 use crate::submit::references::References;
 use crate::submit::refusal::{fault_error, refusal_error};
@@ -109,6 +110,7 @@ impl DriverState {
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
         };
         let plugins = self.plugins.for_key(&request.key.id);
+        let _span = plugin_span(&request.report, "plugin submit", &found.version);
         match plugins.submit_with_fallback(&found, request.surface, context, submission, start).await {
             Ok(ServedBy { by, answer: Ok(submitted) }) => {
                 Ok((Resolved { version: by, ..found }, submitted, cut.blobs))

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Step, Task, TaskFailure,
-    TaskId, UnixMs, metric,
+    Accepted, AccountAssignment, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Step,
+    Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
@@ -20,6 +20,7 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
+use crate::money::{self, Purpose};
 use crate::rates::RateUse;
 use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};
@@ -131,6 +132,7 @@ impl DriverState {
         let start = if joins { Arc::new(|_: &Accepted| None) } else { self.start_context(id, &context) };
         let (resolved, submitted, blobs) =
             self.ask_plugin(request, found, refers, cut, context, start).await?;
+        request.report.read_by(&resolved.version);
         let Submitted { accepted, first_step } = submitted;
         // The plugin may choose another of its models; the key's list holds for that one too.
         if accepted.model != resolved.model && !self.may_use(&request.key, &accepted.model, &accepted.model) {
@@ -199,7 +201,10 @@ impl DriverState {
         let (model, created, held) = (task.model.clone(), task.created, task.held);
         let first = first_step.and_then(|step| self.begin_first_step(&task, &version, step));
         let task = Box::new(first.as_deref().map_or(task, FirstStep::task));
+        let assignment = task.assignment.clone();
+        let span = report.begin("hold");
         let outcome = self.execute(Command::Submit { task, idempotency }).await;
+        drop(span);
         let is_submitted = matches!(outcome, Ok(Ok(Applied::Submitted(_))));
         let first = match first {
             Some(first) if !is_submitted => {
@@ -211,6 +216,10 @@ impl DriverState {
         match outcome? {
             Ok(Applied::Submitted(id)) => {
                 report.hold(held);
+                money::held(&model, Purpose::Task, held);
+                if let Some(AccountAssignment { provider, account }) = assignment {
+                    report.attempt(&provider, &account);
+                }
                 match first {
                     Some(first) => self.go_on(first),
                     None => self.live.add(id, Some(version), None, created),
@@ -266,6 +275,7 @@ impl DriverState {
             joined_held: Credits::ZERO,
             stop_asked: false,
             sent_again: false,
+            trace: request.report.trace().map(|trace| trace.place().clone()),
             cost: None,
             public: Vec::new(),
             private: Vec::new(),

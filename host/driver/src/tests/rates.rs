@@ -255,8 +255,8 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     assert!(counted > 0 && counted < 4_000, "{usage}");
     assert_eq!(test.remaining(&report), Some(10_000 - counted));
     // Its money too: what the tokens cost, of what was held.
-    assert_eq!(report.charged(), Some(cost));
-    assert!(report.held() > Some(cost), "{:?}", report.held());
+    assert_eq!(report.facts().charged, Some(cost));
+    assert!(report.facts().held > Some(cost), "{:?}", report.facts().held);
 
     // A refused one takes nothing, and neither does one that its provider fails.
     let refused = test.send(2, "hello", 10_000, &report).await.expect_err("more than is left");
@@ -267,7 +267,7 @@ async fn tokens_are_reserved_then_counted_as_the_provider_counts_and_given_back_
     let of_failed = RequestReport::default();
     let failed = test.send(3, "[[400]] hello", 4_000, &of_failed).await.expect_err("the provider refuses");
     assert!(matches!(failed, TextError::Rejected { .. }), "{failed:?}");
-    assert_eq!(of_failed.charged(), Some(Credits::ZERO), "what was held is given back");
+    assert_eq!(of_failed.facts().charged, Some(Credits::ZERO), "what was held is given back");
     assert_eq!(test.remaining(&report), Some(10_000 - counted));
     // As long as the refusal says, and no millisecond less.
     let wait = refused.retry_after.expect("a time");

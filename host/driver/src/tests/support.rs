@@ -104,6 +104,7 @@ impl Process {
             clock,
             seed,
             pepper,
+            tracer: None,
             disks,
         };
         let driver = Driver::start(parts).await.expect("a driver");

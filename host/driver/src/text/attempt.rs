@@ -2,11 +2,10 @@
 //! client has no event until an account has answered, though perhaps the head of a stream and keep-alives.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatehouse_model::{
-    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Sse, TextFailure,
+    Answered, Body, Call, Context, Framing, Obstacle, Outage, Pause, Prepared, Reply, Span, Sse, TextFailure,
     UnixMs,
 };
 use gatehouse_runtime::{Fault, RequestInstance, Version};
@@ -14,7 +13,7 @@ use gatehouse_upstream::{AccountPermit, CallPermit, Claimant, NoPermit, Opening,
 
 use crate::config::tables::Tables;
 use crate::errors::SubmitError;
-use crate::request_report::RequestReport;
+use crate::request_report::{RequestReport, plugin_span};
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::blobs::RequestBlobs;
@@ -53,6 +52,8 @@ pub(super) struct TextRun {
     pub(super) targets: TriedTargets,
     pub(super) held: Arc<TextHold>,
     pub(super) report: RequestReport,
+    /// The call under way, if the request is traced; that of a stream lasts as long.
+    pub(super) span: Option<Span>,
     /// The configuration of the request; `model` is one of its models.
     pub(super) tables: Arc<Tables>,
     /// A response is made, which says when it was completed.
@@ -118,7 +119,9 @@ impl DriverState {
         mut permit: AccountPermit,
         slot: CallPermit,
     ) -> Attempt {
-        let sent = slot.sent();
+        let progress = slot.progress();
+        let target = &run.model.targets[run.at].route;
+        run.span = run.report.begin_call(run.model.kind.operation(), &target.upstream, &slot);
         let mut patience = self.patience(run);
         let opening = {
             let idle = self.config.text.idle();
@@ -129,20 +132,24 @@ impl DriverState {
                 opening = opening => opening.map_err(NoStream::Outage),
                 () = self.is_given_up(&run.client, &mut permit), if run.prepared.streaming => {
                     // Whether the provider has read it is not known: its input is paid.
-                    return Attempt::Left(sent.load(Ordering::Relaxed).then(Produced::default));
+                    return Attempt::Left(progress.is_sent().then(Produced::default));
                 }
                 () = is_over(&mut patience) => Err(NoStream::Silence),
             }
         };
+        run.report.first_byte(progress.first_byte());
         match opening {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
+            Ok(Opening::Events(_)) if !run.prepared.streaming => {
+                self.give_up(run, &permit, "answered with a stream, which was not asked for");
+                let error = "the provider answered with a stream, which was not asked for";
+                Attempt::NextTarget(TextError::upstream(error))
+            }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.now()));
                 self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
             }
-            Err(no_stream) => {
-                self.no_stream(run, (&permit, sent.load(Ordering::Relaxed)), no_stream, (None, 200))
-            }
+            Err(no_stream) => self.no_stream(run, (&permit, progress.is_sent()), no_stream, (None, 200)),
         }
     }
 
@@ -162,7 +169,10 @@ impl DriverState {
             }
             NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
             NoStream::Silence => {
-                run.tables.upstream.report_silence(permit);
+                // A whole answer that is long in the writing says nothing against the account.
+                if run.prepared.streaming {
+                    run.tables.upstream.report_silence(permit);
+                }
                 if sent {
                     self.give_up(run, permit, "was silent for too long");
                 }
@@ -190,10 +200,12 @@ impl DriverState {
         let state = run.prepared.state.clone();
         // A provider that was asked for a stream and answers whole is relayed once the plugin takes the answer.
         let as_event = (is_success && run.prepared.streaming).then(|| text(&reply.body)).flatten();
+        let span = plugin_span(&run.report, "plugin answer", &run.version);
         let answered = self
             .plugins
             .answer(&run.version, run.cx.clone(), state, reply, run.instance.as_deref_mut())
             .await;
+        drop(span);
         let failure = match answered {
             Ok(Ok(answered)) if is_success => {
                 return match as_event {
@@ -242,7 +254,7 @@ impl DriverState {
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let is_translated = matches!(source, EventSource::Events(_)) && run.prepared.streaming;
+        let is_translated = matches!(source, EventSource::Events(_));
         let reader = match run.dialect.as_mut().filter(|_| is_translated) {
             Some(dialect) => match self.frame_reader(dialect) {
                 Ok(reader) => Some(reader),
@@ -252,13 +264,15 @@ impl DriverState {
             None => None,
         };
         let batches = Batches::new(source, reader, relay);
-        let mut stream = OpenStream { batches, account_permit: permit };
-        if !run.prepared.streaming {
-            return Attempt::Answered(ProviderAnswer::Stream(stream));
-        }
+        let mut stream = OpenStream { batches, account_permit: permit, span: run.span.take() };
         let due = run.cx.accepted_at.plus(self.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
-        match self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await {
+        let begun = self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await;
+        if begun.is_err() {
+            // Its failure is told with that of the call.
+            run.span = stream.span.take();
+        }
+        match begun {
             Ok(()) => Attempt::Answered(ProviderAnswer::Stream(stream)),
             Err(NoStream::Failure(failure)) if stream.batches.is_dialects() => {
                 let TextRun { version, cx, prepared, .. } = &*run;

@@ -18,6 +18,7 @@ use gatehouse_runtime::{Fault, Relay, RequestInstance, ServedBy, Version};
 use serde_json::json;
 
 use crate::errors::SubmitError;
+use crate::request_report::plugin_span;
 use crate::state::DriverState;
 use crate::submit::refusal::{fault_error, refusal_error};
 use crate::text::api::TextError;
@@ -80,6 +81,7 @@ impl DriverState {
             route: route.clone(),
         };
         let (plugins, only_asks) = (self.plugins.for_key(&source.key), source.only_asks);
+        let _span = plugin_span(&source.report, "plugin prepare", &speaker);
         let translated =
             plugins.prepare_dialect(&speaker, of_dialect.clone(), dialect_request, only_asks).await;
         match translated {

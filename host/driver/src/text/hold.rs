@@ -7,18 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
+use gatehouse_model::{Credits, RequestId, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::errors::SubmitError;
+use crate::money::{self, Purpose};
 use crate::rates::RateUse;
-use crate::request_report::{RequestReport, WorkGuard};
+use crate::request_report::WorkGuard;
 use crate::state::DriverState;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::{Bill, Count};
-use crate::text::models::TextModel;
+use crate::text::estimates::Estimates;
 
 /// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
 const GRACE: Duration = Duration::from_secs(60);
@@ -32,8 +33,7 @@ pub(super) struct TextHold {
     model: String,
     rates: Arc<RateUse>,
     /// Where the maker of the request reads what it paid, until the last part of the work is done.
-    report: RequestReport,
-    _work: WorkGuard,
+    work: WorkGuard,
 }
 
 impl TextHold {
@@ -52,42 +52,42 @@ impl TextHold {
 }
 
 impl DriverState {
-    /// Reserves what the request costs at the dearest target that may answer it.
+    /// Reserves what the request costs at the dearest target that may answer it. It is billed by the first one until
+    /// another is asked.
     pub(super) async fn reserve(
         &self,
         request: &CompletionRequest,
-        model: &TextModel,
-        prepared: &Prepared,
+        model_id: &str,
+        (estimates, streaming): (Estimates, bool),
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
-        let too_much = || SubmitError::too_dear(&model.id);
-        let bill = model.dearest(prepared).ok_or_else(too_much)?;
-        let amount = bill.max_cost().ok_or_else(too_much)?;
-        let (now, tokens) = (self.now(), bill.estimated_tokens());
-        let model_id = &model.id;
+        let Estimates { first, amount, tokens, .. } = estimates;
+        let now = self.now();
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let command = Command::Hold {
             id: request.id,
             key: request.key.id.clone(),
-            model: model_id.clone(),
+            model: model_id.to_owned(),
             amount,
-            expires: now.plus(self.max_duration(prepared.streaming)),
+            expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
-        match self.store.execute_deferred(command).await.map_err(store_error) {
+        let span = request.report.begin("hold");
+        let held = self.store.execute_deferred(command).await.map_err(store_error);
+        drop(span);
+        match held {
             Ok(Ok(_)) => {
-                let (model, report) = (model_id.clone(), request.report.clone());
-                report.hold(amount);
+                work.hold(amount);
+                money::held(model_id, Purpose::Text, amount);
                 Ok(TextHold {
                     id: request.id,
                     amount,
-                    bill: ArcSwap::from_pointee(bill),
-                    model,
+                    bill: ArcSwap::from_pointee(first),
+                    model: model_id.to_owned(),
                     rates,
-                    report,
-                    _work: work,
+                    work,
                 })
             }
             refused => {
@@ -124,17 +124,19 @@ impl DriverState {
         let memo = memo(&held.model, &usage, count);
         let command = Command::Settle { id: held.id, amount, memo, tokens: usage, at: self.now() };
         if amount <= held.amount {
-            held.report.charge(amount);
+            held.work.charge_tokens(amount, &usage);
+            money::settled(&held.model, Purpose::Text, held.amount, amount);
             return Ok(self.store.post(command).map_err(SubmitError::from)?);
         }
         let settled = self.store.execute_when_free(command, Durability::Deferred).await;
         match settled.map_err(SubmitError::from)? {
             Ok(Applied::Settled { paid, unpaid }) => {
-                held.report.charge(paid);
+                held.work.charge_tokens(paid, &usage);
+                money::settled(&held.model, Purpose::Text, held.amount, paid);
                 self.unpaid(held, unpaid);
             }
             refused => {
-                held.report.charge(Credits::ZERO);
+                held.work.charge(Credits::ZERO);
                 tracing::error!(request = %held.id, ?refused, "a text could not be charged");
             }
         }
@@ -153,7 +155,9 @@ impl DriverState {
     /// Gives everything back.
     pub(super) fn release(&self, held: &TextHold) {
         held.rates.settle(0, self.now());
-        held.report.charge(Credits::ZERO);
+        if held.work.charge(Credits::ZERO) {
+            money::released(&held.model, held.amount);
+        }
         if let Err(error) = self.store.post(Command::Release { id: held.id, at: self.now() }) {
             tracing::error!(request = %held.id, %error, "a hold could not be released; it expires");
         }

@@ -33,6 +33,14 @@ impl ModelKind {
         if surface == EMBEDDINGS { Self::Embedding } else { Self::Text }
     }
 
+    /// What is asked of it, by the conventions for generative models.
+    pub(crate) fn operation(self) -> &'static str {
+        match self {
+            Self::Text => "chat",
+            Self::Embedding => "embeddings",
+        }
+    }
+
     /// Its name in the configuration and for clients.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -159,16 +167,6 @@ impl TextModel {
             passed::priced(&self.pass_prices, target.prices.clone(), &prepared.call.body)?;
         Some(Bill::new(prices, request, prepared))
     }
-
-    /// The highest price of a request, whichever target answers.
-    pub(crate) fn dearest(&self, prepared: &Prepared) -> Option<Bill> {
-        let bills = self.targets.iter().map(|target| {
-            let bill = self.bill(target, prepared)?;
-            Some((bill.max_cost()?, bill))
-        });
-        let bills: Option<Vec<_>> = bills.collect();
-        bills?.into_iter().max_by_key(|(cost, _)| *cost).map(|(_, bill)| bill)
-    }
 }
 
 /// The prices of a model as clients read them.
@@ -229,6 +227,11 @@ impl TextModels {
     /// The model of that id or alias.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<TextModel>> {
         self.0.get(name)
+    }
+
+    /// Their ids, each once or under each alias too.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.values().map(|model| model.id.as_str())
     }
 
     /// The provider that the model of that id is asked at first.

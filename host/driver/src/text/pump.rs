@@ -6,12 +6,13 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use gatehouse_model::{Chunk, Outage, Sse, TextFailure};
+use gatehouse_model::{Chunk, Outage, Span, Sse, TextFailure, Usage};
 use gatehouse_runtime::Fault;
 use gatehouse_upstream::AccountPermit;
 use tokio::sync::mpsc;
 
 use crate::errors::SubmitError;
+use crate::request_report::RequestReport;
 use crate::state::DriverState;
 use crate::text::api::TextError;
 use crate::text::attempt::fault_of_answer;
@@ -34,6 +35,9 @@ pub(super) struct Pump {
     /// Held until the provider is done with the stream, or nobody reads it any more and another waits for the account.
     account_permit: Option<AccountPermit>,
     client: Client,
+    report: RequestReport,
+    /// Of the call, if it is traced.
+    span: Option<Span>,
     /// What is to be kept of the request, with its response.
     kept: Option<Kept>,
     produced: Produced,
@@ -56,12 +60,22 @@ impl Pump {
         state: Arc<DriverState>,
         held: Arc<TextHold>,
         stream: OpenStream,
-        client: Client,
+        (client, report): (Client, RequestReport),
         kept: Option<Kept>,
     ) -> Self {
-        let OpenStream { batches, account_permit } = stream;
+        let OpenStream { batches, account_permit, span } = stream;
         let account_permit = Some(account_permit);
-        Self { state, held, batches, account_permit, client, kept, produced: Produced::default() }
+        Self {
+            state,
+            held,
+            batches,
+            account_permit,
+            client,
+            report,
+            span,
+            kept,
+            produced: Produced::default(),
+        }
     }
 
     /// Runs the stream to its end and pays for it.
@@ -114,6 +128,9 @@ impl Pump {
         if usage.is_some() {
             (self.produced.usage, self.produced.counters) = (usage, counters);
         }
+        if output_bytes > 0 && self.produced.output_bytes == 0 {
+            self.report.first_token();
+        }
         self.produced.output_bytes += u64::from(output_bytes);
         if let Some(kept) = self.kept.as_mut().filter(|_| !last) {
             kept.outline.add(&send);
@@ -130,10 +147,16 @@ impl Pump {
 
     /// Pays first; only then the client gets the end.
     async fn finish(self, end: StreamEnd) {
-        let Self { state, held, client, kept, produced, batches, .. } = self;
+        let Self { state, held, client, kept, produced, batches, mut span, .. } = self;
         // The provider learns at once that nothing more of it is read.
         drop(batches);
         let Produced { usage, output_bytes, .. } = produced;
+        match (&end, &mut span) {
+            (StreamEnd::Cut(error) | StreamEnd::Fault(error), Some(span)) => span.fail(&error.to_string()),
+            (StreamEnd::Left, Some(span)) => span.fail("its client left"),
+            _ => {}
+        }
+        note_usage(span, &usage.unwrap_or_default());
         let has_delivered = output_bytes > 0 || usage.is_some_and(|usage| usage.output > 1);
         let (paid, last) = match end {
             StreamEnd::Complete(mut events) => {
@@ -164,6 +187,14 @@ impl Pump {
             // The client may have disconnected.
             let _ = client.send(last).await;
         }
+    }
+}
+
+/// Ends a call with what its provider counted.
+pub(super) fn note_usage(span: Option<Span>, usage: &Usage) {
+    if let Some(mut span) = span {
+        span.set("gen_ai.usage.input_tokens", usage.read());
+        span.set("gen_ai.usage.output_tokens", usage.output);
     }
 }
 

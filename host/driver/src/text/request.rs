@@ -26,7 +26,7 @@ use crate::text::blobs::RequestBlobs;
 use crate::text::history::{Kept, with_completed_at};
 use crate::text::hold::TextHold;
 use crate::text::models::{ModelKind, TextModel};
-use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump};
+use crate::text::pump::{Client, MAX_QUEUED_BATCHES, Pump, note_usage};
 use crate::text::translation::{Source, Translated};
 use crate::text::tried_targets::TriedTargets;
 
@@ -98,23 +98,26 @@ impl DriverState {
             headers: std::mem::take(&mut request.headers),
             blobs: cut.blobs.iter().map(|blob| blob.facts.clone()).collect(),
             key: request.key.id.clone(),
+            report: request.report.clone(),
             only_asks: request.body.is_dry_run(),
             only_price: request.body.is_price_only(),
             version,
         };
         let Translated { version, prepared, instance, dialect } =
             self.first_translated(&source, &cx, &model, &mut targets).await?;
-        let (at, first) = (targets.first(), &model.targets[targets.first()]);
+        let estimates = self.estimates(&source, &cx, &model, &mut targets, &prepared).await?;
+        let at = targets.first();
         if targets.has_one() {
             // Nobody reads it again: the answer may take long.
             source.body = Json::default();
         }
+        request.report.read_by(&version);
         if request.body.is_dry_run() {
-            return self.text_dry_run(&request, &model, &prepared).map(Completed::DryRun);
+            return self.text_dry_run(&request, &model.id, estimates).map(Completed::DryRun);
         }
-        let held = Arc::new(self.reserve(&request, &model, &prepared, work).await?);
-        held.bill_by(model.bill(first, &prepared).ok_or_else(|| SubmitError::too_dear(&model.id))?);
         let streaming = prepared.streaming;
+        let held = self.reserve(&request, &model.id, (estimates, streaming), work).await?;
+        let held = Arc::new(held);
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let run = TextRun {
             claimant,
@@ -130,6 +133,7 @@ impl DriverState {
             targets,
             held: Arc::clone(&held),
             report: request.report.clone(),
+            span: None,
             tables,
             is_response: request.surface == RESPONSES,
             client,
@@ -182,6 +186,7 @@ impl DriverState {
                     answered.body = response.into();
                 }
                 let (counted, count) = held.bill().counted(answered.usage, answered.output_bytes.into());
+                note_usage(run.span.take(), &counted);
                 self.settle(held, counted, &answered.counters, count).await?;
                 if let Some(kept) = kept {
                     self.keep(kept, answered.body.as_bytes()).await?;
@@ -201,14 +206,14 @@ impl DriverState {
         mut run: TextRun,
         kept: Option<Kept>,
     ) -> Result<Completed, TextError> {
-        let client = run.client.clone();
+        let (client, report) = (run.client.clone(), run.report.clone());
         let mut head = self.clock.pause(self.config.text.head());
         let state = Arc::clone(&self);
         let mut serving =
             Box::pin(async move { state.serve(&mut run).await.and_then(|answer| Ok(answer.into_stream()?)) });
         let pump = {
             let (state, held, client) = (Arc::clone(&self), Arc::clone(&held), client.clone());
-            move |open_stream| Pump::new(state, held, open_stream, client, kept)
+            move |open_stream| Pump::new(state, held, open_stream, (client, report), kept)
         };
         let head = tokio::select! {
             biased;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{DeliveryId, WebhookId};
+use gatehouse_model::{DeliveryId, Span, SpanKind, WebhookId, metric};
 use gatehouse_store::{Durability, StoreError};
 use gatehouse_tasks::{Command, MAX_ANSWER, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint};
 use gatehouse_upstream::{Answer, Post};
@@ -31,6 +31,7 @@ impl DriverState {
         let delivery = self.store.delivery(delivery)?.filter(|delivery| delivery.due().is_some());
         let (Some(webhook), Some(delivery)) = (webhook, delivery) else { return Ok(AttemptEnd::Nothing) };
         let at = self.now();
+        let mut span = self.delivery_span(&delivery);
         let outcome = self.post(&webhook, &delivery).await;
         let took_ms = u64::try_from(self.now().since(at).as_millis()).unwrap_or(u64::MAX);
         let retry_after = outcome.as_ref().ok().and_then(|answer| answer.retry_after);
@@ -38,12 +39,19 @@ impl DriverState {
             Ok(answer) => (Some(answer.status), String::new(), text(&answer.body)),
             Err(error) => (None, error, String::new()),
         };
+        if let Some(mut span) = span.take() {
+            match status {
+                Some(status) => span.set("http.response.status_code", u32::from(status)),
+                None => span.fail(&error),
+            }
+        }
         let attempt = WebhookAttempt { at, took_ms, status, error, answer };
         let end = match (attempt.succeeded(), status, retry_after) {
             (true, ..) => AttemptEnd::Taken,
             (false, Some(status), Some(pause)) if THROTTLES.contains(&status) => AttemptEnd::Throttled(pause),
             _ => AttemptEnd::Failed,
         };
+        count(end.as_str());
         tracing::debug!(delivery = %delivery.id, webhook = %webhook.id, ?status, took_ms, "webhook attempt");
         let change = WebhookChange::Record {
             delivery: delivery.id,
@@ -56,6 +64,15 @@ impl DriverState {
             tracing::error!(?rejection, "the store rejected what became of a webhook attempt");
         }
         Ok(end)
+    }
+
+    /// A span for an attempt, if the task that it tells of is traced.
+    fn delivery_span(&self, delivery: &WebhookDelivery) -> Option<Span> {
+        let tracer = self.tracer.as_ref()?;
+        let task = self.store.task(delivery.task?).ok()??;
+        let mut span = tracer.resume(task.trace?).begin("webhook", SpanKind::Client);
+        span.set("gatehouse.delivery", delivery.id.to_string().as_str());
+        Some(span)
     }
 
     /// The answer, or why there is none.
@@ -82,6 +99,10 @@ impl DriverState {
         };
         self.upstream.post(&post).await.map_err(|error| error.to_string())
     }
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!(metric::WEBHOOK_ATTEMPTS, "outcome" => outcome).increment(1);
 }
 
 /// The beginning of an answer as text, at most [`MAX_ANSWER`] bytes.

@@ -25,6 +25,18 @@ pub(crate) enum AttemptEnd {
     Throttled(Duration),
 }
 
+impl AttemptEnd {
+    /// As the metric of attempts names it.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Taken => "taken",
+            Self::Failed => "failed",
+            Self::Throttled(_) => "throttled",
+        }
+    }
+}
+
 /// The webhooks with something to send.
 #[derive(Debug, Default)]
 pub(crate) struct WebhookQueue {

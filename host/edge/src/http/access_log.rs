@@ -13,12 +13,15 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use gatehouse_driver::RequestReport;
-use gatehouse_model::{CustomerId, KeyId, Recent, RequestId, RequestLine, metric};
+use gatehouse_model::{
+    CustomerId, KeyId, Recent, RequestFacts, RequestId, RequestLine, Span, TraceParent, Tracer, Usage, metric,
+};
 use gatehouse_net::{Activity, RequestActivity};
-use http::Method;
+use http::{HeaderMap, Method};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::http::body::StreamedBody;
+use crate::http::gen_ai;
 use crate::http::response::ResponseBody;
 use crate::http::unread::UnreadAnswer;
 use crate::net::concurrency_limit::Permit;
@@ -28,7 +31,7 @@ use crate::net::open_connections::InUse;
 const CLIENT_GONE: u16 = 499;
 
 /// What a line in memory takes, about.
-const LINE_BYTES: usize = 288;
+const LINE_BYTES: usize = 416;
 
 fn name(method: &Method) -> &'static str {
     match *method {
@@ -63,6 +66,8 @@ pub(crate) struct AccessRecord {
     pub(crate) unread: Option<UnreadAnswer>,
     /// Where the driver says what it took and paid.
     pub(crate) report: RequestReport,
+    /// The request in its trace, if it is traced.
+    span: Option<Span>,
     sent: u64,
     /// The whole response was taken.
     whole: bool,
@@ -93,12 +98,37 @@ impl AccessRecord {
             body: None,
             unread: None,
             report: RequestReport::default(),
+            span: None,
             sent: 0,
             whole: false,
             activity: connection.begin_request(),
             log: Arc::clone(log),
         }
     }
+}
+
+impl AccessRecord {
+    /// Traces the request, if it is to be traced: under its client's span, where it names one.
+    pub(crate) fn trace(&mut self, tracer: &Arc<Tracer>, headers: &HeaderMap) {
+        let Some(mut span) = tracer.root(client_span(headers), (name(&self.method), self.pattern)) else {
+            return;
+        };
+        span.began_earlier(self.started.elapsed());
+        self.report.trace_with(span.trace());
+        self.span = Some(span);
+    }
+}
+
+/// The span of the client that sent a request. Of several none is the one.
+fn client_span(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut parents = headers.get_all("traceparent").iter();
+    let parent: TraceParent = parents.next()?.to_str().ok()?.parse().ok()?;
+    if parents.next().is_some() {
+        return None;
+    }
+    let states: Vec<&str> =
+        headers.get_all("tracestate").iter().filter_map(|state| state.to_str().ok()).collect();
+    Some(parent.with_state(&states.join(",")))
 }
 
 /// Bytes of an answer, which keep the connection in use until they are written.
@@ -136,25 +166,30 @@ impl Drop for AccessRecord {
             ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
             key: self.key.take(),
             customer: self.customer.take(),
-            model: None,
-            target: None,
-            attempts: 0,
             client: self.client,
             received: self.received,
             sent: self.sent,
-            held: None,
-            charged: None,
+            facts: RequestFacts::default(),
         };
         let (method, whole) = (mem::take(&mut self.method), self.whole);
-        let (log, report) = (Arc::clone(&self.log), self.report.clone());
-        self.report.when_known(move |held, charged| {
-            let (model, target, attempts) = (report.model(), report.target(), report.attempts());
-            write(RequestLine { held, charged, model, target, attempts, ..line }, &method, whole, &log);
+        let (log, surface) = (Arc::clone(&self.log), self.surface);
+        let mut span = self.span.take();
+        if let Some(span) = &mut span {
+            span.end();
+        }
+        self.report.when_known(move |facts| {
+            if let Some(span) = span {
+                gen_ai::describe(span, &line, &facts);
+            }
+            gen_ai::record(surface, line.status, took, &facts);
+            write(RequestLine { facts, ..line }, &method, whole, &log);
         });
     }
 }
 
 fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLine>) {
+    let facts = &line.facts;
+    let tokens = facts.tokens.as_ref();
     tracing::info!(
         request = %line.id,
         %method,
@@ -163,15 +198,23 @@ fn write(line: RequestLine, method: &Method, whole: bool, log: &Recent<RequestLi
         ms = line.ms,
         key = line.key.as_ref().map(|key| key.0.as_str()),
         customer = line.customer.as_ref().map(|customer| customer.0.as_str()),
-        model = line.model.as_deref(),
-        answered_by = line.target.as_deref(),
-        attempts = (line.attempts > 0).then_some(line.attempts),
+        model = facts.model.as_deref(),
+        plugin = facts.plugin.as_deref(),
+        provider = facts.provider.as_deref(),
+        account = facts.account.as_deref(),
+        answered_by = facts.target.as_deref(),
+        attempts = (facts.attempts > 0).then_some(facts.attempts),
+        first_byte_ms = facts.first_byte_ms,
+        first_token_ms = facts.first_token_ms,
+        input_tokens = tokens.map(Usage::read),
+        cached_tokens = tokens.map(|tokens| tokens.cached),
+        output_tokens = tokens.map(|tokens| tokens.output),
         client = line.client.map(tracing::field::display),
         received = line.received,
         sent = line.sent,
         whole,
-        held_micro = line.held.map(|amount| amount.0),
-        charged_micro = line.charged.map(|amount| amount.0),
+        held_micro = facts.held.map(|amount| amount.0),
+        charged_micro = facts.charged.map(|amount| amount.0),
         "request"
     );
     log.push(line, LINE_BYTES);

@@ -7,6 +7,7 @@ pub(crate) mod body;
 pub(crate) mod client_address;
 pub(crate) mod context;
 pub(crate) mod forwarded;
+pub(crate) mod gen_ai;
 pub(crate) mod head;
 pub(crate) mod local;
 pub(crate) mod pipeline;

@@ -172,6 +172,10 @@ impl Pipeline {
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
+        // Not before its key is known: nobody else makes the operator keep a trace.
+        if let (Some(_), Some(tracer)) = (&key, self.context.backend.tracer()) {
+            record.trace(tracer, &parts.headers);
+        }
         if let Endpoint::SwitchedOff(family) = route.endpoint {
             let refusal = self.context.backend.switched_off_path(path, family);
             return Err(refusal.map_or_else(
@@ -319,11 +323,9 @@ fn identify(response: &mut Response<ResponseBody>, id: RequestId) {
 /// Which target of its model answered, and how many calls that took: where the model lists several. A stream whose head
 /// leaves before a target has answered says neither; its line in the log does.
 fn name_target(response: &mut Response<ResponseBody>, report: &RequestReport) {
-    if !report.has_targets() {
-        return;
-    }
-    let target = report.target().and_then(|target| HeaderValue::from_str(&target).ok());
-    let values = [("x-gateway-target", target), ("x-gateway-attempts", Some(report.attempts().into()))];
+    let Some((target, attempts)) = report.answered_among_targets() else { return };
+    let target = target.and_then(|target| HeaderValue::from_str(&target).ok());
+    let values = [("x-gateway-target", target), ("x-gateway-attempts", Some(attempts.into()))];
     for (name, value) in values.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         response.headers_mut().insert(name, value);
     }

@@ -13,7 +13,7 @@ use super::args::plugin::PluginCommand;
 use super::args::price::PricesCommand;
 use super::args::provider::ProviderCommand;
 use super::args::task::{AuditArgs, CANCEL_HELP, CancelArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
-use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
+use super::args::values::{ClientArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
 use crate::plugins::compiler::CompilerArgs;
 
@@ -37,12 +37,15 @@ const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/ba
 #[derive(Debug, Parser)]
 #[command(name = "gatehouse", version = env!("GATEHOUSE_VERSION"), about = "A gateway for generative models", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// The configuration file [default: ./gatehouse.toml if it exists]
+    /// The configuration file [default: ./gatehouse.toml or /etc/gatehouse/gatehouse.toml, whichever exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The data folder; overrides the configuration
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Print results as the JSON of the admin API instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) client: ClientArgs,
     #[command(subcommand)]
@@ -64,7 +67,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
-    Doctor(OutputArgs),
+    Doctor,
     /// Check a file that `account export` wrote: needs no store, no configuration and no network
     #[command(after_help = VERIFY_HELP)]
     Verify {
@@ -77,12 +80,12 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Check a configuration file, then print every value in effect
     CheckConfig {
-        /// The file [default: --config, or ./gatehouse.toml]
+        /// The file [default: --config, or what a start would read]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
     /// Have a running gateway read its configuration again: prices, providers, models and plugins
-    Reload(OutputArgs),
+    Reload,
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
@@ -103,11 +106,9 @@ pub(crate) enum Command {
     Steps {
         /// The task
         task: TaskId,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List the providers of a running gateway with the health of their accounts
-    Providers(OutputArgs),
+    Providers,
     /// Keep new work away from an account of a provider, or let it come again
     #[command(subcommand)]
     Provider(ProviderCommand),
@@ -160,8 +161,6 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
-        #[command(flatten)]
-        output: OutputArgs,
     },
 }
 

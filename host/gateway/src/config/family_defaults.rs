@@ -102,6 +102,16 @@ impl FamilyDefaults {
             }
             // Below, where the account has been refused already.
             ["providers", _, "accounts", ..] => return None,
+            ["providers", _, field @ ("headers" | "query"), _, _] => {
+                return Some(format!(
+                    "a family's defaults may set plain `{field}` of its own provider; a reference to a secret of this machine \
+                     belongs in gatehouse.toml"
+                ));
+            }
+            ["providers", _, "proxy"] => {
+                let why = "where an operator's connections go through is no family's to say; set it in gatehouse.toml";
+                return Some(why.to_owned());
+            }
             _ if is_secret(&last) => {
                 let why = "a secret never belongs in a family's defaults; remove it here: secrets are references of \
                            accounts in gatehouse.toml";

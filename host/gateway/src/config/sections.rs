@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use gatehouse_model::Price;
-use gatehouse_upstream::{FairnessConfig, FetchConfig, ProviderConfig};
+use gatehouse_upstream::{FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig};
 use serde::Deserialize;
 
-use crate::telemetry::LogConfig;
+use crate::telemetry::{LogConfig, TracesConfig};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) fetch: FetchConfig,
     /// How customers share permits.
     pub(crate) fairness: FairnessConfig,
+    /// How connections leave.
+    pub(crate) outgoing: OutgoingConfig,
     /// Upstream APIs.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
     /// Providers that no family needs for all it serves, also those without an account.
@@ -45,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) plugins: PluginsConfig,
     /// Logs.
     pub(crate) log: LogConfig,
+    /// Traces.
+    pub(crate) traces: TracesConfig,
     /// Simulated providers.
     pub(crate) sandbox: SandboxConfig,
 }

@@ -22,7 +22,7 @@ use crate::config::{
 };
 use crate::plugins::built_in::{BuiltInPlugin, Installation, PLUGINS};
 use crate::sandbox_mode::Simulated;
-use crate::{environment, secrets};
+use crate::{environment, secrets, telemetry};
 
 /// The configuration in effect, and the services that are told of another one.
 pub(crate) struct RunningConfiguration {
@@ -175,6 +175,7 @@ impl RunningConfiguration {
         self.note_prices(cause);
         self.plugins.configure(plugins);
         (current.loaded, current.applied, current.limits) = (loaded, applied, limits);
+        telemetry::note_reload(self.clock.now(), true);
         let ReloadView { changed, accounts, needs_restart, warnings } = view;
         tracing::info!(?changed, ?accounts, ?needs_restart, "configuration reloaded");
         warnings.iter().for_each(|warning| tracing::warn!("after the reload {warning}"));
@@ -207,6 +208,7 @@ impl Configuration for RunningConfiguration {
         self.asked.notify_one();
         let mut current = self.lock();
         let prepared = self.prepare(&current, None).map_err(|errors| {
+            telemetry::note_reload(self.clock.now(), false);
             tracing::error!("configuration not reloaded; nothing has changed:\n{errors}");
             misconfigured(errors)
         })?;

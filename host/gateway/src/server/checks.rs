@@ -39,6 +39,7 @@ fn open_upstream(config: &Config) -> Result<Upstream, Vec<ConfigError>> {
         providers: config.providers.clone(),
         fetch: config.fetch.clone(),
         fairness: config.fairness.clone(),
+        outgoing: config.outgoing.clone(),
     };
     used.providers.retain(|_, provider| !provider.accounts.is_empty());
     let errors = Upstream::check(&used, &secrets::resolve);

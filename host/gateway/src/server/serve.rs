@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{Actor, AdminService, PriceCause, Probes, Role};
+use gatehouse_admin::{AdminService, ApiRequest, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
@@ -24,12 +24,13 @@ use super::listeners::{PublicListeners, listen, listen_for_operators};
 use super::public_api::LocalApi;
 use super::rest_of_start::FamilyStart;
 use super::services::Services;
-use super::shutdown::{Gateway, Signals};
+use super::shutdown::{Gateway, SentTraces, Signals};
 use crate::config::{Config, Loaded, Location};
 use crate::exit::Exit;
 use crate::plugins::folder_watcher::FolderWatcher;
 use crate::reload::RunningConfiguration;
 use crate::sandbox_mode::{SandboxKeys, Simulated};
+use crate::telemetry::Sampled;
 use crate::{descriptors, environment, privacy, sandbox_mode, telemetry, terminal};
 
 /// Interval between checks of the certificate files.
@@ -96,9 +97,9 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
     loop {
         let read: fn(&Certificates) -> Result<bool, TlsError> = tokio::select! {
             Some(()) = hangups.recv() => {
-                let reload = gateway.service.reload_configuration();
-                // It logs its own errors.
-                drop(Actor::local("signal SIGHUP").during(reload).await);
+                let api = gatehouse_admin::LocalApi::new(Arc::clone(&gateway.service), "signal SIGHUP");
+                // The configuration logs its own errors.
+                drop(api.send(ApiRequest::post(&["config", "reload"])).await);
                 continue;
             }
             () = gateway.configuration.reload_asked() => {
@@ -192,7 +193,11 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
     let families = FamilyStart::new(&services)?;
-    let driver = services.start_driver(&config, upstream).await?;
+    let roots = config.fetch.extra_roots_file.as_deref();
+    let traces = config.traces.start(roots, (&services.clock, &services.seed)).map_err(ServeError::Traces)?;
+    let (tracer, exporter) = traces.unzip();
+    let traces = exporter.map(SentTraces::begin);
+    let driver = services.start_driver(&config, (upstream, tracer)).await?;
     let configuration = Arc::new(RunningConfiguration::new(
         location,
         services.folder.root(),
@@ -211,7 +216,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         None => None,
     };
     let edge = listen(&config, &driver, &services, public).await?;
-    let upkeep = run_metrics_upkeep(metrics.clone(), services.clock.clone());
+    let upkept = metrics.clone();
     let (ready, requests) = (driver.clone(), edge.local());
     let page = move || {
         requests.follow_routes();
@@ -219,6 +224,18 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     };
     let probes = Probes { metrics: Box::new(page), is_ready: Box::new(move || ready.is_ready()) };
     let (admin, endpoint) = listen_for_operators(&config, &services, service.clone(), probes).await?;
+    let certificates = [("server.tls", edge.certificates()), ("admin.tls", admin.certificates())];
+    let sampled = Sampled {
+        store: services.store.clone(),
+        plugins: services.plugins.clone(),
+        certificates: certificates
+            .into_iter()
+            .filter_map(|(table, own)| Some((table, own?.clone())))
+            .collect(),
+        active: Mutex::default(),
+    };
+    telemetry::note_start(services.clock.now());
+    let upkeep = run_metrics_upkeep(upkept, services.clock.clone(), Arc::new(sampled));
     let public_url = public_url(&config, &edge);
     service.connect(Arc::new(LocalApi { requests: edge.local(), base_url: public_url.clone() }));
     let facts = facts(public_url, keys.as_ref());
@@ -241,6 +258,7 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
         admin,
         endpoint,
         upkeep,
+        traces,
         watcher: OnceLock::new(),
         store: services.store,
         sandbox,
@@ -314,11 +332,19 @@ async fn start_sandbox(config: &mut Config) -> Result<Option<Sandbox>, ServeErro
 }
 
 /// Folds recorded samples into their histograms, so that memory stays constant without a scraper.
-fn run_metrics_upkeep(metrics: PrometheusHandle, clock: Arc<dyn Clock>) -> JoinHandle<()> {
+/// Sets the gauges that are looked at, too.
+fn run_metrics_upkeep(
+    metrics: PrometheusHandle,
+    clock: Arc<dyn Clock>,
+    sampled: Arc<Sampled>,
+) -> JoinHandle<()> {
     tokio::spawn(async move {
         loop {
-            clock.pause(Duration::from_secs(5)).await;
+            let (now, sampled) = (clock.now(), Arc::clone(&sampled));
+            // A failed join means that the runtime is going down.
+            let _ = tokio::task::spawn_blocking(move || sampled.look(now)).await;
             metrics.run_upkeep();
+            clock.pause(Duration::from_secs(5)).await;
         }
     })
 }

@@ -8,7 +8,7 @@ use gatehouse_admin::{AdminService, Backend, StoredStates};
 use gatehouse_driver::{Disk, DiskSpace, Driver, Parts};
 use gatehouse_files::Space;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Clock, Pepper, Seed};
+use gatehouse_model::{Clock, Pepper, Seed, Tracer};
 use gatehouse_runtime::PluginService;
 use gatehouse_store::{OpenError, Store};
 use gatehouse_upstream::Upstream;
@@ -58,7 +58,7 @@ impl Services {
     pub(super) async fn start_driver(
         &self,
         config: &Config,
-        upstream: Upstream,
+        (upstream, tracer): (Upstream, Option<Arc<Tracer>>),
     ) -> Result<Driver, ServeError> {
         let media = MediaStore::open(
             config.media.clone(),
@@ -83,6 +83,7 @@ impl Services {
             clock: self.clock.clone(),
             seed: self.seed.clone(),
             pepper: self.pepper.clone(),
+            tracer,
             disks,
         });
         Ok(driver.await?)

@@ -11,11 +11,13 @@ use gatehouse_model::Clock;
 use gatehouse_sandbox::Sandbox;
 use gatehouse_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::listeners::EndpointFile;
 use crate::exit::Exit;
 use crate::reload::RunningConfiguration;
+use crate::telemetry::Exporter;
 
 /// Time for open requests to be answered, long polls included.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,6 +30,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for the store to finish what is queued and to close its file.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time for the last traces to be sent.
+const TRACES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// SIGTERM and SIGINT.
 pub(crate) struct Signals {
@@ -53,6 +58,28 @@ impl Signals {
     }
 }
 
+/// Traces that are being sent to their collector.
+pub(super) struct SentTraces {
+    sending: JoinHandle<()>,
+    end: oneshot::Sender<()>,
+}
+
+impl SentTraces {
+    pub(super) fn begin(exporter: Exporter) -> Self {
+        let (end, ended) = oneshot::channel();
+        Self { sending: tokio::spawn(exporter.run(ended)), end }
+    }
+
+    /// Sends what waits, if the collector takes it.
+    async fn end(self, clock: &dyn Clock) {
+        let _ = self.end.send(());
+        tokio::select! {
+            _ = self.sending => {}
+            () = clock.pause(TRACES_TIMEOUT) => tracing::warn!("the last traces could not be sent in time"),
+        }
+    }
+}
+
 /// A running gateway: everything that has to be stopped.
 pub(super) struct Gateway {
     pub(super) service: Arc<AdminService>,
@@ -63,6 +90,7 @@ pub(super) struct Gateway {
     pub(super) admin: AdminServer,
     pub(super) endpoint: EndpointFile,
     pub(super) upkeep: JoinHandle<()>,
+    pub(super) traces: Option<SentTraces>,
     /// Set when all families have started.
     pub(super) watcher: OnceLock<JoinHandle<()>>,
     pub(super) store: Store,
@@ -85,6 +113,9 @@ impl Gateway {
         self.endpoint.remove();
         self.admin.stop(OPERATION_TIMEOUT).await;
         self.upkeep.abort();
+        if let Some(traces) = self.traces {
+            traces.end(&*self.clock).await;
+        }
         if let Some(watcher) = self.watcher.into_inner() {
             watcher.abort();
         }
@@ -125,7 +156,8 @@ mod tests {
         let unit = include_str!("../../../packaging/systemd/gatehouse.service");
         let given = unit.lines().find_map(|line| line.strip_prefix("TimeoutStopSec=")).unwrap();
         let lame_duck = gatehouse_edge::Config::default().lame_duck_ms;
-        let parts = [REQUEST_TIMEOUT, STEP_TIMEOUT, CALL_TIMEOUT, OPERATION_TIMEOUT, CLOSE_TIMEOUT];
+        let parts =
+            [REQUEST_TIMEOUT, STEP_TIMEOUT, CALL_TIMEOUT, OPERATION_TIMEOUT, CLOSE_TIMEOUT, TRACES_TIMEOUT];
         let needed = Duration::from_millis(u64::from(lame_duck)) + parts.iter().sum::<Duration>();
         assert!(Duration::from_secs(given.parse().unwrap()) > needed, "{given} s, {needed:?} needed");
     }

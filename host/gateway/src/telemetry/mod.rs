@@ -4,6 +4,8 @@
 //! Nothing else installs a subscriber or a recorder.
 
 mod log_lines;
+mod sampled;
+mod traces;
 
 use std::io;
 
@@ -17,6 +19,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use log_lines::KeepLines;
 pub(crate) use log_lines::process_log;
+pub(crate) use sampled::{Sampled, note_reload, note_start};
+pub(crate) use traces::{Exporter, TracesConfig};
 
 use crate::terminal::JsonLines;
 
@@ -118,17 +122,29 @@ pub(crate) fn start_metrics() -> Result<PrometheusHandle, BuildError> {
     Ok(metrics)
 }
 
+/// As the conventions of OpenTelemetry advise.
+const GEN_AI_SECONDS: &[f64] =
+    &[0.01, 0.04, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 655.36];
+
 /// Upper bounds of every histogram, chosen around what each is expected to show.
 const HISTOGRAMS: &[(&str, &[f64])] = &[
     (
         metric::REQUEST_SECONDS,
         &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0],
     ),
+    (metric::GEN_AI_DURATION, GEN_AI_SECONDS),
+    (metric::GEN_AI_FIRST_TOKEN, &[0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 60.0]),
+    (metric::GEN_AI_OUTPUT_TOKEN, &[0.001, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.4, 0.75, 2.5]),
+    (
+        metric::GEN_AI_TOKENS,
+        &[1.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0, 4_194_304.0],
+    ),
     (metric::LATENESS_SECONDS, &[0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0]),
     (metric::CALL_SECONDS, &[0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0]),
     (metric::WAIT_SECONDS, &[0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0, 1800.0]),
     (metric::PLUGIN_SECONDS, &[0.000_01, 0.000_025, 0.000_05, 0.0001, 0.0005, 0.001, 0.01, 0.1]),
     (metric::BATCH_SIZE, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 512.0, 2048.0]),
+    (metric::SYNC_SECONDS, &[0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0]),
     (metric::COMMIT_SECONDS, &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0]),
 ];
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::contract::about::is_kebab_case;
+use gatehouse_contract::{Framing, is_kebab_case};
+
 use crate::contract::call::{Call, Header};
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
@@ -125,6 +126,24 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(more.input),
+            output: self.output.saturating_add(more.output),
+            cached: self.cached.saturating_add(more.cached),
+            cache_write: self.cache_write.saturating_add(more.cache_write),
+            cache_write_hour: self.cache_write_hour.saturating_add(more.cache_write_hour),
+        }
+    }
+
+    /// All that was read, from a cache or not.
+    #[must_use]
+    pub fn read(&self) -> u64 {
+        self.input.saturating_add(self.cached).saturating_add(self.cache_write)
+    }
+
     /// Each kind of token by the name metrics use.
     #[must_use]
     pub fn kinds(&self) -> [(&'static str, u64); 4] {
@@ -237,32 +256,6 @@ pub struct DialectPrepared {
     pub framing: Framing,
     /// For the answer.
     pub state: Vec<u8>,
-}
-
-/// How a provider frames a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// Server-sent events.
-    #[default]
-    Sse,
-    /// A frame a line.
-    Lines,
-    /// Each item of one JSON array is a frame.
-    JsonArray,
-    /// One body.
-    Whole,
-}
-
-impl Framing {
-    /// All of them, by the names of the contract.
-    pub const NAMES: [(&str, Self); 4] =
-        [("sse", Self::Sse), ("lines", Self::Lines), ("json-array", Self::JsonArray), ("whole", Self::Whole)];
-
-    /// The framing of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, framing)| *framing)
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use std::{fmt, fs};
 
 use arc_swap::ArcSwap;
+use gatehouse_model::UnixMs;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -38,10 +39,16 @@ pub struct TlsFiles {
 /// What is in use. Clones share it. Every client gets the same chain, whatever server name it sends.
 #[derive(Clone)]
 pub struct Certificates {
-    current: Arc<ArcSwap<ServerConfig>>,
+    current: Arc<ArcSwap<InUse>>,
     files: Option<TlsFiles>,
     /// The files' stamps at the last read, failed reads included.
     last_read: Arc<Mutex<Stamps>>,
+}
+
+/// The settings of handshakes, and when their certificate expires; `None` where it does not say.
+struct InUse {
+    config: Arc<ServerConfig>,
+    expires: Option<UnixMs>,
 }
 
 /// Modification time, length and inode of the files; `None` for a file without metadata.
@@ -55,7 +62,7 @@ impl Certificates {
     pub fn from_files(files: TlsFiles) -> Result<Self, TlsError> {
         // Before the read: a change in between is noticed the next time.
         let last_read = Arc::new(Mutex::new(stamps(&files)));
-        let current = Arc::new(ArcSwap::new(load(&files)?));
+        let current = Arc::new(ArcSwap::from_pointee(load(&files)?));
         Ok(Self { current, files: Some(files), last_read })
     }
 
@@ -68,8 +75,13 @@ impl Certificates {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
-        let config = settings(("certificate", ""), chain, key, None, true)?;
-        Ok(Self { current: Arc::new(ArcSwap::new(config)), files: None, last_read: Arc::default() })
+        let expires = expiry(&chain);
+        let config = settings("certificate", "", chain, key, None, true)?;
+        Ok(Self {
+            current: Arc::new(ArcSwap::from_pointee(InUse { config, expires })),
+            files: None,
+            last_read: Arc::default(),
+        })
     }
 
     /// Reads the files again; new handshakes use them. Does nothing without files.
@@ -79,7 +91,7 @@ impl Certificates {
     pub fn reload(&self) -> Result<(), TlsError> {
         if let Some(files) = &self.files {
             *self.last_read() = stamps(files);
-            self.current.store(load(files)?);
+            self.current.store(Arc::new(load(files)?));
         }
         Ok(())
     }
@@ -99,7 +111,13 @@ impl Certificates {
     /// For one handshake.
     #[must_use]
     pub fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.current.load_full())
+        TlsAcceptor::from(Arc::clone(&self.current.load().config))
+    }
+
+    /// When the certificate in use expires.
+    #[must_use]
+    pub fn expires(&self) -> Option<UnixMs> {
+        self.current.load().expires
     }
 
     fn last_read(&self) -> MutexGuard<'_, Stamps> {
@@ -120,7 +138,7 @@ fn stamps(files: &TlsFiles) -> Stamps {
     })
 }
 
-fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+fn load(files: &TlsFiles) -> Result<InUse, TlsError> {
     let key = |name: &str| format!("{}.{name}", files.table);
     let chain = read_chain(&key("certificate"), &files.certificate)?;
     let own = read_key(&key("key"), &files.key)?;
@@ -129,14 +147,25 @@ fn load(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         None => None,
     };
     let pair = format!(" ({}, {})", files.certificate.display(), files.key.display());
-    settings((files.table, &pair), chain, own, roots, files.http2)
+    let expires = expiry(&chain);
+    let config = settings(files.table, &pair, chain, own, roots, files.http2)?;
+    Ok(InUse { config, expires })
+}
+
+/// When the first certificate of a chain expires.
+fn expiry(chain: &[CertificateDer<'_>]) -> Option<UnixMs> {
+    let (_, leaf) = x509_parser::parse_x509_certificate(chain.first()?).ok()?;
+    u64::try_from(leaf.validity().not_after.timestamp())
+        .ok()
+        .map(|seconds| UnixMs(seconds.saturating_mul(1000)))
 }
 
 /// TLS 1.2 and 1.3 with the AEAD suites that have forward secrecy, HTTP/2 preferred over HTTP/1.1. rustls knows no
 /// older version, no renegotiation and no compression; early data stays off because it can be replayed. Sessions to
 /// resume are kept with these settings: none outlives the roots that let its client in.
 fn settings(
-    (table, pair): (&str, &str),
+    table: &str,
+    pair: &str,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     roots: Option<(String, RootCertStore)>,
@@ -206,6 +235,8 @@ mod tests {
         certificates.reload().unwrap();
         let second = certificates.current.load_full();
         assert!(!Arc::ptr_eq(&first, &second));
+        // As the library that made it dates it.
+        assert_eq!(second.expires, Some(UnixMs(67_090_118_400_000)), "the first of January 4096");
 
         write(folder.path(), "nothing here", &key);
         assert_eq!(certificates.reload().unwrap_err().key, "server.tls.certificate");

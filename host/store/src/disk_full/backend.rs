@@ -3,7 +3,9 @@
 use std::io;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use gatehouse_model::metric;
 use redb::{BackendError, StorageBackend};
 
 use crate::disk_full::unsynced::{Change, Unsynced};
@@ -69,12 +71,12 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
                 if has_failed {
                     unsynced.repeat(|change| self.make(&change))?;
                 }
-                let synced = self.inner.sync_data();
+                let synced = timed(|| self.inner.sync_data());
                 has_failed |= synced.is_err();
                 synced
             })?;
         } else {
-            self.inner.sync_data()?;
+            timed(|| self.inner.sync_data())?;
         }
         unsynced.clear();
         Ok(())
@@ -111,4 +113,12 @@ impl<B: StorageBackend> StorageBackend for WaitingBackend<B> {
     fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.inner.query_lock_range(start, end)
     }
+}
+
+/// Measures how long the disk takes to make sure of what was written.
+fn timed(sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let began = Instant::now();
+    let synced = sync();
+    metrics::histogram!(metric::SYNC_SECONDS).record(began.elapsed().as_secs_f64());
+    synced
 }

@@ -172,8 +172,13 @@ impl ArtifactClient {
         let tls = tls::client(extra_roots).map_err(|error| ArtifactError::Roots(error.to_string()))?;
         let origin = reference.url("").ok().and_then(|url| Origin::of(&url));
         let private = origin.map(|it| (it.bare_host().to_owned(), Some(it.port()))).into_iter().collect();
-        let connector =
-            Connector::new(Arc::new(SystemResolver), Arc::new(Sockets), tls, private, CONNECT_TIMEOUT);
+        let connector = Connector::new(
+            Arc::new(SystemResolver),
+            Arc::new(Sockets),
+            tls,
+            (private, None),
+            CONNECT_TIMEOUT,
+        );
         Ok(Self { http: exchange::client(connector, 1), reference, login, authorization: None })
     }
 

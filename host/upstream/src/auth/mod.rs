@@ -9,6 +9,7 @@
 
 pub(crate) mod canonical;
 pub(crate) mod credential;
+pub(crate) mod extra;
 pub(crate) mod jwt;
 pub(crate) mod key_file;
 pub(crate) mod location;

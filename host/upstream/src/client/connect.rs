@@ -19,6 +19,8 @@ use crate::client::address;
 use crate::client::connection::ClientConnection;
 use crate::client::dial::{Dial, Dialed, Stream};
 use crate::client::resolve::Resolve;
+use crate::client::tunnel::tunnel;
+use crate::config::proxy::Proxy;
 
 /// Addresses of one name that are tried before giving up.
 const ATTEMPTS: usize = 4;
@@ -32,6 +34,8 @@ struct ConnectorState {
     dial: Arc<dyn Dial>,
     tls: TlsConnector,
     private: Private,
+    /// What connections go through that are not exempt from it.
+    proxy: Option<Arc<Proxy>>,
     timeout: Duration,
 }
 
@@ -55,6 +59,8 @@ pub(crate) enum ConnectError {
     Timeout(Duration),
     #[error("the URL names no host")]
     NoHost,
+    #[error("the proxy {proxy} {why}")]
+    Proxy { proxy: String, why: String },
 }
 
 impl Connector {
@@ -62,10 +68,11 @@ impl Connector {
         resolver: Arc<dyn Resolve>,
         dial: Arc<dyn Dial>,
         tls: Arc<rustls::ClientConfig>,
-        private: Private,
+        (private, proxy): (Private, Option<Arc<Proxy>>),
         timeout: Duration,
     ) -> Self {
-        Self(Arc::new(ConnectorState { resolver, dial, tls: TlsConnector::from(tls), private, timeout }))
+        let tls = TlsConnector::from(tls);
+        Self(Arc::new(ConnectorState { resolver, dial, tls, private, proxy, timeout }))
     }
 }
 
@@ -95,8 +102,13 @@ impl ConnectorState {
         let host = uri.host().ok_or(ConnectError::NoHost)?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = uri.port_u16().unwrap_or(if https { 443 } else { 80 });
-        let addresses = self.addresses(host, port).await?;
-        let stream = self.first_to_answer(&addresses, port).await?;
+        let stream = match self.proxy.as_ref().filter(|proxy| !proxy.exempts(host)) {
+            Some(proxy) => self.connect_through(proxy, host, port).await?,
+            None => {
+                let addresses = self.addresses(host, port).await?;
+                self.first_to_answer(&addresses, port).await?
+            }
+        };
         if !https {
             return Ok(ClientConnection::new(stream, false));
         }
@@ -104,6 +116,35 @@ impl ConnectorState {
         let stream = self.tls.connect(name, stream).await.map_err(ConnectError::Tls)?;
         let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         Ok(ClientConnection::new(Box::new(stream), h2))
+    }
+
+    /// A connection through a proxy. It resolves the names that the operator wrote out. Any other name is resolved here, and the
+    /// proxy gets an address that was checked: it might find another one.
+    async fn connect_through(
+        &self,
+        proxy: &Proxy,
+        host: &str,
+        port: u16,
+    ) -> Result<Box<dyn Stream>, ConnectError> {
+        let target = if is_private_allowed(&self.private, host, port) {
+            host.to_owned()
+        } else {
+            self.addresses(host, port).await?.first().ok_or(ConnectError::NoAddress)?.to_string()
+        };
+        let target =
+            if target.contains(':') { format!("[{target}]:{port}") } else { format!("{target}:{port}") };
+        let name = || format!("{}:{}", proxy.host(), proxy.port());
+        let addresses = match proxy.host().parse::<IpAddr>() {
+            Ok(literal) => vec![literal],
+            Err(_) => self.resolver.resolve(proxy.host()).await.map_err(|error| ConnectError::Proxy {
+                proxy: name(),
+                why: format!("does not resolve: {error}"),
+            })?,
+        };
+        let stream = self.first_to_answer(&addresses, proxy.port()).await.map_err(|error| {
+            ConnectError::Proxy { proxy: name(), why: format!("cannot be reached: {error}") }
+        })?;
+        tunnel(stream, proxy.login(), &target).await.map_err(|why| ConnectError::Proxy { proxy: name(), why })
     }
 
     /// Every address of `host`, all of them allowed: one bad address among good ones is a trick, not an offer.

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -25,6 +26,31 @@ const ENDLESS: &str = "the provider sends interim responses (1xx) and no answer"
 pub(crate) type Payload = UnsyncBoxBody<Bytes, io::Error>;
 /// The client of every outgoing call.
 pub(crate) type Http = Client<Connector, Payload>;
+
+/// How far a call came, to be asked also when it was given up.
+#[derive(Debug, Default)]
+pub struct CallProgress {
+    pub(crate) sent: AtomicBool,
+    head: OnceLock<Duration>,
+}
+
+impl CallProgress {
+    /// Whether something of the call may have been sent.
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// How long after its beginning the head of the answer came; `None` where it did not.
+    #[must_use]
+    pub fn first_byte(&self) -> Option<Duration> {
+        self.head.get().copied()
+    }
+
+    pub(crate) fn answered_after(&self, time: Duration) {
+        let _ = self.head.set(time);
+    }
+}
 
 /// Why there is no response head.
 #[derive(Debug, thiserror::Error)]
@@ -52,10 +78,10 @@ pub(crate) fn client(connector: Connector, max_idle: usize) -> Http {
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
-        .pool_idle_timeout(std::time::Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(30))
         .pool_max_idle_per_host(max_idle)
         .http1_max_headers(128)
-        .http2_keep_alive_interval(std::time::Duration::from_secs(20))
+        .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_adaptive_window(true)
         .build(connector)
 }
@@ -70,14 +96,14 @@ pub(crate) async fn send(
     send_marked(http, request, deadline, Arc::default()).await
 }
 
-/// The same; `mark` says afterwards whether something may have been sent, also where the exchange was given up.
+/// The same; `progress` says afterwards whether something may have been sent, also where the exchange was given up.
 pub(crate) async fn send_marked(
     http: &Http,
     mut request: Request<Payload>,
     deadline: Instant,
-    mark: Arc<AtomicBool>,
+    progress: Arc<CallProgress>,
 ) -> Result<Response<Incoming>, ExchangeError> {
-    let connection = Sending { connection: capture_connection(&mut request), mark };
+    let connection = Sending { connection: capture_connection(&mut request), progress };
     let sent = || connection.has_begun();
     let interim = count_interim(&mut request);
     let answered = tokio::select! {
@@ -96,7 +122,7 @@ pub(crate) async fn send_marked(
 /// An exchange under way. Its end, however it comes, leaves the mark.
 struct Sending {
     connection: CaptureConnection,
-    mark: Arc<AtomicBool>,
+    progress: Arc<CallProgress>,
 }
 
 impl Sending {
@@ -108,7 +134,7 @@ impl Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        self.mark.fetch_or(self.has_begun(), Ordering::Relaxed);
+        self.progress.sent.fetch_or(self.has_begun(), Ordering::Relaxed);
     }
 }
 

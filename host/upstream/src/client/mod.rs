@@ -7,3 +7,4 @@ pub(crate) mod dial;
 pub(crate) mod exchange;
 pub(crate) mod resolve;
 pub(crate) mod tls;
+mod tunnel;

@@ -2,15 +2,19 @@
 //! its key, with what was expected and what came.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use url::Url;
 
+use crate::auth::extra::Extra;
 use crate::auth::scheme::Auth;
 use crate::config::credential::{self, Secrets};
 use crate::config::error::{ConfigError, error};
+use crate::config::extra;
 use crate::config::origin::{Origin, Pattern};
-use crate::config::settings::{AccountConfig, FairnessConfig, FetchConfig, ProviderConfig};
+use crate::config::proxy::{Exempt, Proxy};
+use crate::config::settings::{AccountConfig, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig};
 use crate::pool::account::Account;
 
 /// A provider, checked.
@@ -34,6 +38,12 @@ pub(crate) struct Checked {
     pub(crate) asks_when_ambiguous: bool,
     /// Whether the stream of a client that has left is read on.
     pub(crate) drains_cancelled: bool,
+    /// A proxy of its own, or that it has none; absent: as everything else.
+    pub(crate) proxy: Option<Option<Arc<Proxy>>>,
+    /// What is sent along with every call.
+    pub(crate) extra: Extra,
+    /// Whether calls say in which trace they are.
+    pub(crate) is_traced: bool,
     /// Whose accounts these are too, by name.
     pub(crate) accounts_of: Option<String>,
     pub(crate) accounts: Vec<Account>,
@@ -83,9 +93,38 @@ pub(crate) fn provider(
         max_saved: at_least_one(key("max_saved_mib"), config.max_saved_mib)? * MIB,
         asks_when_ambiguous: config.ask_when_ambiguous,
         drains_cancelled: config.drain_cancelled,
+        proxy: config.proxy.as_deref().map(|text| own_proxy(key("proxy"), text)).transpose()?,
+        extra: extra::check(name, config, &accounts, secrets)?,
+        is_traced: config.trace,
         accounts_of: config.accounts_of.clone(),
         accounts,
     })
+}
+
+/// The proxy of a provider that names one, or none.
+fn own_proxy(key: String, text: &str) -> Result<Option<Arc<Proxy>>, ConfigError> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let proxy = Proxy::new(text, None, Vec::new());
+    proxy.map(|proxy| Some(Arc::new(proxy))).map_err(|problem| error(key, problem))
+}
+
+/// Checks `[outgoing]`: the proxy that everything goes through, if there is one.
+pub(crate) fn outgoing(
+    config: &OutgoingConfig,
+    secrets: Secrets<'_>,
+) -> Result<Option<Arc<Proxy>>, ConfigError> {
+    let exempt = Exempt::parse_all(&config.no_proxy)
+        .map_err(|(at, problem)| error(format!("outgoing.no_proxy[{at}]"), problem))?;
+    let Some(address) = &config.proxy else { return Ok(None) };
+    let login = config.proxy_login.as_ref().map(secrets).transpose();
+    let login = login.map_err(|problem| error("outgoing.proxy_login".to_owned(), problem))?;
+    if login.as_ref().is_some_and(|login| !login.expose().contains(':')) {
+        return Err(error("outgoing.proxy_login".to_owned(), "expected user:password"));
+    }
+    let proxy = Proxy::new(address, login.as_ref(), exempt);
+    proxy.map(|proxy| Some(Arc::new(proxy))).map_err(|problem| error("outgoing.proxy".to_owned(), problem))
 }
 
 /// The accounts of a provider whose secret cannot be taken out of what the provider says; none where the provider

@@ -3,5 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod credential;
 pub(crate) mod error;
+mod extra;
 pub(crate) mod origin;
+pub(crate) mod proxy;
 pub(crate) mod settings;

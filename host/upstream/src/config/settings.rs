@@ -19,6 +19,20 @@ pub struct Config {
     pub fetch: FetchConfig,
     /// How customers share what is scarce.
     pub fairness: FairnessConfig,
+    /// How connections leave.
+    pub outgoing: OutgoingConfig,
+}
+
+/// The `[outgoing]` table.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutgoingConfig {
+    /// A proxy that connections go through (CONNECT), such as `http://proxy.internal:3128`.
+    pub proxy: Option<String>,
+    /// Where the login for it is, `user:password`.
+    pub proxy_login: Option<SecretRef>,
+    /// Names, domains with a dot before them, addresses and networks that are reached without it.
+    pub no_proxy: Vec<String>,
 }
 
 /// The `[fairness]` table.
@@ -59,6 +73,18 @@ pub struct ProviderConfig {
     /// Otherwise it is closed at once, and what the provider had written until then is charged.
     #[serde(default)]
     pub drain_cancelled: bool,
+    /// A proxy of its own, or "none"; absent: that of `[outgoing]`.
+    #[serde(default)]
+    pub proxy: Option<String>,
+    /// Headers that are sent along with every call.
+    #[serde(default)]
+    pub headers: BTreeMap<String, ExtraValue>,
+    /// Parameters of the query that are sent along with every call.
+    #[serde(default)]
+    pub query: BTreeMap<String, ExtraValue>,
+    /// Whether its calls say in which trace they are (`traceparent`, `tracestate`).
+    #[serde(default)]
+    pub trace: bool,
     /// Calls under way at once for each account that does not say otherwise.
     #[serde(default = "defaults::concurrency")]
     pub concurrency: u32,
@@ -105,6 +131,16 @@ pub struct AccountConfig {
     pub concurrency: Option<u32>,
     /// Calls a second.
     pub rate_per_second: Option<f64>,
+}
+
+/// A value that is sent along with calls.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a text, { env = \"NAME\" } or { file = \"path\" }")]
+pub enum ExtraValue {
+    /// As it is.
+    Plain(String),
+    /// A secret.
+    Secret(SecretRef),
 }
 
 /// Where a secret is. The gateway resolves it; no secret stands in the configuration file.
@@ -158,13 +194,23 @@ impl Config {
     /// Every secret that must be resolved, with the configuration key that wants it.
     pub fn secrets(&self) -> impl Iterator<Item = (String, &SecretRef)> {
         self.providers.iter().flat_map(|(provider, config)| {
-            config.accounts.iter().flat_map(move |(account, config)| {
+            let extra = [("headers", &config.headers), ("query", &config.query)];
+            let extra = extra.into_iter().flat_map(move |(field, values)| {
+                values.iter().filter_map(move |(name, value)| match value {
+                    ExtraValue::Secret(secret) => {
+                        Some((format!("providers.{provider}.{field}.{name}"), secret))
+                    }
+                    ExtraValue::Plain(_) => None,
+                })
+            });
+            let of_accounts = config.accounts.iter().flat_map(move |(account, config)| {
                 let fields = [("key_id", &config.key_id), ("secret", &config.secret)];
                 fields.into_iter().filter_map(move |(field, secret)| {
                     let key = format!("providers.{provider}.accounts.{account}.{field}");
                     secret.as_ref().map(|secret| (key, secret))
                 })
-            })
+            });
+            of_accounts.chain(extra)
         })
     }
 }

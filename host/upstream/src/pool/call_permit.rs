@@ -1,11 +1,12 @@
 //! The permit of one call: through which account it goes, and with which credential.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use gatehouse_model::Affinity;
+use gatehouse_model::{Affinity, TraceParent};
 
 use crate::auth::credential::Credential;
+use crate::client::exchange::CallProgress;
 use crate::pool::account::{HealthSignal, NoPermit};
 use crate::pool::accounts::{Pool, Taken, Wanted};
 use crate::provider::Provider;
@@ -26,12 +27,13 @@ impl Pool {
             index,
             account: account.name.clone(),
             affinity: account.affinity.clone(),
-            redactor: Mutex::new(Arc::clone(account.credential.redactor())),
+            redactor: Mutex::new(self.provider().checked.extra.with(account.credential.redactor())),
             credential: Arc::clone(&account.credential),
             is_anonymous: false,
             trial,
             reported: AtomicBool::new(false),
-            sent: Arc::default(),
+            progress: Arc::default(),
+            trace: OnceLock::new(),
         }
     }
 }
@@ -48,14 +50,24 @@ pub struct CallPermit {
     is_anonymous: bool,
     trial: bool,
     reported: AtomicBool,
-    sent: Arc<AtomicBool>,
+    progress: Arc<CallProgress>,
+    trace: OnceLock<TraceParent>,
 }
 
 impl CallPermit {
-    /// Whether something of the call may have been sent, to be asked when it was given up.
+    /// The call is part of that trace. Its provider is told where the configuration says so.
+    pub fn trace_with(&self, place: &TraceParent) {
+        let _ = self.trace.set(place.clone());
+    }
+
+    pub(crate) fn trace(&self) -> Option<&TraceParent> {
+        self.trace.get()
+    }
+
+    /// How far the call came.
     #[must_use]
-    pub fn sent(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.sent)
+    pub fn progress(&self) -> Arc<CallProgress> {
+        Arc::clone(&self.progress)
     }
 
     /// The provider's name.
@@ -104,19 +116,8 @@ impl CallPermit {
 
     /// What the call carries is known.
     pub(crate) fn redact_with(&self, redactor: Arc<Redactor>) {
+        let redactor = self.origin().checked.extra.with(&redactor);
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
-    }
-
-    /// The call is not made: it does not count against the account's rate.
-    pub fn give_back(self) {
-        let now = self.pool.clock.now();
-        let mut state = self.pool.lock();
-        let of_account = self.pool.state(&mut state, self.index);
-        if let Some(token_bucket) = self.pool.accounts()[self.index].token_bucket(of_account, now) {
-            token_bucket.give_back(now);
-        }
-        drop(state);
-        self.pool.serve_waiting();
     }
 
     /// Keeps an error for operators; without secrets.
@@ -132,14 +133,27 @@ impl CallPermit {
     }
 }
 
+/// A call that was not made does not count against the account's rate, however its permit came to be dropped.
 impl Drop for CallPermit {
     fn drop(&mut self) {
-        if self.trial && !self.reported.load(Ordering::Relaxed) {
-            let mut state = self.pool.lock();
-            self.pool.state(&mut state, self.index).breaker.abandon_trial(self.pool.clock.now());
-            drop(state);
-            self.pool.serve_waiting();
+        if self.reported.load(Ordering::Relaxed) {
+            return;
         }
+        let (account, was_sent) = (&self.pool.accounts()[self.index], self.progress.is_sent());
+        if was_sent && !self.trial {
+            return;
+        }
+        let now = self.pool.clock.now();
+        let mut state = self.pool.lock();
+        let of_account = self.pool.state(&mut state, self.index);
+        if self.trial {
+            of_account.breaker.abandon_trial(now);
+        }
+        if !was_sent && let Some(token_bucket) = account.token_bucket(of_account, now) {
+            token_bucket.give_back(now);
+        }
+        drop(state);
+        self.pool.serve_waiting();
     }
 }
 

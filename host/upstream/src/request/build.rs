@@ -11,6 +11,7 @@ use ring::digest::Digest;
 use url::Url;
 
 use crate::auth::credential::{Credential, Proof};
+use crate::auth::extra::Extra;
 use crate::auth::signing::SigningKey;
 use crate::client::exchange::Payload;
 use crate::config::check::Checked;
@@ -52,7 +53,7 @@ pub(crate) enum RequestError {
 /// Makes the request. `boundary` must be unpredictable: it separates the parts of a form. A signature is not made here,
 /// see [`sign`].
 pub(crate) async fn build(
-    provider: &Checked,
+    (provider, extra): (&Checked, Option<&Extra>),
     credential: &Credential,
     proof: &Proof,
     call: &Call,
@@ -62,6 +63,9 @@ pub(crate) async fn build(
     let method = method(&call.method)?;
     let mut url = target(provider, &call.target)?;
     let mut headers = headers::outgoing(&call.headers, credential).map_err(RequestError::Header)?;
+    if let Some(extra) = extra {
+        extra.apply(&mut url, &mut headers);
+    }
     if let Proof::AtLocation(location, text) = proof
         && !location.apply(text, &mut url, &mut headers)
     {

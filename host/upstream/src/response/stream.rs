@@ -84,7 +84,7 @@ impl Upstream {
         deadline: UnixMs,
         (framing, idle): (Framing, Duration),
     ) -> Result<Opening, Outage> {
-        let outcome = self.observed(&permit, call, self.respond(&permit, call, blobs, deadline)).await?;
+        let outcome = self.observed(&permit, self.respond(&permit, call, blobs, deadline)).await?;
         let (response, end) = outcome;
         let mut response = response.map(Peeked::new);
         let is_stream = match kind(&response, framing) {

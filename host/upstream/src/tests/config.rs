@@ -136,6 +136,38 @@ fn mistakes_are_told_by_key_and_remedy() {
             "providers.p.accounts: expected at least one account, e.g. [providers.p.accounts.main]".to_owned(),
         ),
         (
+            with("headers = { \"a b\" = \"c\" }"),
+            "providers.p.headers.a b: expected the name of a header".to_owned(),
+        ),
+        (
+            with("headers = { Host = \"c\" }"),
+            "providers.p.headers.Host: expected a header that neither the gateway nor the accounts' `auth` sets".to_owned(),
+        ),
+        (
+            with("headers = { x-own = \"c\" }\nauth = { header = \"x-own\" }"),
+            "providers.p.headers.x-own: expected a header that neither the gateway nor the accounts' `auth` sets".to_owned(),
+        ),
+        (
+            with("headers = { a = \"b\\nc\" }"),
+            "providers.p.headers.a: the value holds characters that cannot be sent".to_owned(),
+        ),
+        (
+            with("query = { key = \"c\" }\nauth = { query = \"key\" }"),
+            "providers.p.query.key: expected a parameter that the accounts' `auth` does not set".to_owned(),
+        ),
+        (
+            with("proxy = \"https://proxy\""),
+            "providers.p.proxy: expected http://host:port, got \"https://proxy\"".to_owned(),
+        ),
+        (
+            "[outgoing]\nproxy = \"http://proxy\"\nproxy_login = { env = \"L\" }".to_owned(),
+            "outgoing.proxy_login: expected user:password".to_owned(),
+        ),
+        (
+            "[outgoing]\nno_proxy = [\"a\", \"http://b\"]".to_owned(),
+            "outgoing.no_proxy[1]: expected a name, a domain such as .internal, an address or a network such as 10.0.0.0/8, got \"http://b\"".to_owned(),
+        ),
+        (
             "[fetch]\nallow_private = [\"http://a/\"]".to_owned(),
             "fetch.allow_private: expected host or host:port, got \"http://a/\"".to_owned(),
         ),

@@ -1,5 +1,6 @@
 //! Replaces values inside a JSON text and copies everything else byte for byte.
 
+use super::object::Object;
 use super::string::Raw;
 
 /// Replacements of values inside one text: start and end address of the old value, and the new value.
@@ -25,6 +26,18 @@ impl Edits {
         }
         if let Some(end) = items.last().filter(|_| last + 1 < items.len()) {
             self.0.push((span(items[last]).1, span(end).1, String::new()));
+        }
+    }
+
+    /// Leaves out the member of an object at that place, with its comma. Another stays, and its name has no escapes.
+    pub fn remove_member(&mut self, object: &Object<'_>, at: usize) {
+        let all: Vec<(&str, Raw<'_>)> = object.iter().collect();
+        let end = |(_, raw): (&str, Raw<'_>)| raw.get().as_ptr() as usize + raw.get().len();
+        let start = |(name, _): (&str, Raw<'_>)| name.as_ptr() as usize - 1;
+        match (at.checked_sub(1).and_then(|before| all.get(before)), all.get(at), all.get(at + 1)) {
+            (Some(before), Some(member), _) => self.0.push((end(*before), end(*member), String::new())),
+            (None, Some(member), Some(next)) => self.0.push((start(*member), start(*next), String::new())),
+            _ => {}
         }
     }
 
@@ -65,6 +78,20 @@ mod tests {
         let mut out = String::new();
         edits.write(raw, &mut out);
         assert_eq!(out, "[2]");
+    }
+
+    #[test]
+    fn members_go_with_their_commas() {
+        for (at, left) in
+            [(0, r#"{"b" : [2],"c":3 }"#), (1, r#"{"a": 1,"c":3 }"#), (2, r#"{"a": 1, "b" : [2] }"#)]
+        {
+            let raw: Raw<'_> = serde_json::from_str(r#"{"a": 1, "b" : [2],"c":3 }"#).expect("JSON");
+            let mut edits = Edits::default();
+            edits.remove_member(&Object::parse(raw.get()).expect("an object"), at);
+            let mut out = String::new();
+            edits.write(raw, &mut out);
+            assert_eq!(out, left, "{at}");
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
@@ -32,7 +31,11 @@ const FILTERS: [Parameter; 7] = [
         Form::Text,
         "Requests that cost at least so many credits, such as `0.5`; of tasks, their price.",
     ),
-    filter("text", Form::Text, "A part of the line, or of a request's route; or a request's id."),
+    filter(
+        "text",
+        Form::Text,
+        "A part of the line, or of a request's route, model or provider; or a request's id.",
+    ),
 ];
 /// Between two looks of a tail.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -97,10 +100,26 @@ struct LoggedRequest {
     customer: Option<String>,
     /// The canonical id of the model it is for. Null where that was never known.
     model: Option<String>,
+    /// The plugin that read it: family, version and the beginning of its digest.
+    plugin: Option<String>,
+    /// The provider that was called last. Null where none was.
+    provider: Option<String>,
+    /// The account of that provider.
+    account: Option<String>,
     /// The target of the model that answered, as `provider/upstream`. Null where none did, and for a task.
     target: Option<String>,
     /// Calls that were made for it while its client waited.
     attempts: u32,
+    /// Milliseconds from the last call to the head of its answer.
+    first_byte_ms: Option<u32>,
+    /// Milliseconds from the request to the first content of a stream.
+    first_token_ms: Option<u32>,
+    /// Tokens it read, those from a cache and into one among them. Null where nothing was counted.
+    input_tokens: Option<u64>,
+    /// Of these, from a cache.
+    cached_tokens: Option<u64>,
+    /// Tokens that were written for it.
+    output_tokens: Option<u64>,
     /// The client's address. Null for a request of the console.
     client: Option<String>,
     /// Bytes of its body.
@@ -117,6 +136,9 @@ impl From<(u64, LogLine)> for LogRow {
     fn from((number, line): (u64, LogLine)) -> Self {
         match line {
             LogLine::Request(line) => {
+                let line = *line;
+                let facts = line.facts;
+                let text = |fact: Option<Arc<str>>| fact.map(|fact| fact.as_ref().to_owned());
                 let request = LoggedRequest {
                     id: line.id.to_string(),
                     method: line.method,
@@ -125,14 +147,22 @@ impl From<(u64, LogLine)> for LogRow {
                     ms: line.ms,
                     key: line.key.map(|key| key.0),
                     customer: line.customer.map(|customer| customer.0),
-                    model: line.model.map(|model| model.as_ref().to_owned()),
-                    target: line.target.map(|target| target.as_ref().to_owned()),
-                    attempts: line.attempts,
+                    model: text(facts.model),
+                    plugin: text(facts.plugin),
+                    provider: text(facts.provider),
+                    account: text(facts.account),
+                    target: text(facts.target),
+                    attempts: facts.attempts,
+                    first_byte_ms: facts.first_byte_ms,
+                    first_token_ms: facts.first_token_ms,
+                    input_tokens: facts.tokens.map(|tokens| tokens.read()),
+                    cached_tokens: facts.tokens.map(|tokens| tokens.cached),
+                    output_tokens: facts.tokens.map(|tokens| tokens.output),
                     client: line.client.map(|client| client.to_string()),
                     received: line.received,
                     sent: line.sent,
-                    held_micro: line.held.map(|amount| amount.0),
-                    charged_micro: line.charged.map(|amount| amount.0),
+                    held_micro: facts.held.map(|amount| amount.0),
+                    charged_micro: facts.charged.map(|amount| amount.0),
                 };
                 let at = line.id.timestamp().into();
                 Self { number, at, level: None, target: None, text: None, request: Some(request) }
@@ -164,18 +194,13 @@ fn wanted(call: &Call) -> LogFilter {
 
 async fn list(call: Call) -> Outcome {
     let page = call.service.log_page(&wanted(&call), call.position()?, call.query.limit())?;
-    let rows: Vec<LogRow> = page.lines.into_iter().map(LogRow::from).collect();
-    Ok(call.list(rows, page.next.map(|number| number.to_string()).as_deref()))
+    call.list(page.lines.into_iter().map(LogRow::from).collect(), page.next)
 }
 
 async fn tail(call: Call) -> Outcome {
     let filter = wanted(&call);
-    let after = call.query.one("after").map(|text| {
-        let wrong = || ApiError::field("after", format!("after: expected a number, got {text:?}"));
-        text.parse::<u64>().map_err(|_| wrong())
-    });
     // Where it begins is known before the head leaves, so that no later line is missed.
-    let (_, seen) = call.service.log_after(&filter, after.transpose()?, 0)?;
+    let (_, seen) = call.service.log_after(&filter, call.parsed("after", "a number")?, 0)?;
     let state = (Arc::clone(&call.service), filter, seen, 0_u32);
     let events = stream::try_unfold(state, |(service, filter, mut seen, mut quiet)| async move {
         loop {

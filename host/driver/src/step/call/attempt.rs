@@ -25,7 +25,7 @@ pub(in crate::step) struct Attempt {
 impl Attempt {
     /// The call does not leave after all: its account may take another one instead.
     pub(in crate::step) fn give_up(self) {
-        self.permit.give_back();
+        drop(self.permit);
     }
 }
 
@@ -69,6 +69,9 @@ impl DriverState {
         // The network has its own limits (permits, timeouts); the step permit is free meanwhile.
         run.step_permit = None;
         let began = self.now();
+        if let Some(place) = run.log.place() {
+            permit.trace_with(place);
+        }
         let event = self.send(&permit, &call, &mut run.task).await;
         run.log.exchange((began, self.now()), permit.account(), &call, &event);
         if let Event::Outage(outage) = event

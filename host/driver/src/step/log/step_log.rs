@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Action, Call, Digest, Event, Media, Step, UnixMs};
+use gatehouse_model::{Action, Call, Digest, Event, Media, Span, SpanKind, Step, TraceParent, UnixMs};
 use gatehouse_tasks::{Command, MAX_STEPS_OF_A_ROW, StepKind, StepRecord};
 
 use crate::step::log::excerpt::excerpt;
-use crate::step::log::exchange::NotedExchange;
+use crate::step::log::exchange::{NotedExchange, outage_word};
 
 /// Steps that are held until a commit, so many that they fit into a row with the count of those before; beyond it the
 /// oldest are only counted.
@@ -21,6 +21,8 @@ pub(in crate::step) struct StepLog {
     steps: VecDeque<NotedStep>,
     /// Those before them.
     quiet: QuietSteps,
+    /// Of the run, if its task is traced.
+    span: Option<Span>,
 }
 
 #[derive(Debug)]
@@ -56,7 +58,24 @@ impl QuietSteps {
 impl StepLog {
     /// Goes on from the steps of earlier runs.
     pub(in crate::step) fn after(quiet: QuietSteps) -> Self {
-        Self { steps: VecDeque::new(), quiet }
+        Self { quiet, ..Self::default() }
+    }
+
+    /// The run is traced.
+    pub(in crate::step) fn trace_with(&mut self, span: Option<Span>) {
+        self.span = span;
+    }
+
+    /// Where the run is in its trace.
+    pub(in crate::step) fn place(&self) -> Option<&TraceParent> {
+        self.span.as_ref().map(|span| span.trace().place())
+    }
+
+    /// A part of the run that has ended, if that is traced.
+    fn part(&self, name: &'static str, kind: SpanKind, (at, now): (UnixMs, UnixMs)) -> Option<Span> {
+        let mut part = self.span.as_ref()?.trace().begin(name, kind);
+        part.set_times(at, now);
+        Some(part)
     }
 
     /// What is left at the end of a run, as numbers only.
@@ -88,6 +107,10 @@ impl StepLog {
         event: &str,
         step: &Step,
     ) {
+        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, (at, now)) {
+            part.set("gatehouse.event", event);
+            part.set("gatehouse.next", verdict(&step.next));
+        }
         let what = StepKind::Plugin {
             digest,
             event: event.to_owned(),
@@ -107,6 +130,10 @@ impl StepLog {
         event: &str,
         fault: &str,
     ) {
+        if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, (at, now)) {
+            part.set("gatehouse.event", event);
+            part.fail(fault);
+        }
         let what = StepKind::Plugin {
             digest,
             event: event.to_owned(),
@@ -126,17 +153,32 @@ impl StepLog {
         call: &Call,
         event: &Event,
     ) {
+        if let Some(mut part) = self.part("provider call", SpanKind::Client, (at, now)) {
+            part.set("gen_ai.provider.name", call.provider.as_str());
+            part.set("gatehouse.account", account);
+            part.set("http.request.method", call.method.as_str());
+            match event {
+                Event::Reply(reply) => part.set("http.response.status_code", u32::from(reply.status)),
+                Event::Outage(outage) => part.fail(outage_word(*outage)),
+                _ => {}
+            }
+        }
         self.note(at, now, Noted::Exchange(Box::new(NotedExchange::of(account, call, event))));
     }
 
     /// Media were looked at.
     pub(in crate::step) fn probe(&mut self, (at, now): (UnixMs, UnixMs), media: usize) {
+        drop(self.part("probe", SpanKind::Internal, (at, now)));
         self.add(at, now, StepKind::Probe { media: media as u64 });
     }
 
     /// Results were copied.
     pub(in crate::step) fn copy(&mut self, (at, now): (UnixMs, UnixMs), media: &[Media]) {
         let bytes = media.iter().map(|one| one.bytes).sum();
+        if let Some(mut part) = self.part("copy", SpanKind::Client, (at, now)) {
+            part.set("gatehouse.media", media.len() as u64);
+            part.set("gatehouse.bytes", bytes);
+        }
         self.add(at, now, StepKind::Copy { media: media.len() as u64, bytes });
     }
 

@@ -26,7 +26,8 @@ const PICTURES: [&str; 4] = ["first_frame_image", "image_urls", "image_url", "im
 const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
 const LENGTHS: [&str; 1] = ["duration"];
 const DEFAULT_PAGE: usize = 20;
-/// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos.
+/// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos. A page without a
+/// video would end its client's list, so that the first one is looked for however far it is.
 const BATCH: usize = 100;
 const MAX_BATCHES: usize = 20;
 
@@ -165,7 +166,7 @@ pub(in crate::endpoints) async fn list(
     let limit = limit.unwrap_or(DEFAULT_PAGE);
     let mut after: Option<TaskId> = query.parsed("after", "the id of a video")?;
     let (mut found, mut has_more): (Vec<Task>, bool) = (Vec::new(), true);
-    for _ in 0..MAX_BATCHES {
+    for looks in 1.. {
         let filter = TaskFilter { after, limit: BATCH, ..TaskFilter::default() };
         let page = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
         after = page.tasks.last().map(|task| task.id);
@@ -177,7 +178,8 @@ pub(in crate::endpoints) async fn list(
                 found.push(task);
             }
         }
-        if found.len() > limit || !has_more || after.is_none() {
+        let is_enough = found.len() > limit || (looks >= MAX_BATCHES && !found.is_empty());
+        if is_enough || !has_more || after.is_none() {
             break;
         }
     }

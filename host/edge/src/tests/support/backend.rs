@@ -16,7 +16,7 @@ use gatehouse_driver::{
 };
 use gatehouse_model::{
     Credits, CustomerId, Digest, FailureKind, Key, KeyDigest, KeyId, KeyPolicy, Media, Obstacle, QuotaUse,
-    Sse, Status, Task, TaskId, UnixMs,
+    Sse, Status, Task, TaskId, Tracer, UnixMs,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -44,6 +44,7 @@ const FILM_SCHEMA: &str = r#"{"oneOf": [
 type Events = tokio::sync::mpsc::Sender<Result<Vec<Sse>, TextError>>;
 
 pub(crate) struct ScriptedBackend {
+    pub(crate) tracer: Option<Arc<Tracer>>,
     pub(crate) keys: Mutex<Vec<Key>>,
     pub(crate) generation: AtomicU64,
     pub(crate) look_ups: AtomicUsize,
@@ -70,6 +71,7 @@ impl ScriptedBackend {
         let policy = KeyPolicy { name: "test".to_owned(), ..KeyPolicy::default() };
         let key = Key::new(id, CustomerId::from("payer"), digest, UnixMs(0), policy);
         Self {
+            tracer: None,
             keys: Mutex::new(vec![key]),
             generation: AtomicU64::new(1),
             look_ups: AtomicUsize::new(0),
@@ -112,6 +114,9 @@ impl ScriptedBackend {
 
 /// The methods of the driver.
 impl ScriptedBackend {
+    pub(crate) fn tracer(&self) -> Option<&Arc<Tracer>> {
+        self.tracer.as_ref()
+    }
     pub(crate) fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.look_ups.fetch_add(1, Ordering::SeqCst);
         self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
@@ -314,7 +319,8 @@ impl ScriptedBackend {
     pub(crate) async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let is_after = |task: &Task| filter.after.is_none_or(|after| task.id < after);
+        let matches = |task: &&Task| filter.model.as_deref() != Some("unused") && is_after(task);
         let mut page: Vec<Task> = tasks.values().rev().filter(matches).cloned().collect();
         let rows_read = page.len();
         page.truncate(filter.limit);

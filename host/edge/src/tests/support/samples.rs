@@ -38,6 +38,7 @@ pub(super) fn task(id: TaskId) -> Task {
         joined_held: Credits::ZERO,
         stop_asked: false,
         sent_again: false,
+        trace: None,
         phase: Phase::Over,
         assignment: None,
         blobs: vec![],

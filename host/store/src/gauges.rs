@@ -1,0 +1,76 @@
+//! What operators watch of a store while it serves: counts and oldest rows, from the first rows of indexes. Nothing here walks
+//! over a table of customers, holds or deliveries.
+
+use std::ops::Bound;
+
+use gatehouse_model::{DeliveryId, RequestId, TaskId, UnixMs};
+use redb::{ReadTransaction, ReadableTableMetadata as _};
+
+use crate::error::StoreError;
+use crate::layout::{
+    self, DELIVERY_DUE, DELIVERY_INDEX, HOLDS, HoldKey, PENDING_DELIVERIES, TROUBLED_WEBHOOKS, WITHOUT_CREDIT,
+};
+use crate::store::Store;
+
+/// Webhooks whose oldest delivery is looked for; of more than these it is the oldest of the first.
+const MAX_WEBHOOKS: usize = 1_000;
+
+/// What there is at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreGauges {
+    /// Customers that have no credit.
+    pub customers_without_credit: u64,
+    /// When the oldest open hold of a request was made.
+    pub oldest_request_hold: Option<UnixMs>,
+    /// When the oldest open hold of a task was made.
+    pub oldest_task_hold: Option<UnixMs>,
+    /// Deliveries to webhooks that wait.
+    pub deliveries_waiting: u64,
+    /// When the oldest of them was made.
+    pub oldest_delivery: Option<UnixMs>,
+    /// Webhooks that do not reach their receiver.
+    pub webhooks_failing: u64,
+}
+
+impl Store {
+    /// What there is now. Reads at most a row for each of a thousand webhooks; to be called on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn gauges(&self) -> Result<StoreGauges, StoreError> {
+        self.read(|txn| {
+            let holds = txn.open_table(HOLDS)?;
+            let oldest = |kind: u8| -> Result<Option<u128>, StoreError> {
+                let (mut first, mut last): (HoldKey, HoldKey) = ([0; 17], [u8::MAX; 17]);
+                (first[0], last[0]) = (kind, kind);
+                let row = holds.range(first..=last)?.next().transpose()?;
+                Ok(row.map(|(key, _)| layout::hold_bits(&key.value())))
+            };
+            Ok(StoreGauges {
+                customers_without_credit: txn.open_table(WITHOUT_CREDIT)?.len()?,
+                oldest_request_hold: oldest(0)?.map(|bits| RequestId::from_bits(bits).timestamp()),
+                oldest_task_hold: oldest(1)?.map(|bits| TaskId::from_bits(bits).timestamp()),
+                deliveries_waiting: txn.open_table(DELIVERY_DUE)?.len()?,
+                oldest_delivery: oldest_delivery(txn)?,
+                webhooks_failing: txn.open_table(TROUBLED_WEBHOOKS)?.len()?,
+            })
+        })
+    }
+}
+
+/// When the oldest delivery was made that waits.
+fn oldest_delivery(txn: &ReadTransaction) -> Result<Option<UnixMs>, StoreError> {
+    let (due, index) = (txn.open_table(DELIVERY_DUE)?, txn.open_table(DELIVERY_INDEX)?);
+    let (mut oldest, mut from) = (None, Bound::Unbounded);
+    for _ in 0..MAX_WEBHOOKS {
+        let Some(row) = due.range((from, Bound::Unbounded))?.next() else { break };
+        let (webhook, ..) = row?.0.value();
+        let of = |id| (webhook, PENDING_DELIVERIES, id);
+        if let Some(row) = index.range(of(0)..=of(u128::MAX))?.next() {
+            let made = DeliveryId::from_bits(row?.0.value().2).timestamp();
+            oldest = Some(oldest.map_or(made, |oldest: UnixMs| oldest.min(made)));
+        }
+        from = Bound::Excluded((webhook, u64::MAX, u128::MAX));
+    }
+    Ok(oldest)
+}
