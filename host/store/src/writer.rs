@@ -32,6 +32,10 @@ pub(crate) type Failure = watch::Sender<Option<StoreError>>;
 pub(crate) const LINGER: Duration = Duration::from_millis(20);
 
 /// What the writer is asked for.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all work is a command; a box would be an allocation for each"
+)]
 pub(crate) enum Work {
     Apply(Command),
     /// Nothing but the commit.

@@ -17,6 +17,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_oneof};
 
+use crate::expired::expired;
 use crate::rows::{
     START, STEP, change, claim, completed, customer_id, delivery, digest, failed, join_request, key, key_id,
     quota_period, request_id, result, ruled, sent_call, task, task_id,
@@ -271,7 +272,7 @@ impl CommandTemplate {
             },
             Self::Forget { customer, limit, early } => {
                 let customer = customer_id(customer);
-                let rows = storage.expired(if early { UnixMs(u64::MAX) } else { at }).into_iter();
+                let rows = expired(storage, if early { UnixMs(u64::MAX) } else { at }).into_iter();
                 let rows = rows.filter(|(owner, _)| early || owner.as_ref() == Some(&customer));
                 let rows = rows.map(|(_, row)| row).take(limit).collect();
                 Command::Forget { customer: Some(customer), rows, at }

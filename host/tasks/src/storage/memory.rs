@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use gatehouse_model::{
-    Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+    Claim, Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, WebhookId,
 };
 
 use crate::administration::record::AdminIdempotencyRecord;
-use crate::commands::expired_row::{ExpiredRow, ExpiredRows};
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
 use crate::ledger::journal_entry::JournalEntry;
@@ -22,7 +21,6 @@ use crate::storage::memory_records::MemoryRecords;
 use crate::storage::memory_webhooks::MemoryWebhooks;
 use crate::usage::sums::{UsageKey, UsageSums};
 use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
-use crate::webhooks::schedule::is_old;
 
 /// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,33 +152,6 @@ impl MemoryLedgerStorage {
     /// All deliveries, by id.
     pub fn deliveries(&self) -> impl Iterator<Item = &WebhookDelivery> {
         self.webhooks.deliveries.values()
-    }
-
-    /// The rows whose time is over at that moment, each kind the oldest first.
-    #[must_use]
-    pub fn expired(&self, now: UnixMs) -> ExpiredRows {
-        let mut rows: Vec<(UnixMs, Option<CustomerId>, ExpiredRow)> = Vec::new();
-        for hold in self.holds.values() {
-            if let HoldId::Request(id) = hold.id {
-                rows.push((hold.expires, Some(hold.customer.clone()), ExpiredRow::Hold(id)));
-            }
-        }
-        for row in self.idempotency_records.values() {
-            let customer = self.keys.get(&row.key).map(|key| key.customer.clone());
-            let (key, token) = (row.key.clone(), row.token);
-            rows.push((row.expires, customer, ExpiredRow::Idempotency { key, token }));
-        }
-        for row in self.admin_idempotency_records.values() {
-            rows.push((row.expires, None, ExpiredRow::AdminIdempotency(row.token)));
-        }
-        for row in self.responses.values() {
-            rows.push((row.expires, Some(row.customer.clone()), ExpiredRow::Response(row.id.clone())));
-        }
-        rows.retain(|(expires, ..)| *expires <= now);
-        rows.sort_by_key(|(expires, ..)| *expires);
-        let deliveries = self.deliveries().filter(|row| is_old(row.id, now));
-        let deliveries = deliveries.map(|row| (Some(row.customer.clone()), ExpiredRow::Delivery(row.id)));
-        rows.into_iter().map(|(_, customer, row)| (customer, row)).chain(deliveries).collect()
     }
 
     /// Drops the history of all days before `day`, with the logs of their tasks; how many days that were. A live task will end

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Call, Credits, Replay, Task, UnixMs};
 
-use gatehouse_sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
+use gatehouse_sample::{START, beginning, customer_id, expired, key_id, sent_call, task, task_id};
 use gatehouse_tasks::{
     Applied, Change, Command, JournalEntry, MemoryLedgerStorage, QuotaExceeded, QuotaOwner, Rejection, apply,
 };
@@ -51,7 +51,7 @@ fn run(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, R
 
 /// Forgets at most `limit` rows whose time is over; how many were.
 fn forget(storage: &mut MemoryLedgerStorage, at: UnixMs, limit: usize) -> usize {
-    let rows = storage.expired(at).into_iter().take(limit).collect();
+    let rows = expired(storage, at).into_iter().take(limit).collect();
     let forgotten = Command::forget_each(rows, at).map(|command| match run(storage, command) {
         Ok(Applied::Forgotten(rows)) => rows,
         other => panic!("expected rows to be forgotten, got {other:?}"),

@@ -81,7 +81,9 @@ fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: 
         9 => add(random.u128(1..4), random.u8(0..2)),
         10 => {
             let (at, owner) = (at.plus(Duration::from_secs(7 * 86_400 - 30)), customer_id(random.u8(0..2)));
-            let rows = storage.expired(at).into_iter().filter(|(of, _)| of.as_ref() == Some(&owner));
+            let rows = gatehouse_sample::expired(storage, at)
+                .into_iter()
+                .filter(|(of, _)| of.as_ref() == Some(&owner));
             let rows = rows.map(|(_, row)| row).take(3).collect();
             Command::Forget { customer: Some(owner), rows, at }
         }
