@@ -202,6 +202,18 @@ fn commands_work_with_and_without_a_running_gateway() {
     let json: serde_json::Value =
         serde_json::from_str(&done(path, &["account", "show", "alice", "--json"])).unwrap();
     assert_eq!(json["available_micro"], 12_500_000);
+
+    // A statement proves itself to a command that has no store.
+    let (statement, elsewhere) = (folder.path().join("alice.jsonl"), self::folder());
+    let lines = done(path, &["account", "export", "alice"]);
+    std::fs::write(&statement, &lines).unwrap();
+    let file = statement.to_str().unwrap();
+    let told = done(elsewhere.path(), &["verify", file]);
+    assert!(told.starts_with("customer alice: 1 entries from ") && told.contains("\nhead "), "{told}");
+    std::fs::write(&statement, lines.replace("first", "last")).unwrap();
+    assert!(refused(elsewhere.path(), &["verify", file], 1).contains("line 2: entry 0: its chain"));
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "it makes nothing");
+    refused(path, &["account", "export", "nobody"], 1);
 }
 
 #[test]

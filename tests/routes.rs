@@ -25,6 +25,9 @@ const SPEECH: &str = "/v1/audio/speech";
 /// Where an operator allows the paths of the family.
 const PATHS: &str = "[plugins]\npaths = [\"/v1/audio/*\", \"/v1/voices\"]\n\n";
 
+/// First pieces of a sound that is more than sockets hold, and is kept all the same.
+const LOUD: usize = 1000;
+
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 struct Scene {
@@ -93,7 +96,8 @@ async fn provide(request: Request<Incoming>, provider: Arc<Provider>) -> hyper::
                 provider.rest.acquire().await.expect("open").forget();
                 Ok(Frame::data(Bytes::from_static(b"and the end")))
             };
-            let first = stream::iter([Ok(Frame::data(beginning()))]);
+            let pieces = if text == "loud" { LOUD } else { 1 };
+            let first = stream::iter((0..pieces).map(|_| Ok(Frame::data(beginning()))));
             let body = StreamBody::new(first.chain(stream::once(second))).boxed_unsync();
             hyper::Response::builder().header("content-type", "audio/mpeg").body(body).expect("a head")
         }
@@ -391,6 +395,30 @@ fn a_repeated_request_is_answered_with_the_first_sound() {
         let own = other.send("POST", SPEECH, &headers, r#"{"input":"bye!"}"#).await;
         assert_eq!((own.status, own.header("idempotency-replayed")), (200, ""), "a key's own");
         assert_eq!(scene.spent().await, 2_250_000);
+        scene.gateway.expect_sound_ledger().await;
+    });
+}
+
+/// Without it a client that stops reading and never closes loses the sound that it paid for.
+#[test]
+fn an_answer_is_kept_although_its_client_does_not_read_it() {
+    run(async {
+        let scene = Scene::with_speech().await;
+        let sound = LOUD * beginning().len() + "and the end".len();
+        let mut client = Connection::open(scene.gateway.public).await;
+        let bearer = scene.caller.bearer();
+        let mut headers = vec![("host", "a"), ("authorization", bearer.as_str())];
+        headers.extend([("content-type", "application/json"), ("idempotency-key", "k2")]);
+        client.request("POST", SPEECH, &headers, br#"{"input":"loud"}"#).await;
+        client.until("beginning ").await;
+        scene.rest.add_permits(1);
+        until("it is paid", async || scene.spent().await == 1_000_000).await;
+        let again = scene.speak("k2", "loud").await;
+        assert_eq!((again.status, again.text().len()), (200, sound));
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        let late = client.read().await.expect("the whole answer");
+        assert_eq!((late.status, late.text().len()), (200, sound), "it may still read it");
+        assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
         scene.gateway.expect_sound_ledger().await;
     });
 }

@@ -45,13 +45,15 @@ pub use contract::context::{Context, UnixMs};
 pub use contract::direct::{DirectRequest, Exchange, Plan, Response};
 pub use contract::failure::{Blame, Charge, Failure, Line, Problem, Refusal};
 pub use contract::json::Extra;
-pub use contract::manifest::{About, Model, NameAt, NoSettings, ParentAt, SelfTest, Surface, Verdict};
+pub use contract::manifest::{
+    About, HttpRoute, Model, ModelName, NameAt, NoSettings, ParentAt, Receipt, RouteMethod, RouteUse,
+    SelfTest, Surface, Verdict,
+};
 pub use contract::media::{Clip, Edit, Facts, Finding, MediaKind, Probe, Product, Tile};
 pub use contract::parent::{Claim, Owned, Parent, Status, TaskView};
 pub use contract::reply::{Outage, Reply, Unreadable};
-pub use contract::route::{HttpRoute, Receipt, RouteMethod, RouteUse};
 pub use contract::step::{Action, Ending, Outcome, Step, View};
-pub use contract::submission::{Cause, Event, ModelName, Submission};
+pub use contract::submission::{Cause, Event, Submission};
 pub use contract::translation::{DialectPrepared, DialectRequest, Framing};
 pub use interfaces::bulk::Bulk;
 pub use interfaces::dialect::{Dialect, FrameReader};

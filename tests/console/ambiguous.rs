@@ -31,7 +31,7 @@ fn an_ambiguous_task_is_found_and_settled() {
         tab.goto("/").await;
         tab.press("1 task waits for a ruling about a call without a reply").await;
         tab.see("ambiguous").await;
-        tab.click(&format!("#t-{id}")).await;
+        tab.click(&format!("a.row[href='/tasks/{id}']")).await;
         tab.see(ASKS).await;
         tab.see("a red kite").await;
         tab.see("the connection broke").await;
@@ -63,7 +63,7 @@ fn an_ambiguous_task_is_found_and_settled() {
 
         let other = lose(&key).await;
         tab.goto("/tasks?ambiguous=true").await;
-        tab.click(&format!("#t-{other}")).await;
+        tab.click(&format!("a.row[href='/tasks/{other}']")).await;
         tab.see(ASKS).await;
         tab.press("Fail and refund").await;
         tab.fill("#f-fail_reason", "The provider has lost it").await;

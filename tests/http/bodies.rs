@@ -43,7 +43,7 @@ fn sizes_and_contents() {
         refused("two JSONs", json("{}{}"), 400, "not JSON"),
         refused("JSON of the wrong kind", json("[1]"), 400, ""),
         refused("a mark before the JSON", json("\u{feff}{}"), 400, "not JSON"),
-        refused("JSON too deep to follow", json(&"[".repeat(100_000)), 400, "not JSON"),
+        refused("JSON too deep to follow", json(&"[".repeat(100_000)), 400, "at most 100 arrays"),
         refused("no type", typed(""), 415, "Content-Type"),
         refused("another type", typed("Content-Type: text/plain\r\n"), 415, "Content-Type"),
         refused(

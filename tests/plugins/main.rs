@@ -9,6 +9,7 @@ mod context_image;
 mod generatecontent;
 mod imagine;
 mod journey;
+mod known;
 mod messages;
 mod motion;
 mod scene;

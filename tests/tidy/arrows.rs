@@ -8,7 +8,7 @@ use crate::{assert_none, packages};
 
 /// Crate, and the workspace crates it may build on. Anything not listed is refused.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("gatehouse-model", &[]),
+    ("gatehouse-model", &["gatehouse-contract"]),
     ("gatehouse-tasks", &["gatehouse-model"]),
     ("gatehouse-store", &["gatehouse-model", "gatehouse-tasks"]),
     ("gatehouse-files", &[]),
@@ -80,7 +80,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gatehouse-upstream",
         ],
     ),
-    ("gatehouse-sdk", &[]),
+    ("gatehouse-sdk", &["gatehouse-contract"]),
     ("gatehouse-text-protocols", &["gatehouse-sdk"]),
     ("gatehouse-build", &[]),
     ("gatehouse-contract", &[]),

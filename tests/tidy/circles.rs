@@ -27,23 +27,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         "host/edge/src",
         &["backend", "documentation", "endpoints", "errors", "http", "net", "rate_headers", "sse"],
     ),
-    ("host/media/src", &["edit", "ingest", "links", "probe", "storage"]),
-    ("host/runtime/src", &["deploy/error", "deploy/stages"]),
-    (
-        "host/runtime/src",
-        &[
-            "config",
-            "deploy",
-            "registry",
-            "service",
-            "state",
-            "version",
-            "version_error",
-            "version_first_step",
-            "version_text",
-            "versions",
-        ],
-    ),
     ("host/sandbox/src", &["ark/control", "ark/data", "ark/provider"]),
     ("host/sandbox/src", &["context/delivery", "context/provider"]),
     ("host/sandbox/src", &["dashscope/files", "dashscope/provider"]),
@@ -96,17 +79,17 @@ const KNOWN: &[(&str, &[&str])] = &[
 
 /// One file: what it imports, and what it re-exports by name.
 #[derive(Default)]
-struct File {
+pub(crate) struct File {
     is_face: bool,
-    imports: Vec<Vec<String>>,
+    pub(crate) imports: Vec<Vec<String>>,
     exports: BTreeMap<String, Vec<String>>,
 }
 
 /// A module path, such as `["exec", "threads"]`.
-type Module = Vec<String>;
+pub(crate) type Module = Vec<String>;
 
 /// The files of a crate.
-type Crate = BTreeMap<Module, File>;
+pub(crate) type Crate = BTreeMap<Module, File>;
 
 /// What imports what.
 type Arrows = BTreeMap<Module, BTreeSet<Module>>;
@@ -155,7 +138,7 @@ fn a_circle_is_found_between_folders_and_through_a_re_export() {
 }
 
 /// Every folder that holds the sources of one crate.
-fn crate_folders() -> BTreeSet<PathBuf> {
+pub(crate) fn crate_folders() -> BTreeSet<PathBuf> {
     let roots = SOURCES.iter().flat_map(|folder| files_below(&root().join(folder), "rs"));
     roots
         .filter(|path| path.file_name().is_some_and(|name| name == "lib.rs" || name == "main.rs"))
@@ -163,23 +146,35 @@ fn crate_folders() -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The files below a folder, but for those of crates inside it.
-fn read_crate(folder: &Path) -> Crate {
+/// The files below a folder by their paths in it, but for tests and those of crates inside it.
+pub(crate) fn own_files(folder: &Path) -> Vec<(String, String)> {
     let inside: Vec<PathBuf> =
         crate_folders().into_iter().filter(|other| other != folder && other.starts_with(folder)).collect();
     let own = files_below(folder, "rs")
         .into_iter()
         .filter(|path| !inside.iter().any(|other| path.starts_with(other)));
     let sources = own.filter_map(|path| {
-        let text = std::fs::read_to_string(&path).expect("a readable file");
         let below = path.strip_prefix(folder).expect("a path below its folder").display().to_string();
         let is_test = below.split('/').any(|part| part == "tests") || below.ends_with("tests.rs");
-        (!is_test && !below.contains("fixtures/")).then(|| parse(&below, &text))
+        let text = || std::fs::read_to_string(&path).expect("a readable file");
+        (!is_test && !below.contains("fixtures/")).then(|| (below, text()))
     });
     sources.collect()
 }
 
-fn parse(path: &str, text: &str) -> (Module, File) {
+fn read_crate(folder: &Path) -> Crate {
+    own_files(folder).iter().map(|(path, text)| parse(path, text)).collect()
+}
+
+/// Whether an item is compiled for tests alone.
+pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+pub(crate) fn parse(path: &str, text: &str) -> (Module, File) {
     let mut module: Module = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     let is_face = module.last().is_some_and(|name| ["lib", "main", "mod"].contains(&name.as_str()));
     if is_face {
@@ -197,11 +192,7 @@ impl<'ast> Visit<'ast> for File {
             Item::Use(item) => &item.attrs,
             _ => &[],
         };
-        let is_test = attributes.iter().any(|attribute| {
-            attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
-        });
-        if !is_test {
+        if !is_test(attributes) {
             visit::visit_item(self, item);
         }
     }
@@ -262,7 +253,7 @@ fn arrows(files: &Crate) -> Arrows {
 }
 
 /// The file that declares what `path` names when `module` imports it; `None` outside the crate.
-fn declared_in(files: &Crate, module: &[String], path: &[String], hops: u32) -> Option<Module> {
+pub(crate) fn declared_in(files: &Crate, module: &[String], path: &[String], hops: u32) -> Option<Module> {
     let ups = path.iter().take_while(|name| *name == "super").count();
     let full: Module = match path.first().map(String::as_str)? {
         "crate" => path[1..].to_vec(),

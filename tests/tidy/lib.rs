@@ -10,6 +10,7 @@ mod arrows;
 mod circles;
 mod features;
 mod files;
+mod impls;
 mod readme;
 mod words;
 

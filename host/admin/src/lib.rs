@@ -19,15 +19,9 @@ mod tests;
 mod token;
 
 pub use api::{
-    AccountErrorView, AccountHealth, AdoptedReply, AttemptView, BreakerView, Component, DefaultEffect,
-    DefaultView, DeliveryStatus, DeliveryView, DeploymentKindView, DeploymentOutcomeView,
-    DeploymentStageView, DeploymentView, DoctorReport, DoctorRun, EffectiveView, EventName,
-    FamilyDefaultsFile, FamilyPrices, LoginLinkView, NewWebhook, OperationError, PluginOffer, PluginOutcome,
-    PluginState, PluginView, PreviewCharge, PreviewUnit, PriceChangeView, PriceChanges, PricePartView,
-    PricePreview, PriceVersionDetails, PriceVersionView, PriceView, PricesView, ProviderAccountView,
-    ProviderView, ReloadView, ResendRange, ResentRange, Revealed, RulingWord, RunState, StageVerdict,
-    StageView, TaskRuling, TokenPrice, UninstalledView, UnitPrice, WaitingView, WebhookPolicyView,
-    WebhookView,
+    AccountHealth, AdoptedReply, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
+    FamilyDefaultsFile, NewWebhook, OperationError, PluginOffer, PluginVersion, ProviderView, ReloadView,
+    ResendRange, RulingWord, TaskRuling,
 };
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
@@ -35,22 +29,17 @@ pub use config::{AdminClient, AdminTls, Config};
 pub use endpoint_file::AdminEndpoint;
 pub use gatehouse_driver::{FamilyListing, MediaFile, MediaRefusal, SurfaceListing, ambiguous_exchange};
 pub use gatehouse_net::{Certificates, ServedBody, TlsError};
-pub use gatehouse_store::{
-    AllTasksPage, AllTasksQuery, AuditQuery, DeliveryQuery, KeyQuery, KeyState, RowPage, StatementPage,
-    StatementRow, UsagePeriod,
-};
+pub use gatehouse_store::{AuditQuery, KeyQuery, KeyState, UsagePeriod};
 pub use gatehouse_tasks::{
-    AuditRecord, DeliveryState, EntryKind, ExchangeRecord, HoldId, JournalEntry, MAX_RULING_REASON, StepKind,
-    StepRecord, StepRow, UsageSums, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint,
-    WebhookEvent, WebhookPolicy,
+    AuditRecord, DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow,
+    UsageSums, WebhookAttempt, WebhookDelivery, WebhookEndpoint,
 };
-pub use http::{Authenticator, Caller, Claimed, Moment, Role, Tokens};
+pub use http::{Caller, Moment, Revealed, Role, Tokens, key_limits};
 pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
-    Actor, AdminService, Backend, Configuration, Deployed, ForgottenDefaults, LOG_LEVELS, LogFilter, LogLine,
-    Logs, NewKey, Pending, PriceCause, PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput,
-    StagedDefaults, StatementRequest, StatementSums, StoredStates, TaskDetails, UsageGroup, UsageGroups,
-    UsagePiece, UsageReport, UsageRequest, nearest, start_of,
+    AdminService, Backend, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,
+    PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults, StoredStates,
+    TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
 };
-pub use session::{LoginLink, LoginRefusal, SessionEnd, SessionView, Sessions};
+pub use session::{SessionView, Sessions};
 pub use token::Token;

@@ -2,8 +2,7 @@
 //! record and errors.
 
 use gatehouse_admin::{ApiAnswer, ApiRefusal, ApiRequest, LocalApi};
-use gatehouse_model::RequestId;
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -17,8 +16,6 @@ pub(crate) struct Api {
     document: OnceCell<Value>,
 }
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
 impl Api {
     pub(crate) fn new(local: LocalApi) -> Self {
         Self { local, document: OnceCell::new() }
@@ -29,17 +26,6 @@ impl PageContext {
     /// Does a request for the person of a page.
     pub(crate) async fn ask(&self, page: &PageRequest, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
         self.api.local.send_as(page.caller(), request).await
-    }
-
-    /// The same for a request that makes something. A form that is sent again is refused before (`once`), so each has a name
-    /// of its own.
-    pub(crate) async fn make(
-        &self,
-        page: &PageRequest,
-        request: ApiRequest,
-    ) -> Result<ApiAnswer, ApiRefusal> {
-        let name = RequestId::new(page.now, self.service.seed.as_ref());
-        self.ask(page, request.header(IDEMPOTENCY_KEY, &format!("page-{}-{name}", page.number))).await
     }
 
     /// What is at this path.

@@ -19,13 +19,9 @@ use crate::assets;
 use crate::context::{Facts, PageContext};
 use crate::error::PageError;
 use crate::once::{self, Once};
-use crate::pages::{
-    failure, home, login, logs, playground, plugins, prices, providers, statements, system, tasks, usage,
-};
-use crate::parts::shell;
+use crate::pages::{failure, login};
 use crate::request::{PageRequest, Theme};
-use crate::resource::{action, edit, list, one};
-use crate::routes::{self, Found, Page};
+use crate::routes::{self, Answer, Found, Row};
 use crate::runs::Runs;
 
 /// The console.
@@ -115,8 +111,7 @@ impl PageContext {
         };
         let mut request = PageRequest::new((parts, body), visit, id, self.service.clock.now());
         request.number = self.once.number();
-        let actor = request.actor();
-        actor.during(self.page_once(row.page, request, &path)).await.unwrap_or_else(|error| {
+        self.page_once(row, request, &path).await.unwrap_or_else(|error| {
             if error.status.is_server_error() {
                 tracing::error!(path, error = error.message, "a page of the console failed");
             }
@@ -125,67 +120,15 @@ impl PageContext {
     }
 
     /// The answer, unless it is that to a form that was sent before.
-    async fn page_once(
-        self: &Arc<Self>,
-        page: Page,
-        request: PageRequest,
-        path: &str,
-    ) -> Result<Response<ResponseBody>, PageError> {
+    async fn page_once(self: &Arc<Self>, row: &Row, request: PageRequest, path: &str) -> Answer {
         let session = request.session.as_ref().map_or(0, |session| session.number);
         let sent = self.once.take(session, request.form().text(once::FIELD), path)?;
-        let answer = self.page(page, request).await;
+        let answer = (row.page)(Arc::clone(self), request).await;
         let is_done = answer.as_ref().is_ok_and(|answer| answer.status().as_u16() < 400);
         if let Some(sent) = sent.filter(|_| !is_done) {
             self.once.forget(&sent);
         }
         answer
-    }
-
-    async fn page(
-        self: &Arc<Self>,
-        page: Page,
-        request: PageRequest,
-    ) -> Result<Response<ResponseBody>, PageError> {
-        match page {
-            Page::List(kind) => list::show(self, &request, kind).await,
-            Page::New(kind) => edit::new(self, &request, kind).await,
-            Page::Create(kind) => edit::create(self, &request, kind).await,
-            Page::One(kind) => one::show(self, &request, kind).await,
-            Page::Edit(kind) => edit::show(self, &request, kind).await,
-            Page::Save(kind) => edit::save(self, &request, kind).await,
-            Page::Act(kind, action) => action::act(self, &request, kind, action).await,
-            Page::Appearance => Ok(shell::appearance(&request)),
-            Page::Home => home::show(self, &request).await,
-            Page::HomeLive => Ok(home::live(self, request)),
-            Page::Login => Ok(login::show(&request)),
-            Page::Logs => logs::show(self, &request),
-            Page::LogsDownload => logs::download(self, &request),
-            Page::LogsLive => logs::follow(self, request),
-            Page::Media => tasks::media::show(self, &request).await,
-            Page::Playground => playground::list(self, &request),
-            Page::PlaygroundFamily => playground::show(self, &request).await,
-            Page::PlaygroundLive => playground::follow(self, request),
-            Page::PlaygroundSend => playground::act(self, &request).await,
-            Page::PluginUpload => plugins::upload::take(self, &request).await,
-            Page::Plugins => plugins::list::show(self, &request).await,
-            Page::PricePreview => prices::active::preview(self, &request).await,
-            Page::PriceBook => prices::versions::show(self, &request).await,
-            Page::Prices => prices::active::show(self, &request).await,
-            Page::Providers => providers::show(self, &request).await,
-            Page::SessionEnd => system::end_session(self, &request).await,
-            Page::SessionEndAll => Ok(system::end_all_sessions(self).await),
-            Page::Statements => statements::show(self, &request).await,
-            Page::System => system::show(self, &request),
-            Page::SystemDoctor => system::examine(self, &request).await,
-            Page::SystemReload => system::reload(self, &request).await,
-            Page::Task => tasks::one::show(self, &request).await,
-            Page::TaskCancel => tasks::one::cancel(self, &request).await,
-            Page::TaskReconcile => tasks::one::reconcile(self, &request).await,
-            Page::TaskLive => tasks::one::follow(self, request),
-            Page::Tasks => tasks::list::show(self, &request).await,
-            Page::TasksLive => tasks::list::follow(self, request),
-            Page::Usage => usage::show(self, &request).await,
-        }
     }
 }
 

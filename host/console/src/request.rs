@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gatehouse_admin::{Actor, Caller, PageCaller, Role, SessionView, StreamEnd};
+use gatehouse_admin::{Caller, PageCaller, Role, SessionView, StreamEnd};
 use gatehouse_model::UnixMs;
 use http::header::{CONTENT_TYPE, COOKIE};
 use http::request::Parts;
@@ -88,9 +88,17 @@ impl PageRequest {
         }
     }
 
-    /// The fields of a submitted form.
+    /// The type of the body.
+    fn kind(&self) -> &str {
+        self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The fields of a submitted form; none where the body is of another type.
     pub(crate) fn form(&self) -> Form {
-        Form::parse(&self.body)
+        match self.kind().starts_with("application/x-www-form-urlencoded") {
+            true => Form::parse(&self.body),
+            false => Form::default(),
+        }
     }
 
     /// The same of a form that may have files.
@@ -98,8 +106,7 @@ impl PageRequest {
     /// # Errors
     /// 400 for a body that is no form.
     pub(crate) async fn form_with_files(&self) -> Result<(Form, Vec<FormFile>), PageError> {
-        let kind = self.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let Some(boundary) = multipart::boundary(kind) else { return Ok((self.form(), Vec::new())) };
+        let Some(boundary) = multipart::boundary(self.kind()) else { return Ok((self.form(), Vec::new())) };
         multipart::parse(self.body.clone(), &boundary).await.map_err(|why| {
             PageError::new(StatusCode::BAD_REQUEST, format!("the form could not be read: {why}"))
         })
@@ -112,11 +119,6 @@ impl PageRequest {
             None => (String::new(), Role::Viewer),
         };
         Caller { who, role, address: self.address }
-    }
-
-    /// Who it is done for.
-    pub(crate) fn actor(&self) -> Actor {
-        Actor::of(&self.caller())
     }
 
     /// Whether the person may change anything.

@@ -1,14 +1,20 @@
 //! Every address of the console: method, path, who may use it. One row a page or action.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::future::Future;
+use std::sync::{Arc, LazyLock};
 
-use gatehouse_admin::Role;
-use http::Method;
+use gatehouse_admin::{ResponseBody, Role};
+use gatehouse_model::Boxed;
+use http::{Method, Response};
 
-use crate::kinds;
-use crate::resource::Resource;
-use crate::resource::action::Action;
+use crate::context::PageContext;
+use crate::error::PageError;
+use crate::kinds::{self, logs};
+use crate::pages::{home, login, playground, plugins, prices, providers, system, tasks, usage};
+use crate::parts::shell;
+use crate::request::PageRequest;
+use crate::resource::{Resource, action, edit, list, one};
 
 /// Bytes of a form, at most.
 const FORM: usize = 64 * 1024;
@@ -18,48 +24,10 @@ const REQUEST: usize = 36 << 20;
 const COMPONENT: usize = 64 << 20;
 
 /// What an address shows or does.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Page {
-    /// What the description of a kind makes.
-    List(&'static Resource),
-    New(&'static Resource),
-    Create(&'static Resource),
-    One(&'static Resource),
-    Edit(&'static Resource),
-    Save(&'static Resource),
-    Act(&'static Resource, &'static Action),
-    Appearance,
-    Home,
-    HomeLive,
-    Login,
-    Logs,
-    LogsDownload,
-    LogsLive,
-    Media,
-    Playground,
-    PlaygroundFamily,
-    PlaygroundLive,
-    PlaygroundSend,
-    PluginUpload,
-    Plugins,
-    PriceBook,
-    PricePreview,
-    Prices,
-    Providers,
-    SessionEnd,
-    SessionEndAll,
-    Statements,
-    System,
-    SystemDoctor,
-    SystemReload,
-    Task,
-    TaskCancel,
-    TaskLive,
-    TaskReconcile,
-    Tasks,
-    TasksLive,
-    Usage,
-}
+type Page = Box<dyn Fn(Arc<PageContext>, PageRequest) -> Boxed<'static, Answer> + Send + Sync>;
+
+/// A page, or the error that is shown in its place.
+pub(crate) type Answer = Result<Response<ResponseBody>, PageError>;
 
 /// One address.
 pub(crate) struct Row {
@@ -72,92 +40,100 @@ pub(crate) struct Row {
     pub(crate) page: Page,
 }
 
-fn public(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
-    Row { method: &Method::GET, path: path.into(), role: None, max_body: 0, page }
+fn row<F: Future<Output = Answer> + Send + 'static>(
+    (method, role, max_body): (&'static Method, Role, usize),
+    path: impl Into<Cow<'static, str>>,
+    page: impl Fn(Arc<PageContext>, PageRequest) -> F + Send + Sync + 'static,
+) -> Row {
+    let page: Page = Box::new(move |pages, request| Box::pin(page(pages, request)));
+    Row { method, path: path.into(), role: Some(role), max_body, page }
 }
 
-fn read(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
-    Row { method: &Method::GET, path: path.into(), role: Some(Role::Viewer), max_body: 0, page }
-}
-
+/// For everybody with a session.
+const READ: (&Method, Role, usize) = (&Method::GET, Role::Viewer, 0);
 /// A form for operators only; there is nothing in it for a viewer.
-fn fill_in(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
-    Row { method: &Method::GET, path: path.into(), role: Some(Role::Operator), max_body: 0, page }
-}
-
-fn change(path: impl Into<Cow<'static, str>>, page: Page) -> Row {
-    Row { method: &Method::POST, path: path.into(), role: Some(Role::Operator), max_body: FORM, page }
-}
+const FILL_IN: (&Method, Role, usize) = (&Method::GET, Role::Operator, 0);
+const CHANGE: (&Method, Role, usize) = (&Method::POST, Role::Operator, FORM);
 
 pub(crate) static ROWS: LazyLock<Vec<Row>> =
     LazyLock::new(|| own().into_iter().chain(kinds::ALL.iter().flat_map(|kind| of_kind(kind))).collect());
 
 /// The pages that no description of a kind makes.
 fn own() -> Vec<Row> {
+    let (_, operator, _) = CHANGE;
     vec![
-        read("/", Page::Home),
-        read("/live", Page::HomeLive),
+        row(READ, "/", |p, r| async move { home::show(&p, &r).await }),
+        row(READ, "/live", |p, r| async move { Ok(home::live(&p, r)) }),
         // It changes nothing but how this browser shows the pages.
-        Row { role: Some(Role::Viewer), ..change("/appearance", Page::Appearance) },
-        public("/login", Page::Login),
-        // What a plugin says stands in the log of the process, and may quote what a client wrote.
-        fill_in("/logs", Page::Logs),
-        fill_in("/logs-download", Page::LogsDownload),
-        fill_in("/logs-live", Page::LogsLive),
+        row(
+            (&Method::POST, Role::Viewer, FORM),
+            "/appearance",
+            |_, r| async move { Ok(shell::appearance(&r)) },
+        ),
+        Row { role: None, ..row(READ, "/login", |_, r| async move { Ok(login::show(&r)) }) },
+        row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
         // What is sent and what comes back are prompts and results.
-        fill_in("/playground", Page::Playground),
-        fill_in("/playground/*", Page::PlaygroundFamily),
-        Row { max_body: REQUEST, ..change("/playground/*", Page::PlaygroundSend) },
-        fill_in("/playground/*/live", Page::PlaygroundLive),
-        read("/plugins", Page::Plugins),
-        Row { max_body: COMPONENT, ..change("/plugins/upload", Page::PluginUpload) },
-        read("/prices", Page::Prices),
-        read("/price-books/*", Page::PriceBook),
-        change("/prices", Page::PricePreview),
-        read("/providers", Page::Providers),
-        read("/statements", Page::Statements),
-        read("/system", Page::System),
-        change("/system/doctor", Page::SystemDoctor),
-        change("/system/reload", Page::SystemReload),
-        change("/system/sessions/*/end", Page::SessionEnd),
-        change("/system/sessions/end", Page::SessionEndAll),
+        row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r) }),
+        row(FILL_IN, "/playground/*", |p, r| async move { playground::show(&p, &r).await }),
+        row((&Method::POST, operator, REQUEST), "/playground/*", |p, r| async move {
+            playground::act(&p, &r).await
+        }),
+        row(FILL_IN, "/playground/*/live", |p, r| async move { playground::follow(&p, r) }),
+        row(READ, "/plugins", |p, r| async move { plugins::list::show(&p, &r).await }),
+        row((&Method::POST, operator, COMPONENT), "/plugins/upload", |p, r| async move {
+            plugins::upload::take(&p, &r).await
+        }),
+        row(READ, "/prices", |p, r| async move { prices::active::show(&p, &r).await }),
+        row(READ, "/price-books/*", |p, r| async move { prices::versions::show(&p, &r).await }),
+        row(CHANGE, "/prices", |p, r| async move { prices::active::preview(&p, &r).await }),
+        row(READ, "/providers", |p, r| async move { providers::show(&p, &r).await }),
+        row(READ, "/system", |p, r| async move { Ok(system::show(&p, &r)) }),
+        row(CHANGE, "/system/doctor", |p, r| async move { system::examine(&p, &r).await }),
+        row(CHANGE, "/system/reload", |p, r| async move { system::reload(&p, &r).await }),
+        row(CHANGE, "/system/sessions/*/end", |p, r| async move { system::end_session(&p, &r).await }),
+        row(CHANGE, "/system/sessions/end", |p, r| async move { system::end_all_sessions(&p, &r).await }),
         // Results may quote what a client wrote.
-        fill_in("/admin/media/*", Page::Media),
-        read("/tasks", Page::Tasks),
-        read("/tasks-live", Page::TasksLive),
-        read("/tasks/*", Page::Task),
-        change("/tasks/*/cancel", Page::TaskCancel),
-        read("/tasks/*/live", Page::TaskLive),
-        change("/tasks/*/reconcile", Page::TaskReconcile),
-        read("/usage", Page::Usage),
+        row(FILL_IN, "/admin/media/*", |p, r| async move { tasks::media::show(&p, &r).await }),
+        row(READ, "/tasks/*", |p, r| async move { tasks::one::show(&p, &r).await }),
+        row(CHANGE, "/tasks/*/cancel", |p, r| async move { tasks::one::cancel(&p, &r).await }),
+        row(READ, "/tasks/*/live", |p, r| async move { tasks::one::follow(&p, r) }),
+        row(CHANGE, "/tasks/*/reconcile", |p, r| async move { tasks::one::reconcile(&p, &r).await }),
+        row(READ, "/usage", |p, r| async move { usage::show(&p, &r).await }),
     ]
 }
 
 /// The pages of a kind.
 fn of_kind(kind: &'static Resource) -> Vec<Row> {
     let path = kind.path;
+    let see = (&Method::GET, kind.role, 0);
     let mut rows = Vec::new();
     if !kind.empty.0.is_empty() {
-        rows.push(read(path, Page::List(kind)));
+        rows.push(row(see, path, move |p, r| async move { list::show(&p, &r, kind).await }));
+    }
+    if kind.live {
+        rows.push(row(see, format!("{path}-live"), move |p, r| async move { Ok(list::follow(&p, r, kind)) }));
     }
     if kind.has_page {
-        rows.push(read(format!("{path}/*"), Page::One(kind)));
+        rows.push(row(see, format!("{path}/*"), move |p, r| async move { one::show(&p, &r, kind).await }));
     }
     if let Some(forms) = kind.forms {
         if forms.create.is_some() {
-            rows.push(fill_in(format!("{path}/new"), Page::New(kind)));
-            rows.push(change(path, Page::Create(kind)));
+            rows.push(row(FILL_IN, format!("{path}/new"), move |p, r| async move {
+                edit::new(&p, &r, kind).await
+            }));
+            rows.push(row(CHANGE, path, move |p, r| async move { edit::create(&p, &r, kind).await }));
         }
         if forms.edit.is_some() {
-            rows.push(fill_in(format!("{path}/*/edit"), Page::Edit(kind)));
-            rows.push(change(format!("{path}/*/edit"), Page::Save(kind)));
+            let path = format!("{path}/*/edit");
+            rows.push(row(FILL_IN, path.clone(), move |p, r| async move { edit::show(&p, &r, kind).await }));
+            rows.push(row(CHANGE, path, move |p, r| async move { edit::save(&p, &r, kind).await }));
         }
     }
-    let acts = kind
-        .actions
-        .iter()
-        .map(|action| change(format!("{path}/*/{}", action.word), Page::Act(kind, action)));
-    rows.extend(acts);
+    rows.extend(kind.actions.iter().map(|action| {
+        row(CHANGE, format!("{path}/*/{}", action.word), move |p, r| async move {
+            action::act(&p, &r, kind, action).await
+        })
+    }));
     rows
 }
 
@@ -221,7 +197,7 @@ mod tests {
 
     fn found(method: &Method, path: &str) -> String {
         match find(method, path) {
-            Found::Row(row, id) => format!("{:?} {id}", row.page),
+            Found::Row(row, id) => format!("{} {} {id}", row.method, row.path),
             Found::OtherMethods(methods) => methods.join(" "),
             Found::Nothing => "nothing".to_owned(),
         }
@@ -230,21 +206,21 @@ mod tests {
     #[test]
     fn paths_lead_to_pages() {
         for (method, path, expected) in [
-            (Method::GET, "/", "Home "),
-            (Method::HEAD, "/keys", "List(/keys) "),
-            (Method::POST, "/keys", "Create(/keys) "),
-            (Method::GET, "/keys/new", "New(/keys) "),
-            (Method::GET, "/keys/abc", "One(/keys) abc"),
-            (Method::GET, "/customers/a%40b.c", "One(/customers) a@b.c"),
-            (Method::GET, "/customers/a%2Fb", "One(/customers) a/b"),
+            (Method::GET, "/", "GET / "),
+            (Method::HEAD, "/keys", "GET /keys "),
+            (Method::POST, "/keys", "POST /keys "),
+            (Method::GET, "/keys/new", "GET /keys/new "),
+            (Method::GET, "/keys/abc", "GET /keys/* abc"),
+            (Method::GET, "/customers/a%40b.c", "GET /customers/* a@b.c"),
+            (Method::GET, "/customers/a%2Fb", "GET /customers/* a/b"),
             (Method::GET, "/customers/%ff", "nothing"),
             (Method::GET, "/customers/%4", "nothing"),
             (Method::GET, "/customers/", "nothing"),
-            (Method::POST, "/keys/abc/revoke", "Act(/keys, revoke) abc"),
+            (Method::POST, "/keys/abc/revoke", "POST /keys/*/revoke abc"),
             (Method::GET, "/keys/abc/revoke", "POST"),
             (Method::DELETE, "/keys", "GET POST"),
             (Method::GET, "/v1/models", "nothing"),
-            (Method::POST, "/system/sessions/end", "SessionEndAll "),
+            (Method::POST, "/system/sessions/end", "POST /system/sessions/end "),
         ] {
             assert_eq!(found(&method, path), expected, "{method} {path}");
         }
@@ -252,9 +228,7 @@ mod tests {
 
     #[test]
     fn what_changes_something_needs_an_operator() {
-        for row in
-            ROWS.iter().filter(|row| row.method != Method::GET && !matches!(row.page, Page::Appearance))
-        {
+        for row in ROWS.iter().filter(|row| row.method != Method::GET && row.path != "/appearance") {
             assert_eq!(row.role, Some(Role::Operator), "{}", row.path);
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gatehouse_admin::{Actor, AdminService, ServedBody};
+use gatehouse_admin::{AdminService, Caller, ServedBody};
 use gatehouse_model::{KeyId, UnixMs};
 use http::Response;
 use http::header::CONTENT_TYPE;
@@ -31,8 +31,8 @@ struct Kept {
 /// What is sent.
 pub(crate) struct Wanted {
     pub(crate) session: u64,
-    /// Who sends it, as the audit record names it.
-    pub(crate) actor: Actor,
+    /// Who sends it.
+    pub(crate) caller: Caller,
     pub(crate) family: String,
     pub(crate) surface: String,
     /// Its parameters filled in.
@@ -85,8 +85,8 @@ impl Runs {
             }
             run
         };
-        let (id, service, actor) = (run.id, Arc::clone(service), run.wanted.actor.clone());
-        tokio::spawn(actor.during(async move { run.send(&service).await }));
+        let (id, service) = (run.id, Arc::clone(service));
+        tokio::spawn(async move { run.send(&service).await });
         Some(id)
     }
 
@@ -114,8 +114,8 @@ impl Run {
     }
 
     async fn send(&self, service: &AdminService) {
-        let Wanted { key, path, body, .. } = &self.wanted;
-        let sent = service.send_as(key, path, Value::Object(body.clone())).await;
+        let Wanted { caller, key, path, body, .. } = &self.wanted;
+        let sent = service.send_as(caller, key, path, Value::Object(body.clone())).await;
         let failure = match sent {
             Ok(response) => self.collect(response).await,
             Err(error) => Some(error.to_string()),

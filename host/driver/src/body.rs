@@ -3,7 +3,8 @@
 //! `dry_run` is the host's: it is taken out here, so no plugin and no provider sees it.
 //!
 //! Nothing else in the host parses a client's body, but for the conversation of a response (`text/history`). The cut of
-//! embedded media and the plugin share the bytes. The plugin limits how deep a body may nest: nothing here recurses.
+//! embedded media and the plugin share the bytes. How deep a body may nest is counted before anything reads it: what
+//! follows its tree later may recurse.
 
 use bytes::Bytes;
 use gatehouse_model::Json;
@@ -16,6 +17,8 @@ use crate::errors::SubmitError;
 
 /// Characters of a bad `model` that an error repeats.
 const SHOWN: usize = 200;
+/// Arrays and objects that a body may have inside of each other. What reads JSON into trees follows 127.
+const MAX_DEPTH: usize = 100;
 /// Work on a longer body is done on a blocking thread: 32 KiB take a worker a tenth of a millisecond.
 const IN_PLACE: usize = 32 * 1024;
 
@@ -64,6 +67,12 @@ impl CheckedBody {
             whole(format!("the request body is not UTF-8 after byte {}", error.valid_up_to()))
         })?;
         let text: &str = &json;
+        if let Some(at) = too_deep(text) {
+            let more = format!("one more begins at byte {at}");
+            return Err(whole(format!(
+                "the request body: expected at most {MAX_DEPTH} arrays and objects inside of each other, {more}"
+            )));
+        }
         // Another value than an object is read as well: broken JSON deserves its position.
         let is_object = text.trim_start().starts_with('{');
         let head: Result<Head<'_>, _> = if is_object {
@@ -127,6 +136,23 @@ impl CheckedBody {
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
+}
+
+/// Where a text has an array or an object inside of more others than a body may have; only brackets are counted.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    text.bytes().position(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
 }
 
 /// Runs work that reads a whole body of that length: in place where it is short, else on a blocking thread.
@@ -220,8 +246,24 @@ mod tests {
         ] {
             assert_eq!(parse(text.as_bytes(), implied), Ok(expected.map(str::to_owned)), "{text}");
         }
-        let nested = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(parse(nested.as_bytes(), None), Ok(None));
+    }
+
+    /// Without it whatever follows the tree of a body may be made to run out of stack.
+    #[test]
+    fn a_body_may_nest_as_deep_as_one_limit_says() {
+        let nested = |depth: usize| {
+            let (open, close): (String, String) =
+                (0..depth).map(|level| if level % 2 == 0 { ("{\"a\":", '}') } else { ("[", ']') }).unzip();
+            format!("{open}\"]]}}}}\\\"[[{{{{\"{}", close.chars().rev().collect::<String>())
+        };
+        let many = format!("{{\"a\":[{}]}}", "[[{}]],".repeat(1000).trim_end_matches(','));
+        for text in [nested(1), nested(MAX_DEPTH), many] {
+            assert_eq!(parse(text.as_bytes(), None), Ok(None), "{text}");
+        }
+        for text in [nested(MAX_DEPTH + 1), nested(100_000), "[".repeat(100_000)] {
+            let (field, message) = parse(text.as_bytes(), None).unwrap_err();
+            assert!(field.is_none() && message.contains("at most 100 arrays and objects"), "{message}");
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ const BUDGET: usize = 64 << 20;
 const LONGEST: usize = 8 << 20;
 /// What a record takes beside its answer.
 const RECORD: usize = 512;
+/// What a piece takes beside its bytes, while an answer is written down.
+const PIECE: usize = 64;
 
 /// One whole answer.
 #[derive(Clone)]
@@ -89,8 +91,23 @@ pub(crate) struct Keeping {
     answers: KeptAnswers,
     of: Repetition,
     /// `None` once it has become too long.
-    written: Option<Vec<u8>>,
+    written: Option<Written>,
     is_paid: bool,
+}
+
+/// An answer in the pieces that it came in. They are joined once it is whole: a vector that grows would hold up to twice as
+/// much as is counted.
+#[derive(Default)]
+struct Written {
+    pieces: Vec<Bytes>,
+    length: usize,
+}
+
+impl Written {
+    /// The memory that is counted for it.
+    fn bytes(&self) -> usize {
+        self.length + PIECE * self.pieces.len()
+    }
 }
 
 impl KeptAnswers {
@@ -109,7 +126,12 @@ impl KeptAnswers {
         answers.records.insert(of.id(), record);
         answers.take(&of.customer, RECORD);
         drop(answers);
-        Ok(Known::New(Keeping { answers: self.clone(), of, written: Some(vec![]), is_paid: false }))
+        Ok(Known::New(Keeping {
+            answers: self.clone(),
+            of,
+            written: Some(Written::default()),
+            is_paid: false,
+        }))
     }
 
     /// The answer of the same request, if it came before.
@@ -137,14 +159,15 @@ impl Repetition {
 
 impl Keeping {
     /// Writes a piece down. `false` once the answer is too long to be kept.
-    pub(crate) fn write(&mut self, piece: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, piece: &Bytes) -> bool {
         let Some(written) = &mut self.written else { return false };
-        let fits = written.len() + piece.len() <= LONGEST
-            && self.answers.lock().take_with_room(&self.of.customer, piece.len());
+        let fits = written.length + piece.len() <= LONGEST
+            && self.answers.lock().take_with_room(&self.of.customer, PIECE + piece.len());
         if fits {
-            written.extend_from_slice(piece);
+            written.length += piece.len();
+            written.pieces.push(piece.clone());
         } else {
-            self.answers.lock().give_back(&self.of.customer, written.len());
+            self.answers.lock().give_back(&self.of.customer, written.bytes());
             self.written = None;
         }
         fits
@@ -155,19 +178,22 @@ impl Keeping {
         self.written.is_some()
     }
 
-    /// Keeps what was written as the answer, which is paid.
-    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>) {
-        let answer = self
-            .written
-            .take()
-            .map_or(Answer::Gone, |body| Answer::Kept(KeptAnswer { mime, body: Bytes::from(body), fresh_s }));
-        self.end(answer);
+    /// Keeps what was written as the answer, which is paid, and gives it; `None` where it was too long.
+    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>) -> Option<Bytes> {
+        let Some(written) = self.written.take() else {
+            self.end(Answer::Gone);
+            return None;
+        };
+        let body = Bytes::from(written.pieces.concat());
+        self.answers.lock().give_back(&self.of.customer, written.bytes() - body.len());
+        self.end(Answer::Kept(KeptAnswer { mime, body: body.clone(), fresh_s }));
+        Some(body)
     }
 
     /// Keeps that it is paid and that there is no answer.
     pub(crate) fn keep_nothing(mut self) {
         if let Some(written) = self.written.take() {
-            self.answers.lock().give_back(&self.of.customer, written.len());
+            self.answers.lock().give_back(&self.of.customer, written.bytes());
         }
         self.end(Answer::Gone);
     }
@@ -192,7 +218,7 @@ impl Drop for Keeping {
         }
         let mut answers = self.answers.lock();
         answers.records.remove(&self.of.id());
-        answers.give_back(&self.of.customer, RECORD + self.written.as_ref().map_or(0, Vec::len));
+        answers.give_back(&self.of.customer, RECORD + self.written.as_ref().map_or(0, Written::bytes));
     }
 }
 
@@ -317,9 +343,13 @@ mod tests {
         }
     }
 
+    fn piece(length: usize) -> Bytes {
+        vec![0; length].into()
+    }
+
     fn answered(answers: &KeptAnswers, of: Repetition, length: usize) {
         let mut keeping = new(answers, of);
-        keeping.write(&vec![0; length]);
+        keeping.write(&piece(length));
         keeping.keep("audio/mpeg".to_owned(), None);
     }
 
@@ -346,12 +376,32 @@ mod tests {
         assert_eq!(answers.lock().bytes, 0, "nothing is left of what expired or was dropped");
     }
 
+    /// Without it an answer that comes in small pieces takes many times the memory that is counted.
+    #[test]
+    fn what_is_counted_is_what_is_held() {
+        let answers = KeptAnswers::default();
+        let mut small = new(&answers, of("a", "small", ""));
+        for _ in 0..1000 {
+            assert!(small.write(&piece(1)));
+        }
+        assert_eq!(answers.lock().bytes, RECORD + 1000 * (PIECE + 1));
+        assert_eq!(small.keep("audio/mpeg".to_owned(), None).map(|body| body.len()), Some(1000));
+        assert_eq!(answers.lock().bytes, RECORD + 1000);
+        let mut dropped = new(&answers, of("a", "dropped", ""));
+        dropped.write(&piece(10));
+        drop(dropped);
+        let mut unpaid = new(&answers, of("a", "unpaid", ""));
+        unpaid.write(&piece(10));
+        unpaid.keep_nothing();
+        assert_eq!(answers.lock().bytes, 2 * RECORD + 1000);
+    }
+
     /// Without it answers would fill the memory, or one customer's would drive out those of all others.
     #[test]
     fn one_budget_holds_all_and_the_largest_share_gives_way() {
         let answers = KeptAnswers::default();
         let mut long = new(&answers, of("a", "long", ""));
-        assert!(long.write(&vec![0; LONGEST]) && !long.write(b"x") && !long.is_whole());
+        assert!(long.write(&piece(LONGEST)) && !long.write(&piece(1)) && !long.is_whole());
         long.keep("audio/mpeg".to_owned(), None);
         assert!(again(&answers, of("a", "long", ""), 0).unwrap_err().contains("expected at most 8 MiB"));
 
@@ -368,7 +418,7 @@ mod tests {
         let under_way: Vec<Keeping> = (0..BUDGET / LONGEST)
             .map(|token| {
                 let mut keeping = new(&answers, of("c", &token.to_string(), ""));
-                keeping.write(&vec![0; LONGEST]);
+                keeping.write(&piece(LONGEST));
                 keeping
             })
             .collect();

@@ -10,13 +10,18 @@
 //! ```text
 //! blobs/<day of creation>/<blob id>              files embedded in requests, and replies kept as blobs
 //! media/<day of expiry>/<expiry s>-<name.ext>    results; the expiry is signed into the link
+//!
+//! results, look --> links --> media_store --> edit, ingest --> storage, probe
 //! ```
 
 mod config;
 mod edit;
 mod ingest;
 mod links;
+mod look;
+mod media_store;
 mod probe;
+mod results;
 mod storage;
 
 #[cfg(test)]
@@ -25,13 +30,11 @@ mod tests;
 pub use config::Config;
 pub use ingest::extract::{ExtractError, Extracted, NewBlob};
 pub use links::signed_link::{MediaFile, MediaRefusal};
+pub use look::look_at::Probed;
+pub use media_store::{MediaStore, TaskBlobs};
 pub use probe::facts::facts;
-pub use probe::look::Probed;
-pub use storage::input::InputError;
-pub use storage::media_store::MediaStore;
+pub use results::copy_result::{InputError, ResultSources};
+pub use results::source::SaveError;
 pub use storage::objects::Error;
-pub use storage::shared_source::ResultSources;
 pub use storage::shares::ShareExceeded;
-pub use storage::source::SaveError;
 pub use storage::sweep::Swept;
-pub use storage::task_blobs::TaskBlobs;

@@ -3,13 +3,21 @@
 use serde::{Deserialize, Serialize};
 
 use crate::credits::Credits;
+use crate::digest::Digest;
 use crate::ids::CustomerId;
 use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
 
+/// The end of a customer's chain of ledger entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerHead {
+    /// The place of the next entry: how many there are.
+    pub next: u64,
+    /// The chain of the last entry; all zero before the first one.
+    pub chain: Digest,
+}
+
 /// A customer's balances, and how much of them it may spend. `available + reserved + spent` always equals `deposited`.
-///
-/// Rows of earlier releases lack what has a default here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Customer {
     /// Its id.
@@ -40,6 +48,8 @@ pub struct Customer {
     /// Counts edits. Money leaves it as it is.
     #[serde(default, skip_serializing_if = "is_first")]
     pub revision: u64,
+    /// The end of its ledger, whose sum the balances are.
+    pub head: LedgerHead,
 }
 
 /// What an operator decides about a customer, and may decide anew.
@@ -69,6 +79,7 @@ impl Customer {
             period_use: None,
             used_before_quota: Credits::ZERO,
             revision: 0,
+            head: LedgerHead::default(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns the shapes (ids, money, time, tasks, keys, the host's side of the plugin contract) and the rules
 //! that belong to a shape alone (an id's form, checked arithmetic, an API key's checksum).
 //! Never does I/O, never reads a clock or a random source (both come in behind [`Clock`] and [`Seed`]),
-//! never knows HTTP, redb or wasmtime. Every crate may depend on it; it depends on none.
+//! never knows HTTP, redb or wasmtime. Every crate may depend on it; it depends on the contract's documents alone.
 
 mod apikey;
 mod boxed;
@@ -27,36 +27,34 @@ mod trace;
 
 pub use apikey::{ApiKey, KeyDigest, MalformedKey, Pepper};
 pub use boxed::Boxed;
-pub use contract::about::{
-    About, ModelInfo, NameAt, Offers, ParentAt, SelfTest, SurfaceInfo, Verdict, is_kebab_case,
-};
 pub use contract::call::{
     Affinity, Body, Call, Header, Outage, Part, Payload, Reading, Replay, Reply, Shared, Target,
 };
 pub use contract::charge::{Charge, Line, Terms};
 pub use contract::direct::{DirectPlan, DirectRequest, DirectResponse, Exchange};
-pub use contract::edit::{Clip, Edit, Tile};
 pub use contract::facts::{Facts, MediaKind};
 pub use contract::failure::{Blame, Failure};
 pub use contract::form::{FormFields, FormTypes, FormValue};
 pub use contract::json::Json;
 pub use contract::names::{Claim, OwnedName, Parent, TaskView};
-pub use contract::route::{
-    MAX_WORDS, ReceiptShape, RouteInfo, RouteMethod, RouteUse, check_path, is_below, path_parameter,
-    paths_overlap, specified_routes,
-};
 pub use contract::task_contract::{
-    Accepted, Action, Cause, Context, Event, FailedOutcome, Finding, InterimView, ModelName, Outcome, Probe,
-    Product, Refusal, Stage, Step, Submission,
+    Accepted, Action, Cause, Context, Event, FailedOutcome, Finding, InterimView, Outcome, Probe, Product,
+    Refusal, Stage, Step, Submission,
 };
 pub use contract::text::{
-    Answered, Chunk, DialectPrepared, DialectRequest, Framing, Obstacle, Prepared, Protocol, Sse,
-    TextFailure, TextRequest, TextRoute, Usage,
+    Answered, Chunk, DialectPrepared, DialectRequest, Obstacle, Prepared, Protocol, Sse, TextFailure,
+    TextRequest, TextRoute, Usage,
 };
 pub use conversation::Conversation;
 pub use credits::Credits;
-pub use customer::{Customer, CustomerPolicy};
+pub use customer::{Customer, CustomerPolicy, LedgerHead};
 pub use digest::Digest;
+pub use gatehouse_contract::{
+    About, Clip, Edit, Framing, HttpRoute as RouteInfo, MAX_WORDS, Model as ModelInfo, ModelName, NameAt,
+    Offers, ParentAt, ParentWritten, Receipt as ReceiptShape, RouteMethod, RouteUse, SelfTest,
+    Surface as SurfaceInfo, Tile, Verdict, check_path, is_below, is_kebab_case, path_parameter,
+    paths_overlap, specified_routes,
+};
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
 pub use price::{PER, Price};

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage};
-use crate::contract::charge::{Charge, Terms, one_or_more};
+use crate::contract::charge::{Charge, Terms};
 use crate::contract::failure::{Blame, Failure};
 use crate::contract::task_contract::{Action, Event, FailedOutcome, InterimView, Outcome, Probe, Stage};
 use crate::credits::Credits;
@@ -213,7 +213,6 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "no_lines")]
     pub at_most: Charge,
     /// The prices of the lines of `charge`, then of `at_most`, frozen at submit.
-    #[serde(rename = "unit_price", deserialize_with = "one_or_more")]
     pub prices: Vec<Price>,
     /// Held: at submit, and for each request that joined.
     pub held: Credits,

@@ -143,7 +143,8 @@ impl ConnectionServer {
         let transport = Transport::new(
             stream,
             Arc::clone(&self.clock),
-            (Arc::clone(&flags), flushes),
+            Arc::clone(&flags),
+            flushes,
             head,
             self.limits.write,
         );

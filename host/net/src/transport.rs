@@ -90,7 +90,8 @@ impl<IO> Transport<IO> {
     pub(crate) fn new(
         io: IO,
         clock: Arc<dyn Clock>,
-        (flags, flushes): (Arc<ConnectionFlags>, Flushes),
+        flags: Arc<ConnectionFlags>,
+        flushes: Flushes,
         head: Option<Duration>,
         write: Duration,
     ) -> Self {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use gatehouse_model as host;
 use gatehouse_sdk::{
-    Accepted, Action, Answered, Call, Charge, Chunk, Claim, Clip, Context, DialectPrepared, DialectRequest,
-    DirectRequest, Edit, Ending, Event, Exchange, Extra, Framing, Line, Outcome, Owned, Parent, Payload,
-    Plan, Prepared, Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView,
-    TextRequest, UnixMs, Usage, View,
+    Accepted, Action, Answered, Call, Charge, Chunk, Claim, Context, DialectPrepared, DialectRequest,
+    DirectRequest, Ending, Event, Exchange, Extra, Line, Outcome, Owned, Parent, Payload, Plan, Prepared,
+    Product, Protocol, Raw, Refusal, Reply, Response, Status, Step, Submission, TaskView, TextRequest,
+    UnixMs, Usage, View,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -74,7 +74,7 @@ pub(crate) fn submission(request: &Submission) -> Result<host::Submission, Strin
     };
     Ok(host::Submission {
         surface: request.surface.clone(),
-        model: host::ModelName { id: request.model.id.clone(), alias: request.model.alias.clone() },
+        model: request.model.clone(),
         body: write(&request.body),
         parents: request.parents.iter().map(parent).collect::<Result<_, _>>()?,
         owned: request.owned.iter().map(owned).collect(),
@@ -177,10 +177,7 @@ fn products(products: Vec<host::Product>) -> Vec<Product> {
     let product = |product: host::Product| Product {
         source: product.source,
         mime: product.mime,
-        edit: product.edit.map(|edit| match edit {
-            host::Edit::Tile(tile) => Edit::Tile(same_shape(&tile)),
-            host::Edit::Clip(clip) => Edit::Clip(Clip { from: clip.from_ms, to: clip.to_ms }),
-        }),
+        edit: product.edit,
         extra: Extra::new(),
     };
     products.into_iter().map(product).collect()
@@ -257,13 +254,7 @@ pub(crate) fn dialect_request(request: &DialectRequest) -> host::DialectRequest 
 }
 
 pub(crate) fn translated(prepared: host::DialectPrepared) -> DialectPrepared<Vec<u8>> {
-    let framing = match prepared.framing {
-        host::Framing::Sse => Framing::Sse,
-        host::Framing::Lines => Framing::Lines,
-        host::Framing::JsonArray => Framing::JsonArray,
-        host::Framing::Whole => Framing::Whole,
-    };
-    DialectPrepared::new(call(prepared.call), framing, prepared.state)
+    DialectPrepared::new(call(prepared.call), prepared.framing, prepared.state)
 }
 
 pub(crate) fn direct_request(request: &DirectRequest) -> host::DirectRequest {

@@ -12,18 +12,18 @@ use gatehouse_model::{
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use crate::abi_v1::exports::Half;
 use crate::config::Config;
-use crate::deploy::error::{StageError, causes};
-use crate::deploy::plugin_store::PluginStore;
-use crate::deploy::report::StageLog;
-use crate::deploy::stages::admit::admit;
-use crate::deploy::stages::compile::Compiler;
-use crate::deploy::stages::inspect::inspect;
-use crate::deploy::verifier::{Candidate, Verifier};
 use crate::exec::limits::Limits;
 use crate::fault::Fault;
-use crate::version::Version;
-use crate::version_text::Half;
+use crate::stages::admit::admit;
+use crate::stages::compile::Compiler;
+use crate::stages::error::{StageError, causes};
+use crate::stages::inspect::inspect;
+use crate::stages::report::StageLog;
+use crate::stages::verifier::{Candidate, Verifier};
+use crate::store::plugin_store::PluginStore;
+use crate::version::loaded::Version;
 
 /// A loaded component. Cheap to clone; may be used from any thread. A call blocks its thread.
 #[derive(Clone)]
@@ -97,55 +97,43 @@ impl ComponentRunner {
         self.version.settings()
     }
 
-    /// Judges a request in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
-    pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
+    // Each call below has a fresh instance, or one for a whole stream, and ends with a `Fault` where there is no acceptable answer;
+    // the answers of a stream before that are lost.
+
+    fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Version>) -> Result<R, Fault> + Send + 'static,
+    ) -> Result<R, Fault> {
         let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.submit(&cx, submission))
+        self.verifier.run(move || work(&version))
+    }
+
+    /// Judges a request in a fresh instance.
+    pub fn submit(&self, cx: Context, submission: Submission) -> Result<Result<Accepted, Refusal>, Fault> {
+        self.run(move |version| version.submit(&cx, submission))
     }
 
     /// Takes one step in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn advance(&self, cx: Context, state: Vec<u8>, event: Event) -> Result<Step, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.advance(&cx, &state, event))
+        self.run(move |version| version.advance(&cx, &state, event))
     }
 
     /// Rewrites an older state in a fresh instance; the inner error is the plugin's own.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn migrate(&self, from: u32, state: Vec<u8>) -> Result<Result<Vec<u8>, String>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.migrate(from, &state))
+        self.run(move |version| version.migrate(from, &state))
     }
 
     /// Renders a task in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn view(&self, cx: Context, surface: String, view: TaskView) -> Result<Json, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.view(&cx, &surface, view))
+        self.run(move |version| version.view(&cx, &surface, view))
     }
 
     /// One call for the items of several, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn merge(&self, cx: Context, key: String, items: Vec<String>) -> Result<Call, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.merge(&cx, &key, &items))
+        self.run(move |version| version.merge(&cx, &key, &items))
     }
 
     /// The reply to each item of a merged call, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn split(
         &self,
         cx: Context,
@@ -153,38 +141,26 @@ impl ComponentRunner {
         items: Vec<String>,
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.split(&cx, &key, &items, reply))
+        self.run(move |version| version.split(&cx, &key, &items, reply))
     }
 
     /// Judges a text request in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn prepare(&self, cx: Context, request: TextRequest) -> Result<Result<Prepared, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.prepare(&cx, request))
+        self.run(move |version| version.prepare(version.limits().call_ms.get(), &cx, request))
     }
 
     /// Translates a whole answer in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn answer(
         &self,
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.answer(&cx, &state, reply, None))
+        self.run(move |version| version.answer(&cx, &state, reply, None))
     }
 
     /// Runs a whole stream in one instance: each batch of events, then the end, unless a chunk was the last or there was
     /// a failure.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer to a call; those before it are lost.
     pub fn relay(
         &self,
         cx: Context,
@@ -195,61 +171,40 @@ impl ComponentRunner {
     }
 
     /// Prepares a request that is answered at once, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn plan(&self, cx: Context, request: DirectRequest) -> Result<Result<DirectPlan, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        let budget_ms = version.limits().call_ms.get();
-        self.verifier.run(move || version.prepare_direct(&cx, request, budget_ms))
+        self.run(move |version| version.prepare_direct(&cx, request, version.limits().call_ms.get()))
     }
 
     /// Translates the answer to it, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn respond(
         &self,
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<DirectResponse, Failure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.answer_direct(&cx, &state, reply))
+        self.run(move |version| version.answer_direct(&cx, &state, reply))
     }
 
     /// Translates a Messages request with the dialect half, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn translate(
         &self,
         cx: Context,
         request: DialectRequest,
     ) -> Result<Result<DialectPrepared, Refusal>, Fault> {
-        let version = Arc::clone(&self.version);
-        let budget_ms = version.limits().call_ms.get();
-        self.verifier.run(move || version.translate_within(budget_ms, &cx, request))
+        self.run(move |version| version.prepare(version.limits().call_ms.get(), &cx, request))
     }
 
     /// Reads a whole answer with the dialect half, in a fresh instance.
-    ///
-    /// # Errors
-    /// [`Fault`] when there is no acceptable answer.
     pub fn read_answer(
         &self,
         cx: Context,
         state: Vec<u8>,
         reply: Reply,
     ) -> Result<Result<Json, TextFailure>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || version.read_answer(&cx, &state, reply, None))
+        self.run(move |version| version.answer(&cx, &state, reply, None))
     }
 
     /// Reads a whole stream with the dialect half, as [`ComponentRunner::relay`] does with the other.
-    ///
-    /// # Errors
-    /// As there.
     pub fn frame_reader(
         &self,
         cx: Context,
@@ -266,19 +221,18 @@ impl ComponentRunner {
         state: Vec<u8>,
         batches: Vec<Vec<Sse>>,
     ) -> Result<Vec<Result<Chunk, TextFailure>>, Fault> {
-        let version = Arc::clone(&self.version);
-        self.verifier.run(move || {
+        self.run(move |version| {
             let mut stream = version.open_stream(half, &cx, &state, None)?;
             let is_over =
                 |answer: &Result<Chunk, TextFailure>| answer.as_ref().map_or(true, |chunk| chunk.last);
             let mut answers = vec![];
             for events in batches {
-                answers.push(stream.push(events)?);
+                answers.push(stream.translate(Some(events))?);
                 if answers.last().is_some_and(is_over) {
                     return Ok(answers);
                 }
             }
-            answers.push(stream.end()?);
+            answers.push(stream.translate(None)?);
             Ok(answers)
         })
     }

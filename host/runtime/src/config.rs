@@ -1,5 +1,5 @@
 //! What an operator may set for the plugin runtime: the data folder, threads, limits, trusted keys, the canary rule.
-//! Parsed elsewhere; this file only answers questions about the result.
+//! Parsed elsewhere; this file only answers questions about the result. Knows limits and keys, and no other part of this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,10 +9,8 @@ use std::time::Duration;
 use gatehouse_model::{Digest, UnixMs};
 use serde::Deserialize;
 
-use crate::deploy::signatures::Trust;
-use crate::deploy::stages::compile_process::{CompilerLimits, CompilerProcess};
-use crate::deploy::stages::fit::Inventory;
 use crate::exec::limits::Limits;
+use crate::signatures::Trust;
 
 /// Streams open at once unless an operator says otherwise.
 pub const STREAMS: usize = 1536;
@@ -155,6 +153,57 @@ impl CanaryConfig {
     pub(crate) fn until(&self, now: UnixMs) -> Option<UnixMs> {
         (self.window_s > 0).then(|| now.plus(Duration::from_secs(self.window_s.into())))
     }
+}
+
+/// What the gateway has: its own paths, and the configured providers and prices.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// The paths of the gateway itself.
+    pub own_paths: Vec<OwnPath>,
+    /// Paths that any family may declare, as the operator wrote them; one that ends with `/*` allows all below it.
+    pub paths: Vec<String>,
+    /// The same for single families.
+    pub paths_by_family: BTreeMap<String, Vec<String>>,
+    /// Providers with an account.
+    pub providers: BTreeSet<String>,
+    /// Providers that a family does not need for all it serves.
+    pub optional: BTreeSet<String>,
+    /// Price keys with a price.
+    pub prices: BTreeSet<String>,
+}
+
+/// A path of the gateway itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPath {
+    /// A segment in braces is a parameter.
+    pub path: String,
+    /// The text surface that a family serves there.
+    pub text: Option<String>,
+}
+
+/// The `[plugins.compiler]` table: what one compilation may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CompilerLimits {
+    /// MiB of address space.
+    pub memory_mib: u32,
+    /// Seconds of processor time.
+    pub seconds: u32,
+}
+
+impl Default for CompilerLimits {
+    fn default() -> Self {
+        Self { memory_mib: 2048, seconds: 120 }
+    }
+}
+
+/// A program that reads a component from its standard input and writes its code to its standard output.
+#[derive(Clone, Debug)]
+pub struct CompilerProcess {
+    /// The program.
+    pub program: PathBuf,
+    /// What it is told before its limits.
+    pub argument: &'static str,
 }
 
 #[cfg(test)]

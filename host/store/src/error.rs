@@ -33,6 +33,17 @@ pub enum OpenError {
         /// The newest this release knows.
         supported: u64,
     },
+    /// A release before the present layout wrote the file.
+    #[error(
+        "the store has schema {found}, which was given up; this release reads schema {supported}. Use the release that wrote \
+         it, or begin with an empty data folder and pay in again what its customers had free"
+    )]
+    Older {
+        /// The file's schema.
+        found: u64,
+        /// The one this release knows.
+        supported: u64,
+    },
     /// The file cannot be read or made.
     #[error("{path}: {reason}")]
     Storage {

@@ -8,14 +8,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gatehouse_model::{Customer, CustomerId, Key, Task, metric};
-use gatehouse_tasks::{Examination, Hold, JournalEntry, NameRecord, Report};
-use redb::{ReadTransaction, ReadableTableMetadata, TableDefinition};
+use gatehouse_tasks::{AuditRecord, Examination, Hold, JournalEntry, LedgerMark, NameRecord, Report};
+use redb::{ReadTransaction, ReadableTable as _, ReadableTableMetadata, TableDefinition};
 use serde::de::DeserializeOwned;
 
 use crate::administration::without_credit;
 use crate::error::StoreError;
 use crate::layout::{self, Day, Row};
 use crate::listing::task_index::IndexCheck;
+use crate::read::LongRead;
+use crate::row::decode;
 use crate::statement::check::StatementCheck;
 use crate::statement::deposits::{self, Deposits};
 use crate::store::Store;
@@ -43,6 +45,28 @@ impl Store {
         Ok(report)
     }
 }
+
+impl Store {
+    /// The heads of all chains as they are now, in one snapshot. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn ledger_mark(&self) -> LongRead<'_, LedgerMark> {
+        let store = self.clone();
+        let read = |txn: &ReadTransaction| {
+            let mut mark = LedgerMark::default();
+            each(txn, layout::CUSTOMERS, |customer: Customer| {
+                mark = mark.with(&customer.id, customer.head);
+                Ok(())
+            })?;
+            Ok(mark)
+        };
+        self.off_worker(move || store.read(read))
+    }
+}
+
+/// Marks of the ledger that are checked: the newest. Each head stands for all entries before it.
+const MARKS: usize = 24;
 
 /// How far an examination is, for a caller that waits for it. The look-up tables are not counted: they are walked along.
 #[derive(Debug, Default)]
@@ -94,12 +118,15 @@ fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreEr
     }
     let mut examination = Examination::default();
     let (mut statements, mut paid) = (StatementCheck::default(), Deposits::default());
-    progress.each(txn, layout::LEDGER, |entry: JournalEntry| {
+    marks(txn, &mut examination)?;
+    for row in txn.open_table(layout::LEDGER)?.iter()? {
+        let (position, row) = row?;
+        let entry: JournalEntry = decode("ledger", row.value())?;
+        progress.checked.fetch_add(1, Ordering::Relaxed);
         examination.entry(&entry);
-        statements.entry(&entry);
+        statements.entry(position.value(), &entry);
         paid.add(&entry);
-        Ok(())
-    })?;
+    }
     statements.rest(txn, &mut examination)?;
     deposits::check(paid, txn, &mut examination)?;
     usage::check::check(txn, &mut examination)?;
@@ -138,4 +165,20 @@ fn examine(txn: &ReadTransaction, progress: &Progress) -> Result<Report, StoreEr
     webhooks::check::check(txn, &mut examination)?;
     without_credit::check(txn, &mut examination)?;
     Ok(examination.report())
+}
+
+/// The newest marks of the audit record.
+fn marks(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
+    let mut left = MARKS;
+    for row in txn.open_table(layout::AUDIT)?.iter()?.rev() {
+        let record: AuditRecord = decode("audit", row?.1.value())?;
+        if let Some(mark) = record.mark {
+            examination.mark(record.at, mark);
+            left -= 1;
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -6,12 +6,8 @@
 use gatehouse_tasks::HoldId;
 use redb::{TableDefinition, TableHandle};
 
-/// The version of everything in this file.
-///
-/// 1: a list of owners a day, by customer and id. 2: an index of tasks a day instead. 3: its rows for all customers, the
-/// index of the ledger and the sums of usage. 4: the lists of webhooks in trouble and of customers without credit, and
-/// deposits by day.
-pub(crate) const SCHEMA: u64 = 4;
+/// The version of everything in this file. Those below it were never released.
+pub(crate) const SCHEMA: u64 = 5;
 /// Where `META` holds it.
 pub(crate) const SCHEMA_KEY: &str = "schema";
 
@@ -24,7 +20,7 @@ pub(crate) type IndexKey = (&'static str, &'static str, &'static str, u128);
 /// Customer, key, hour or day since the epoch, and canonical model. An empty key stands for all keys of the customer, an
 /// empty customer for all customers.
 pub(crate) type UsageRowKey = (&'static str, &'static str, u32, &'static str);
-/// [`CUSTOMER_ROWS`] or [`KEY_ROWS`], the id, and the number of the first ledger row.
+/// [`CUSTOMER_ROWS`] or [`KEY_ROWS`], the id, and the position of the first ledger row.
 pub(crate) type LedgerIndexKey = (&'static str, &'static str, u64);
 
 /// Facts about the file itself.
@@ -44,7 +40,7 @@ pub(crate) const LIVE: TableDefinition<'_, u128, Row> = TableDefinition::new("li
 pub(crate) const HOLDS: TableDefinition<'_, HoldKey, Row> = TableDefinition::new("holds");
 /// Open holds of requests by expiry.
 pub(crate) const HOLD_EXPIRY: TableDefinition<'_, (u64, HoldKey), ()> = TableDefinition::new("hold-expiry");
-/// The ledger by sequence number.
+/// The ledger by position: counts up by one in the order of commands, of whatever customer.
 pub(crate) const LEDGER: TableDefinition<'_, u64, Row> = TableDefinition::new("ledger");
 /// Remembered submissions by key and token.
 pub(crate) const IDEMPOTENCY: TableDefinition<'_, (&str, DigestKey), Row> =
@@ -71,31 +67,6 @@ pub(crate) const DEPOSIT_DAYS: TableDefinition<'_, (&str, u32), (i64, i64)> =
 pub(crate) const CUSTOMER_ROWS: &str = "customer";
 /// The same for keys.
 pub(crate) const KEY_ROWS: &str = "key";
-/// Fixed tables that files of earlier releases lack. Opening such a file makes them.
-pub(crate) const ADDED: [&str; 21] = [
-    "names",
-    "name-owners",
-    "responses",
-    "response-items",
-    "response-ages",
-    "response-expiry",
-    "response-totals",
-    "usage-days",
-    "ledger-index",
-    "admin-idempotency",
-    "admin-idempotency-expiry",
-    "webhooks",
-    "webhook-owners",
-    "deliveries",
-    "delivery-index",
-    "delivery-due",
-    "price-books",
-    "deployments",
-    "troubled-webhooks",
-    "customers-without-credit",
-    "deposit-days",
-];
-
 /// Versions of the price book by number.
 pub(crate) const PRICE_BOOKS: TableDefinition<'_, u64, Row> = TableDefinition::new("price-books");
 /// Reports of deployments by number.
@@ -147,8 +118,6 @@ const HISTORY_PREFIX: &str = "history-";
 const TASK_INDEX_PREFIX: &str = "task-index-";
 const USAGE_HOURS_PREFIX: &str = "usage-hours-";
 const STEPS_PREFIX: &str = "steps-";
-/// Schema 1 only.
-const OWNERS_PREFIX: &str = "owners-";
 
 /// The tables of one day, by the day of a task's creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,11 +184,6 @@ pub(crate) fn usage_hours_day(table: &impl TableHandle) -> Option<u32> {
 /// The day whose tasks' logs that table holds.
 pub(crate) fn steps_day(table: &impl TableHandle) -> Option<u32> {
     table.name().strip_prefix(STEPS_PREFIX)?.parse().ok()
-}
-
-/// Whether schema 2 has no such table any more.
-pub(crate) fn is_owners(table: &impl TableHandle) -> bool {
-    table.name().starts_with(OWNERS_PREFIX)
 }
 
 /// Requests sort before tasks; within a kind, by creation.

@@ -12,6 +12,7 @@ mod disk_full;
 mod durability;
 mod error;
 mod examine;
+mod expired;
 mod gauges;
 mod layout;
 mod listing;

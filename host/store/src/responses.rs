@@ -1,7 +1,7 @@
 //! The tables of kept responses: rows, the order of their ages, their expiry, the items of their outputs, and what each
 //! customer keeps. The writer opens them only for commands about responses, so that no other commit pays for them.
 
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_model::CustomerId;
 use gatehouse_tasks::{ResponseRecord, ResponseTotals};
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -73,18 +73,6 @@ impl<'txn> ResponseTables<'txn> {
             items.remove((customer, item.as_str()))?;
         }
         self.set(&record.customer, self.totals(&record.customer)?.without(record))
-    }
-
-    pub(crate) fn expired(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
-        let expiry = self.0.open_table(layout::RESPONSE_EXPIRY)?;
-        let rows = self.0.open_table(layout::RESPONSES)?;
-        let mut expired = Vec::new();
-        for row in expiry.range(..(now.0.saturating_add(1), "", ""))?.take(limit) {
-            let row = row?;
-            let (_, customer, id) = row.0.value();
-            expired.extend(find(ROWS, &rows, (customer, id))?);
-        }
-        Ok(expired)
     }
 
     fn set(&self, customer: &CustomerId, totals: ResponseTotals) -> Result<(), StoreError> {

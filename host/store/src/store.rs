@@ -21,7 +21,7 @@ use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
 use crate::posted::Posted;
 use crate::transaction::shared::{Direct, SharedTransaction};
-use crate::writer::{Claim, Failure, Job, Writer};
+use crate::writer::{Claim, Failure, Job, Work, Writer};
 
 /// Reads of many rows at the same time; others wait.
 const MAX_LONG_READS: usize = 2;
@@ -163,7 +163,7 @@ impl Store {
     /// [`StoreError::Busy`] when too much is waiting and [`StoreError::NoRoom`] while the disk is full, everything else
     /// when the store is of no more use.
     pub async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
-        self.queued(Some(command), Durability::Immediate).await
+        self.queued(Work::Apply(command), Durability::Immediate).await
     }
 
     /// The same for a command that may be lost in a crash: [`Durability::Deferred`].
@@ -175,7 +175,7 @@ impl Store {
             return Err(StoreError::NoRoom);
         }
         match self.apply_now(command, Durability::Deferred)? {
-            Direct::NotOpen(command) => self.queued(Some(command), Durability::Deferred).await,
+            Direct::NotOpen(command) => self.queued(Work::Apply(command), Durability::Deferred).await,
             Direct::Applied(outcome) => Ok(outcome),
             Direct::Failed(error) => Err(error),
         }
@@ -201,7 +201,7 @@ impl Store {
             let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
             open.as_ref().ok_or(StoreError::Closed)?.queue.clone()
         };
-        let job = Job { command: Some(command), durability, answer: Some(answer), claim: None };
+        let job = Job { work: Work::Apply(command), durability, answer: Some(answer), claim: None };
         if queue.send(job).await.is_err() {
             return Err(self.failure().unwrap_or(StoreError::Closed));
         }
@@ -232,7 +232,17 @@ impl Store {
     /// # Errors
     /// As [`Store::execute`].
     pub async fn flush(&self) -> Result<(), StoreError> {
-        self.queued(None, Durability::Immediate).await.map(drop)
+        self.queued(Work::Commit, Durability::Immediate).await.map(drop)
+    }
+
+    /// Drops the history of finished tasks created before a day (since the epoch), with the logs of their steps; how many days
+    /// that were. A day in which a live task was created stays.
+    ///
+    /// # Errors
+    /// As [`Store::execute`].
+    pub async fn drop_history(&self, before_day: u32) -> Result<usize, StoreError> {
+        let days = self.queued(Work::DropHistory(before_day), Durability::Immediate).await?;
+        Ok(if let Ok(Applied::Forgotten(days)) = days { days } else { 0 })
     }
 
     /// A deferred command into the transaction that is open, if one is.
@@ -252,7 +262,7 @@ impl Store {
 
     async fn queued(
         &self,
-        command: Option<Command>,
+        work: Work,
         durability: Durability,
     ) -> Result<Result<Applied, Rejection>, StoreError> {
         if self.waits_for_room() {
@@ -260,7 +270,7 @@ impl Store {
         }
         let (answer, outcome) = oneshot::channel();
         let claim = Claim::default();
-        self.queue(Job { command, durability, answer: Some(answer), claim: Some(claim.clone()) })?;
+        self.queue(Job { work, durability, answer: Some(answer), claim: Some(claim.clone()) })?;
         let mut outcome = pin!(self.outcome(outcome));
         tokio::select! {
             biased;

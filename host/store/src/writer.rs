@@ -31,10 +31,18 @@ pub(crate) type Failure = watch::Sender<Option<StoreError>>;
 /// How long what was answered may stay undurable.
 pub(crate) const LINGER: Duration = Duration::from_millis(20);
 
-/// A command and who waits for its answer.
+/// What the writer is asked for.
+pub(crate) enum Work {
+    Apply(Command),
+    /// Nothing but the commit.
+    Commit,
+    /// To drop the history of tasks created before this day.
+    DropHistory(u32),
+}
+
+/// Work and who waits for its answer.
 pub(crate) struct Job {
-    /// None: only the commit is waited for.
-    pub(crate) command: Option<Command>,
+    pub(crate) work: Work,
     pub(crate) durability: Durability,
     /// None: nobody waits for it, it only wakes the writer.
     pub(crate) answer: Option<Answering>,
@@ -45,7 +53,7 @@ pub(crate) struct Job {
 impl Job {
     /// Nothing to do but to look at what was posted.
     pub(crate) fn wake() -> Self {
-        Self { command: None, durability: Durability::Deferred, answer: None, claim: None }
+        Self { work: Work::Commit, durability: Durability::Deferred, answer: None, claim: None }
     }
 }
 
@@ -159,16 +167,23 @@ impl Writer {
         metrics::gauge!(metric::QUEUE_DEPTH).set(self.queue.len() as f64);
         let mut any = false;
         let mut jobs = std::mem::take(&mut self.jobs).into_iter();
-        while let Some(Job { command, durability, answer, claim }) = jobs.next() {
+        while let Some(Job { work, durability, answer, claim }) = jobs.next() {
             if claim.is_some_and(|claim| !claim.take()) {
                 continue;
             }
             any |= durability == Durability::Immediate;
-            match command.map_or(Ok(Ok(Applied::Done)), |command| transaction.apply(command)) {
+            let done = match work {
+                Work::Apply(command) => transaction.apply(command),
+                Work::Commit => Ok(Ok(Applied::Done)),
+                Work::DropHistory(day) => {
+                    transaction.drop_history(day).map(|days| Ok(Applied::Forgotten(days)))
+                }
+            };
+            match done {
                 Ok(verdict) => self.applied.extend(answer.map(|answer| (answer, verdict))),
                 Err(error) => {
                     // Answered with all the others, after the failure is recorded.
-                    self.jobs.push(Job { command: None, durability, answer, claim: None });
+                    self.jobs.push(Job { work: Work::Commit, durability, answer, claim: None });
                     self.jobs.extend(jobs);
                     return Err(error);
                 }

@@ -15,8 +15,8 @@ use crate::commands::{funds, keys};
 use crate::records::rules as records;
 use crate::responses::rules as responses;
 use crate::steps::rules as steps;
-use crate::storage::ledger_storage::LedgerStorage;
-use crate::task::{advance, finish, join, reconcile, submit, sweep};
+use crate::storage::ledger_storage::{AuditRecord, LedgerStorage};
+use crate::task::{advance, finish, forget, join, reconcile, submit};
 use crate::webhooks::change::WebhookChange;
 use crate::webhooks::{deliveries, endpoints};
 
@@ -48,7 +48,6 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Deposit { customer, amount, memo, at } => {
             funds::deposit(storage, &customer, amount, memo, at)
         }
-        Command::DropHistory { before_day } => sweep::drop_history(storage, before_day),
         Command::EditCustomer { id, revision, policy, at } => {
             funds::edit_customer(storage, &id, revision, policy, at)
         }
@@ -56,6 +55,7 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
         Command::Finish { id, revision, ending, audit, at } => {
             finish::finish(storage, id, revision, ending, audit, at)
         }
+        Command::Forget { customer, rows, at } => forget::expired(storage, customer.as_ref(), rows, at),
         Command::ForgetResponse { customer, id, at } => responses::forget(storage, &customer, &id, at),
         Command::Hold { id, key, model, amount, expires, at } => {
             funds::hold(storage, id, key, amount, model, (at, expires))
@@ -90,9 +90,11 @@ fn rule<B: LedgerStorage>(storage: &mut B, command: Command) -> Ruling<Applied, 
             funds::resolve(storage, id, Some(amount), (memo, tokens), at)
         }
         Command::Submit { task, idempotency } => submit::submit(storage, *task, idempotency),
-        Command::Sweep { now, limit } => sweep::idempotency_records(storage, now, limit),
-        Command::SweepHolds { now, limit } => sweep::holds(storage, now, limit),
-        Command::SweepResponses { now, limit } => responses::sweep(storage, now, limit),
+        Command::MarkLedger { mark, at } => {
+            let text = mark.to_string();
+            storage.append_audit(&AuditRecord { at, text, mark: Some(mark), ..AuditRecord::default() })?;
+            Ok(Applied::Done)
+        }
         Command::Webhook { change, at } => webhook(storage, *change, at),
     }
 }
@@ -110,7 +112,6 @@ fn webhook<B: LedgerStorage>(storage: &mut B, change: WebhookChange, at: UnixMs)
         WebhookChange::Record { delivery, attempt, retry_after_ms, chance } => {
             deliveries::record(storage, delivery, attempt, (retry_after_ms, chance), at)
         }
-        WebhookChange::Sweep { limit } => deliveries::sweep(storage, limit, at),
     }
 }
 
@@ -126,7 +127,6 @@ fn administer<B: LedgerStorage>(
         KnownRequest::Before(record) => return administration::repeat(storage, record, audit, at),
         KnownRequest::New(expired) => expired,
     };
-    let first = storage.head()?.next;
     let change = match change.map(|change| *change) {
         Some(Command::Administer { .. }) => {
             let problem = "expected a change, not another request";
@@ -135,6 +135,9 @@ fn administer<B: LedgerStorage>(
         Some(change) => Some(Box::new(rule(storage, change)?)),
         None => None,
     };
-    let entry = (storage.head()?.next > first).then_some(first);
+    let entry = match change.as_deref() {
+        Some(Applied::Deposited(position)) => Some(*position),
+        _ => None,
+    };
     administration::record(storage, expired, idempotency, (audit, entry, change), at)
 }

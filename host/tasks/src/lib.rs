@@ -21,15 +21,19 @@ pub use administration::record::{AdminIdempotency, AdminIdempotencyRecord, Audit
 pub use apply::apply;
 pub use commands::change::{Change, Ending, Reconciliation, ResultRecord};
 pub use commands::command::{Applied, Command};
+pub use commands::expired_row::{ExpiredRow, ExpiredRows};
 pub use commands::funds::{check_funds, shared_quota};
 pub use commands::keys::MAX_OVERLAP;
+pub use commands::owner::Owner;
 pub use commands::rejection::Rejection;
 pub use commands::request::{Idempotency, JoinRequest, JudgedTask};
 pub use ledger::examination::{Examination, Report};
 pub use ledger::hold::{Hold, HoldId, HoldShare};
-pub use ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
+pub use ledger::journal_entry::{EntryKind, JournalEntry, Movement};
+pub use ledger::mark::LedgerMark;
 pub use ledger::price_table::{NegativePrice, NoPrice, PriceTable, Quote, QuotedLine};
 pub use ledger::quota::{PeriodShare, QuotaExceeded, QuotaOwner};
+pub use ledger::statement_lines::{EntryLine, StatementCheck, StatementLine, VerifiedStatement, WrongLine};
 pub use records::changes::{PriceChange, price_changes};
 pub use records::record::{
     DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, MAX_PRICE_BOOKS, MAX_PRICES,
@@ -53,4 +57,4 @@ pub use webhooks::record::{
     DeliveryState, Disabled, MAX_ANSWER, MAX_DESCRIPTION, MAX_PENDING, MAX_RESENT, MAX_URL, MAX_WEBHOOKS,
     OldSecret, SealedSecret, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
-pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP};
+pub use webhooks::schedule::{KEPT as DELIVERIES_KEPT, SECRET_OVERLAP, is_old};

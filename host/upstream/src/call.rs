@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{Call, Outage, Payload, Reading, Replay, Reply, UnixMs, metric};
-use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use crate::auth::credential::{CallCredential, Proof};
@@ -16,6 +15,7 @@ use crate::pool::call_permit::CallPermit;
 use crate::provider::Provider;
 use crate::request::blobs::Blobs;
 use crate::request::build::{self, RequestError};
+use crate::response::decoded::Decoded;
 use crate::response::redact::Redactor;
 use crate::response::reply::{self, BodyError};
 use crate::response::retry_after::retry_after;
@@ -117,7 +117,7 @@ impl Upstream {
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-    ) -> Result<(http::Response<Incoming>, Instant), CallFailure> {
+    ) -> Result<(http::Response<Decoded>, Instant), CallFailure> {
         let provider = self.provider_of(permit, call)?;
         let end = self.end_of(provider, call, deadline)?;
         let (mut is_first, began) = (true, std::time::Instant::now());
@@ -133,7 +133,7 @@ impl Upstream {
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
                 permit.progress().answered_after(began.elapsed());
-                return Ok((response, end));
+                return Ok((Decoded::of(response), end));
             }
             let (provider, account) = (permit.provider(), permit.account());
             tracing::warn!(
@@ -208,7 +208,7 @@ impl Answer for Reply {
     }
 }
 
-impl Answer for (http::Response<Incoming>, Instant) {
+impl Answer for (http::Response<Decoded>, Instant) {
     fn status(&self) -> u16 {
         self.0.status().as_u16()
     }

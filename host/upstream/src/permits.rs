@@ -116,6 +116,12 @@ impl Upstream {
         self.pool(provider).is_some_and(|pool| pool.has_whole_account_besides(tried))
     }
 
+    /// The same of an account that no pause and no open breaker keeps from answering now.
+    #[must_use]
+    pub fn has_working_account_besides(&self, provider: &str, tried: &[String]) -> bool {
+        self.pool(provider).is_some_and(|pool| pool.has_working_account_besides(tried))
+    }
+
     /// Reports a rate limit that only the reader of the answer can recognise (an error in an answer of 200).
     pub fn report_rate_limit(&self, permit: &AccountPermit, pause: Option<Duration>) {
         permit.report_rate_limit(pause);

@@ -2,6 +2,7 @@
 
 use gatehouse_sdk::{Context, Reply, TextFailure, log};
 use gatehouse_text_protocols::failures::head;
+use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::Writer;
 
 use crate::content::GenerateContentResponse;
@@ -11,19 +12,24 @@ use crate::state::State;
 
 pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<String, TextFailure> {
     let body = reply.text();
+    let mended = without_number_words(&body);
+    let body = mended.as_deref().unwrap_or(&body).trim_start_matches('\u{feff}');
     let errors = ErrorReader { state };
     if !reply.is_success() {
-        return Err(errors.of_reply(reply.status, &body));
+        return Err(errors.of_reply(reply.status, body));
+    }
+    if is_list(body) {
+        return Err(errors.of_frame(body));
     }
     let mut whole: GenerateContentResponse<'_> =
-        serde_json::from_str(&body).map_err(|_| unreadable("it is no GenerateContentResponse", &body))?;
+        serde_json::from_str(body).map_err(|_| unreadable("it is no GenerateContentResponse", body))?;
     if whole.error.is_some() {
-        return Err(errors.of_frame(&body));
+        return Err(errors.of_frame(body));
     }
     let is_blocked = whole.is_blocked();
     let Some(candidate) = whole.candidate() else {
         if !is_blocked {
-            return Err(unreadable("it has no candidates", &body));
+            return Err(unreadable("it has no candidates", body));
         }
         return Ok(message(cx, state, &whole, &[], "refusal"));
     };
@@ -32,6 +38,11 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     let blocks = blocks(parts.into_iter().flat_map(|part| pieces.of(part)));
     let stop = stop_reason(candidate.finish_reason.as_deref().unwrap_or("STOP"), pieces.has_called())?;
     Ok(message(cx, state, &whole, &blocks, stop))
+}
+
+/// Whether a body is a list, as errors are where a stream was asked for.
+pub(crate) fn is_list(body: &str) -> bool {
+    body.trim_start().starts_with('[')
 }
 
 /// A reply that does not come from Google.

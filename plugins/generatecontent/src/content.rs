@@ -5,14 +5,18 @@ use serde_json::value::RawValue;
 
 use crate::usage::UsageMetadata;
 
-/// An answer, or a piece of one. What is missing in any of these is as in Google's own libraries: nothing.
+/// An answer, or a piece of one. What is missing in any of these is as in Google's own libraries: nothing. Servers between write
+/// the names as Google's descriptions have them, with underscores.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GenerateContentResponse<'a> {
     #[serde(borrow)]
     pub(crate) candidates: Option<Vec<Candidate<'a>>>,
+    #[serde(alias = "prompt_feedback")]
     pub(crate) prompt_feedback: Option<PromptFeedback>,
+    #[serde(alias = "usage_metadata")]
     pub(crate) usage_metadata: Option<UsageMetadata>,
+    #[serde(alias = "response_id")]
     pub(crate) response_id: Option<String>,
     #[serde(borrow)]
     pub(crate) error: Option<&'a RawValue>,
@@ -23,6 +27,7 @@ pub(crate) struct GenerateContentResponse<'a> {
 pub(crate) struct Candidate<'a> {
     #[serde(borrow)]
     pub(crate) content: Option<Content<'a>>,
+    #[serde(alias = "finish_reason")]
     pub(crate) finish_reason: Option<String>,
 }
 
@@ -38,8 +43,9 @@ pub(crate) struct Content<'a> {
 pub(crate) struct Part<'a> {
     pub(crate) text: Option<String>,
     pub(crate) thought: Option<bool>,
+    #[serde(alias = "thought_signature")]
     pub(crate) thought_signature: Option<String>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "function_call")]
     pub(crate) function_call: Option<FunctionCall<'a>>,
 }
 
@@ -55,6 +61,7 @@ pub(crate) struct FunctionCall<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PromptFeedback {
+    #[serde(alias = "block_reason")]
     pub(crate) block_reason: Option<String>,
 }
 

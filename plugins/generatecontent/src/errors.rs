@@ -17,8 +17,9 @@ pub(crate) struct ErrorReader<'s> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Body {
-    One(Wrapped),
+    // A list would be read as the members of one in their order.
     Many(Vec<Wrapped>),
+    One(Wrapped),
 }
 
 #[derive(Deserialize)]

@@ -4,9 +4,10 @@
 //! come after it.
 
 use gatehouse_sdk::{Context, FrameReader, Sse, TextFailure};
+use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::{Writer, quoted};
 
-use crate::answer::{message_id, unreadable};
+use crate::answer::{is_list, message_id, unreadable};
 use crate::content::GenerateContentResponse;
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
@@ -80,6 +81,11 @@ impl Stream {
     }
 
     fn frame(&mut self, data: &str, events: &mut Vec<Sse>) -> Result<(), TextFailure> {
+        let mended = without_number_words(data);
+        let data = mended.as_deref().unwrap_or(data);
+        if is_list(data) {
+            return Err(ErrorReader { state: &self.state }.of_frame(data));
+        }
         let mut frame: GenerateContentResponse<'_> = serde_json::from_str(data)
             .map_err(|_| unreadable("a frame of it is no GenerateContentResponse", data))?;
         if frame.error.is_some() {

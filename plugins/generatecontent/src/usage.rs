@@ -1,17 +1,31 @@
 //! Google's token counts as those of a Messages answer, which share no token.
 
-use gatehouse_text_protocols::json::Writer;
-use serde::Deserialize;
+use gatehouse_text_protocols::json::{Object, Writer};
+use serde::{Deserialize, Deserializer};
 
 /// `usageMetadata`. What the prompt took from a cache is in its count; what the model thought is not in that of its answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UsageMetadata {
     prompt_token_count: Option<u64>,
     cached_content_token_count: Option<u64>,
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for UsageMetadata {
+    /// A count of a form that nobody can read is as none: the answer is worth more.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let counts = Object::deserialize(deserializer)?;
+        let count = |camel: &str, snake: &str| counts.count(camel).or_else(|| counts.count(snake));
+        Ok(Self {
+            prompt_token_count: count("promptTokenCount", "prompt_token_count"),
+            cached_content_token_count: count("cachedContentTokenCount", "cached_content_token_count"),
+            candidates_token_count: count("candidatesTokenCount", "candidates_token_count"),
+            thoughts_token_count: count("thoughtsTokenCount", "thoughts_token_count"),
+            tool_use_prompt_token_count: count("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+        })
+    }
 }
 
 impl UsageMetadata {
@@ -32,11 +46,13 @@ impl UsageMetadata {
     pub(crate) fn json(&self) -> String {
         let count = |count: Option<u64>| count.unwrap_or_default();
         let prompt = count(self.prompt_token_count).saturating_add(count(self.tool_use_prompt_token_count));
-        let cached = count(self.cached_content_token_count).min(prompt);
+        let cached = count(self.cached_content_token_count);
+        // A cache that had more than the prompt was counted beside it.
+        let input = prompt.checked_sub(cached).unwrap_or(prompt);
         let thoughts = count(self.thoughts_token_count);
         let output = count(self.candidates_token_count).saturating_add(thoughts);
         let mut out = Writer::new(192);
-        out.member("input_tokens", &(prompt - cached).to_string());
+        out.member("input_tokens", &input.to_string());
         out.member("cache_creation_input_tokens", "0");
         out.member("cache_read_input_tokens", &cached.to_string());
         out.member("output_tokens", &output.to_string());
@@ -64,9 +80,15 @@ mod tests {
                     "thoughtsTokenCount": 7, "toolUsePromptTokenCount": 3}),
                 [23, 80, 12],
             ),
-            (json!({"promptTokenCount": 1, "cachedContentTokenCount": 9}), [0, 1, 0]),
+            (json!({"promptTokenCount": 1, "cachedContentTokenCount": 9}), [1, 9, 0]),
+            (json!({"prompt_token_count": 10, "candidates_token_count": 5}), [10, 0, 5]),
+            (json!({"promptTokenCount": "10", "candidatesTokenCount": 5.0}), [10, 0, 5]),
+            (
+                json!({"promptTokenCount": -10, "candidatesTokenCount": 5, "thoughtsTokenCount": 1e300}),
+                [0, 0, 5],
+            ),
         ] {
-            let usage: UsageMetadata = serde_json::from_value(reported.clone()).expect("counts");
+            let usage: UsageMetadata = serde_json::from_str(&reported.to_string()).expect("counts");
             let json: Value = serde_json::from_str(&usage.json()).expect("JSON");
             let counts = ["input_tokens", "cache_read_input_tokens", "output_tokens"]
                 .map(|name| json[name].as_u64().expect("a count"));

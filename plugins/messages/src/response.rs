@@ -45,13 +45,13 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
         return Err(failure);
     }
     match state.wire {
-        Wire::Messages => message(state, text),
+        Wire::Messages => message(cx, state, text),
         Wire::Chat => completion(cx, state, text),
     }
 }
 
-/// Keeps every byte but `model`, and citations that are `null`.
-fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
+/// Keeps every byte but `model`, citations that are `null`, and an id and counts of a form that no client reads.
+fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFailure> {
     let raw: Raw<'_> = serde_json::from_str(body).map_err(|_| errors::unreadable())?;
     let fields: UniqueObject<'_> = serde_json::from_str(raw.get()).map_err(|_| errors::unreadable())?;
     if fields.get("error").is_some_and(is_error) {
@@ -62,14 +62,13 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
         .and_then(|content| serde_json::from_str(content.get()).ok())
         .ok_or_else(errors::unreadable)?;
     let mut counts = TokenCounts::default();
-    if let Some(usage) = fields.object("usage") {
-        counts.read_messages(&usage);
-    }
+    counts.read_event(&fields);
     let mut edits = Edits::default();
     let Some((_, model)) = fields.iter().find(|(name, _)| *name == "model") else {
         return Err(errors::unreadable());
     };
-    edits.replace(model, quoted(&state.model));
+    let lacking = completed(&fields, cx, UsageForm::full(counts.usage()), &mut edits);
+    edits.replace(model, quoted(&state.model) + &lacking);
     for (raw, block) in content.and_then(items).unwrap_or_default().into_iter().zip(&blocks) {
         // A client's schema may know no `null` here, and it says nothing.
         if block.iter().any(|(name, value)| name == NO_CITATIONS && is_null(value)) {
@@ -85,6 +84,26 @@ fn message(state: &State, body: &str) -> Result<Answered, TextFailure> {
         output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
         extra: Extra::new(),
     })
+}
+
+/// Writes the id and the counts that every client reads in place of those of another form; where a message has none, they are
+/// given as members that are still to be written.
+pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, edits: &mut Edits) -> String {
+    let counts = |usage: Object<'_>| {
+        ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some())
+    };
+    let has_id = message.text("id").is_some_and(|id| !id.is_empty());
+    let id = (!has_id).then(|| quoted(&ids::message("", cx)));
+    let usage = (!message.object("usage").is_some_and(counts)).then(|| usage.json());
+    let mut lacking = String::new();
+    for (name, json) in [("id", id), ("usage", usage)] {
+        let Some(json) = json else { continue };
+        match message.iter().find(|(known, _)| *known == name) {
+            Some((_, raw)) => edits.replace(raw, json),
+            None => lacking += &format!(",\"{name}\":{json}"),
+        }
+    }
+    lacking
 }
 
 /// A block without its empty list of citations.

@@ -17,7 +17,7 @@ use from_messages::FromMessages;
 pub(crate) fn begin(cx: &Context, state: State) -> Stream {
     let incoming = Incoming::new(state.wire == Wire::Chat, &state.lead);
     match state.wire {
-        Wire::Messages => Stream::new(incoming, FromMessages::new(state)),
+        Wire::Messages => Stream::new(incoming, FromMessages::new(cx, state)),
         Wire::Chat => Stream::new(incoming, FromChat::new(cx, state)),
     }
 }

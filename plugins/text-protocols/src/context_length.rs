@@ -17,7 +17,7 @@ const CODES: [&str; 9] = [
 ];
 
 /// Words that say it, in lower case: all of a row.
-const WORDS: [&[&str]; 46] = [
+const WORDS: [&[&str]; 51] = [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral.
     &["maximum context length"],
     &["maximum model length"],
@@ -76,6 +76,12 @@ const WORDS: [&[&str]; 46] = [
     &["prompt tokens too long"],
     &["max input characters"],
     &["prompt \u{8d85}\u{957f}"],
+    // Newer vLLM, Baichuan, Databricks, Vertex AI.
+    &["context length is only"],
+    &["tokens in request more than max tokens"],
+    &["exceeded the maximum number of tokens"],
+    &["context is too long"],
+    &["length of the messages is too long"],
 ];
 
 /// Whether the error says it.
@@ -117,6 +123,12 @@ mod tests {
             "Invalid request: Your request exceeded model token limit: 262144",
             "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
             "Prompt exceeds max length",
+            "You passed 9000 input tokens and requested 10 output tokens. However, the model's context length is only 8192 tokens, \
+             resulting in a maximum input length of 8182 tokens.",
+            "tokens in request more than max tokens allowed",
+            "Exceeded the maximum number of tokens",
+            "input context is too long",
+            "The total length of the messages is too long, please shorten it",
             "max_tokens must be at least 1, got -904.",
             "Total tokens of image and text exceed max message tokens.",
             "Input length 140000 exceeds the maximum length 98304.",

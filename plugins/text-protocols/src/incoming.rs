@@ -8,6 +8,7 @@ mod chat;
 mod forms;
 mod message_forms;
 mod messages;
+mod no_numbers;
 mod reasons;
 mod think;
 
@@ -18,6 +19,7 @@ use crate::prefill::Lead;
 use chat::Chat;
 pub use forms::is_error;
 use messages::Messages;
+pub use no_numbers::without_number_words;
 
 /// The answer to one request as it comes in.
 #[derive(Debug)]
@@ -49,11 +51,13 @@ impl Incoming {
 
     /// A whole answer; `None` where it stays as it is.
     pub fn whole(&mut self, body: &str) -> Option<String> {
+        let numbers = without_number_words(body);
+        let body = numbers.as_deref().unwrap_or(body);
         let changed = match &mut self.0 {
             Protocol::Chat(chat) => chat.whole(body),
             Protocol::Messages(messages) => messages.whole(body),
         };
-        without_halves(changed.as_deref().unwrap_or(body)).or(changed)
+        without_halves(changed.as_deref().unwrap_or(body)).or(changed).or(numbers)
     }
 
     /// The next event of a stream, and what was held back before it.
@@ -84,6 +88,9 @@ impl Incoming {
 fn plain(mut event: Sse) -> Sse {
     if let Some(data) = event.data.trim_start().strip_prefix("data:") {
         event.data = data.to_owned();
+    }
+    if let Some(data) = without_number_words(&event.data) {
+        event.data = data;
     }
     if event.data.len() < 16 && event.data.trim().trim_matches(['[', ']']).eq_ignore_ascii_case("done") {
         event.data = "[DONE]".to_owned();

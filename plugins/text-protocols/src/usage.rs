@@ -63,13 +63,15 @@ impl TokenCounts {
         reports.filter(|report| *report != Report::Nothing).count() > 0
     }
 
-    /// Reads every count in an event of a Messages provider's stream, wherever it stands.
+    /// Reads every count in a Messages provider's message, or in an event of its stream, wherever it stands.
     pub fn read_event(&mut self, event: &Object<'_>) {
         let inner = |name: &str| event.object(name).and_then(|inner| inner.object("usage"));
-        for usage in [inner("message"), event.object("usage"), inner("delta")].into_iter().flatten() {
+        let reports = REPORTS.iter().map(|name| event.object(name));
+        for usage in reports.chain(["message", "delta", "metadata"].map(inner)).flatten() {
             self.read_messages(&usage);
         }
-        let is_beginning = event.get("message").is_some();
+        let is_whole = event.text("type").as_deref() == Some("message");
+        let is_beginning = !is_whole && event.object("message").is_some();
         self.is_of_beginning = self.reported && (is_beginning || self.is_of_beginning && !says_output(event));
         if let Some(metrics) = event.object(BEDROCK_METRICS) {
             self.read_names(&metrics, BEDROCK_NAMES);

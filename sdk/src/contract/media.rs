@@ -1,6 +1,6 @@
 //! Media as a family reads them: sources, facts about them, and results to be copied. Never bytes.
 
-use serde::{Deserialize, Serialize};
+pub use gatehouse_contract::{Clip, Edit, Tile};
 
 use super::json::{self, Extra};
 use crate::bindings::exports::gatehouse::family::jobs;
@@ -69,39 +69,6 @@ impl Probe {
     }
 }
 
-/// What the host makes of a source before it keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Edit {
-    /// A part of a grid picture.
-    Tile(Tile),
-    /// A span of a video.
-    Clip(Clip),
-}
-
-/// A part of a grid picture, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Tile {
-    /// From the left.
-    pub column: u8,
-    /// From the top.
-    pub row: u8,
-    /// How many columns the grid has.
-    pub columns: u8,
-    /// How many rows the grid has.
-    pub rows: u8,
-}
-
-/// A span of an mp4 video, ms: from the last sync sample not after `from` to `to`, or to the end. Not re-encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Clip {
-    /// Where it begins.
-    pub from: u64,
-    /// Where it ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<u64>,
-}
-
 /// A result the host copies into its own store before clients see it.
 ///
 /// ```
@@ -158,7 +125,7 @@ impl Product {
     /// Only a span of an mp4 video, ms. It begins at the last sync sample that is not after `from`.
     #[must_use]
     pub fn clip(mut self, from: u64, to: Option<u64>) -> Self {
-        self.edit = Some(Edit::Clip(Clip { from, to }));
+        self.edit = Some(Edit::Clip(Clip { from_ms: from, to_ms: to }));
         self
     }
 }

@@ -5,19 +5,11 @@ use serde_json::Value;
 pub use crate::bindings::exports::gatehouse::family::jobs::{Cause, Event};
 
 use super::json::{self, Extra};
+use super::manifest::ModelName;
 use super::media::Facts;
 use super::parent::{Owned, Parent};
 use crate::bindings::exports::gatehouse::family::jobs;
 use crate::bindings::gatehouse::family::types;
-
-/// A model as a request names it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelName {
-    /// The model's own id.
-    pub id: String,
-    /// The other name under which the request asked for it.
-    pub alias: Option<String>,
-}
 
 /// A request for a long job.
 #[derive(Clone, Debug, PartialEq)]

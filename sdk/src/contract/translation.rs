@@ -1,5 +1,6 @@
 //! Requests, calls and framings of dialects.
 
+pub use gatehouse_contract::Framing;
 use serde_json::Value;
 
 use super::call::Call;
@@ -28,33 +29,6 @@ pub struct DialectRequest {
     pub rules: Value,
     /// What a later host says besides.
     pub extra: Extra,
-}
-
-/// How a provider frames a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// Server-sent events.
-    #[default]
-    Sse,
-    /// A frame a line, empty lines left out.
-    Lines,
-    /// Each item of one JSON array is a frame.
-    JsonArray,
-    /// It does not stream: its answer is read whole.
-    Whole,
-}
-
-impl Framing {
-    /// Its name in the contract.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sse => "sse",
-            Self::Lines => "lines",
-            Self::JsonArray => "json-array",
-            Self::Whole => "whole",
-        }
-    }
 }
 
 /// What a dialect makes of a request.

@@ -8,8 +8,8 @@ use gatehouse_contract::{
     extends_price_key, is_claimable, is_host_header, is_mime, is_source,
 };
 use gatehouse_sdk::{
-    About, Accepted, Action, Call, Charge, Claim, Clip, Context, Edit, Line, Outcome, Plan, Problem, Product,
-    Reading, Refusal, Replay, Response, Step, Target, Tile,
+    About, Accepted, Action, Call, Charge, Claim, Context, Edit, Line, Outcome, Plan, Problem, Product,
+    Reading, Refusal, Replay, Response, Step, Target,
 };
 use serde_json::Value;
 
@@ -215,15 +215,7 @@ fn products(products: &[Product]) -> Result<(), String> {
     }
     products.iter().try_for_each(|product| {
         source(&product.source)?;
-        match product.edit {
-            Some(Edit::Tile(Tile { column, row, columns, rows })) if column >= columns || row >= rows => {
-                Err(format!("tile {column}, {row} is outside of a grid of {columns} x {rows}"))
-            }
-            Some(Edit::Clip(Clip { from, to: Some(to) })) if to <= from => {
-                Err(format!("a clip from {from} to {to} ms has no length"))
-            }
-            _ => Ok(()),
-        }
+        product.edit.as_ref().map_or(Ok(()), Edit::check)
     })
 }
 

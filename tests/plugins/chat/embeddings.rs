@@ -141,7 +141,7 @@ fn a_wrong_field_is_named() {
 fn every_published_field_is_checked() {
     let surface =
         Chat::about().surfaces.into_iter().find(|surface| surface.name == EMBEDDINGS).expect("published");
-    let schema = &surface.schema;
+    let schema = surface.parsed_schema();
     let fields: BTreeSet<&str> =
         schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect();
     assert_eq!(fields, BTreeSet::from(["dimensions", "encoding_format", "input", "model", "user"]));

@@ -153,6 +153,42 @@ fn what_each_answer_has_is_there_and_of_its_type() {
     }
 }
 
+/// Without it an answer is a success without its text, or fails for one number that its server could not write.
+#[test]
+fn no_text_is_lost_for_the_form_of_its_part_or_of_a_number() {
+    let parts = json!([{"type": "text", "text": {"value": "Hello", "annotations": []}}]);
+    let got = read(Protocol::Chat, &whole(json!({"role": "assistant", "content": parts}), "stop"));
+    assert_eq!(got["choices"][0]["message"]["content"], "Hello");
+    for content in [
+        json!({"type": "text", "text": "Hello"}),
+        json!(["Hello"]),
+        json!([{"type": "output_text", "text": "Hello"}]),
+        json!([{"text": "Hello"}]),
+        json!([{"type": "text", "text": ["Hello"]}]),
+    ] {
+        let message = json!({"type": "message", "model": "m", "content": content, "stop_reason": "end_turn"});
+        let got = read(Protocol::Messages, &message);
+        assert_eq!(got["choices"][0]["message"]["content"], "Hello", "{content}");
+    }
+    let odd = r#"{"choices":[{"message":{"content":"NaN"},"logprobs":{"content":[{"token":"a","logprob":-Infinity}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":NaN,"completion_tokens":3}}"#;
+    let answered = answer(Protocol::Chat, 200, odd).expect("an answer");
+    let got: Value = serde_json::from_str(&answered.body).expect("JSON");
+    assert_eq!(
+        (&got["choices"][0]["message"]["content"], answered.usage.map(|usage| usage.output)),
+        (&json!("NaN"), Some(3))
+    );
+    let events = data(&[
+        r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":"NaN"},"logprobs":{"content":[{"token":"a","logprob":-Infinity}]}}]}"#,
+        r#"{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":Infinity,"completion_tokens":3}}"#,
+        "[DONE]",
+    ]);
+    let heard = relayed(&state(Protocol::Chat, json!({"stream": true})), &events, 1);
+    assert_eq!(
+        (heard.deltas()[0]["content"].as_str(), heard.usage.map(|usage| usage.output)),
+        (Some("NaN"), Some(3))
+    );
+}
+
 /// Without it clients show what a model thinks as its answer.
 #[test]
 fn thinking_in_a_text_is_thinking() {

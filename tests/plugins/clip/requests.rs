@@ -412,7 +412,7 @@ fn assets_must_be_the_customers_own_and_fit() {
 #[test]
 fn the_schema_publishes_the_rules() {
     let about = Clip::about();
-    let schema = &about.surfaces[0].schema;
+    let schema = about.surfaces[0].parsed_schema();
     assert_eq!(schema["required"], json!(["model"]));
     let fields = &schema["properties"];
     assert_eq!((&fields["duration"]["minimum"], &fields["duration"]["maximum"]), (&json!(4), &json!(15)));

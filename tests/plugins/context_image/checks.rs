@@ -190,7 +190,7 @@ fn each_model_has_its_path_and_its_price() {
 #[test]
 fn publishes_the_rules_in_the_schema() {
     let about = ContextImage::about();
-    let schema = &about.surfaces[0].schema;
+    let schema = about.surfaces[0].parsed_schema();
     assert_eq!(schema["required"], json!(["model", "prompt"]));
     let fields = &schema["properties"];
     assert_eq!(fields["safety_tolerance"]["minimum"], 0);

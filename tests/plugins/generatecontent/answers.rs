@@ -58,6 +58,31 @@ fn thoughts_and_calls_keep_their_signatures_and_ids() {
     assert_eq!((&found["content"], &found["stop_reason"]), (&expected, &json!("tool_use")));
 }
 
+/// Without it a call is lost in an answer that looks complete, or the answer fails for the form of a count, and is paid twice.
+#[test]
+fn an_answer_is_read_in_the_forms_of_servers_between() {
+    let snake = json!({"candidates": [{"content": {"parts": [{"function_call": {"name": "f", "args": {"p": 1}}}]}, "finish_reason": "STOP"}],
+        "usage_metadata": {"prompt_token_count": 5, "candidates_token_count": 3}});
+    let quoted = json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": "{\"p\":1}"}}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": "5", "candidatesTokenCount": 3.0, "thoughtsTokenCount": -1}});
+    let odd = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"p":1}}}]},"finishReason":"STOP","avgLogprobs":-Infinity}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"thoughtsTokenCount":NaN}}"#;
+    for body in [snake.to_string(), quoted.to_string(), odd.to_owned(), format!("\u{feff}{snake}")] {
+        let found = answer(json!({}), 200, &body).unwrap_or_else(|failure| panic!("{body}: {failure:?}"));
+        let call = &found["content"][0];
+        assert_eq!((&call["input"], &found["stop_reason"]), (&json!({"p": 1}), &json!("tool_use")), "{body}");
+        let usage = &found["usage"];
+        assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(5), &json!(3)), "{body}");
+    }
+    let error = |message: &str| {
+        json!([{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]).to_string()
+    };
+    let said = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+    for status in [200, 400] {
+        let failure = answer(json!({}), status, &error(said)).expect_err("a list of errors");
+        assert_eq!(failure.obstacle, Obstacle::TooLong, "{status}: {failure:?}");
+    }
+}
+
 #[test]
 fn an_answer_that_was_stopped_says_so() {
     let text = json!([{"text": "Once"}]);

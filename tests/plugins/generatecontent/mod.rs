@@ -81,7 +81,7 @@ fn the_manifest_names_the_dialect_and_its_self_tests_hold() {
     );
     assert!(about.surfaces.is_empty() && about.models.is_empty() && about.providers.is_empty());
     for test in about.self_tests {
-        let request = DialectRequest { body: test.body.to_string(), ..asked(json!({})) };
+        let request = DialectRequest { body: test.body.clone(), ..asked(json!({})) };
         let got = both().translate::<GenerateContent>(&request);
         assert_eq!(got.is_ok(), test.expect == Verdict::Accepted, "{}: {got:?}", test.body);
     }

@@ -206,7 +206,7 @@ fn publishes_the_rules_in_the_schema() {
     let about = Imagine::about();
     assert_eq!(about.surfaces[0].default_model.as_deref(), Some("imagine-1.5-gw"));
     assert_eq!(about.models[0].aliases, ["imagine-1.5-ext"]);
-    let schema = &about.surfaces[0].schema;
+    let schema = about.surfaces[0].parsed_schema();
     assert_eq!(schema["required"], json!(["prompt"]));
     let fields = &schema["properties"];
     assert_eq!((&fields["n"]["minimum"], &fields["n"]["maximum"]), (&json!(1), &json!(10)));

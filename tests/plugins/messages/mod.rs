@@ -206,11 +206,11 @@ fn the_self_tests_hold() {
     let about = Messages::about();
     assert_eq!((about.family.as_str(), about.models.len(), about.providers.len()), ("messages", 0, 0));
     assert_eq!(about.surfaces[0].default_model.as_deref(), Some(MODEL));
-    let schema = &about.surfaces[0].schema;
+    let schema = about.surfaces[0].parsed_schema();
     let properties = schema["properties"].as_object().expect("a schema of an object");
     assert_eq!(properties.len(), 13);
     for test in about.self_tests {
-        let body = &test.body;
+        let body = &serde_json::from_str(&test.body).expect("JSON");
         for protocol in [Protocol::Messages, Protocol::Chat] {
             let verdict = match prepare(body, protocol, json!({})) {
                 Ok(_) => Verdict::Accepted,

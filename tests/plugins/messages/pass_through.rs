@@ -4,7 +4,7 @@ use gatehouse_sdk::{Header, Protocol, Replay, Target};
 use messages::Messages;
 use serde_json::{Value, json};
 
-use crate::messages::{body, both, prepare, sent, text_request, written};
+use crate::messages::{body, both, prepare, refused, sent, text_request, written};
 
 /// What is sent of a body given as text.
 fn sent_text(text: &str, rules: Value) -> String {
@@ -136,6 +136,69 @@ fn fields_beyond_the_specification_pass_if_listed() {
     let got = sent(fields.clone(), Protocol::Messages, rules);
     for name in ["output_config", "service_tier", "cache_control"] {
         assert_eq!(got[name], fields[name]);
+    }
+}
+
+/// Without it a client that marks its messages for the cache, as other servers take it, is a 400 at the provider, or pays for
+/// its whole prompt each time.
+#[test]
+fn a_mark_at_a_message_is_that_of_its_last_block() {
+    let mark = json!({"type": "ephemeral"});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let marked = |mut block: Value| {
+        block["cache_control"] = json!({"type": "ephemeral"});
+        block
+    };
+    let call = json!({"type": "tool_use", "id": "a", "name": "f", "input": {}});
+    let messages = json!([
+        {"cache_control": mark, "role": "user", "content": "long"},
+        {"role": "assistant", "content": [text("b"), call], "cache_control": mark},
+        {"role": "user", "cache_control": null, "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}, text("c")]},
+        {"role": "assistant", "content": [text("d"), {"type": "thinking", "thinking": "hm", "signature": "s"}], "cache_control": mark},
+        {"role": "user", "content": [marked(text("e"))], "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+    ]);
+    let expected = json!([
+        {"role": "user", "content": [marked(text("long"))]},
+        {"role": "assistant", "content": [text("b"), marked(call)]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}, text("c")]},
+        {"role": "assistant", "content": [text("d"), {"type": "thinking", "thinking": "hm", "signature": "s"}]},
+        {"role": "user", "content": [marked(text("e"))]},
+    ]);
+    assert_eq!(sent(json!({"messages": messages}), Protocol::Messages, json!({}))["messages"], expected);
+    let over_chat = sent(json!({"messages": messages}), Protocol::Chat, json!({}));
+    assert!(!over_chat.to_string().contains("cache_control"), "{over_chat}");
+}
+
+/// Without it a provider is told to read a file of its own, or a small picture in the place of a link is a 400.
+#[test]
+fn the_link_of_a_picture_is_one_or_the_picture_itself() {
+    let png = "iVBORw0KGgoAAAANSUhEUg==";
+    let asked = |url: &str| {
+        let image = json!({"type": "image", "source": {"type": "url", "url": url}});
+        json!({"messages": [{"role": "user", "content": [image]}]})
+    };
+    for url in [format!("data:image/jpeg;base64,{png}"), png.to_owned()] {
+        let got = sent(asked(&url), Protocol::Messages, json!({}));
+        let source = json!({"type": "base64", "media_type": "image/png", "data": png});
+        assert_eq!(got["messages"][0]["content"][0]["source"], source, "{url}");
+        let got = sent(asked(&url), Protocol::Chat, json!({}));
+        let link = format!("data:image/png;base64,{png}");
+        assert_eq!(got["messages"][0]["content"][0]["image_url"]["url"], json!(link), "{url}");
+    }
+    for protocol in [Protocol::Messages, Protocol::Chat] {
+        let link = "HTTPS://example.com/a.png";
+        assert!(sent(asked(link), protocol.clone(), json!({})).to_string().contains(link));
+        for url in [
+            "file:///etc/passwd",
+            "gs://b/a.png",
+            "//example.com/a",
+            "",
+            "blob:1",
+            "data:text/html;base64,PGI+",
+        ] {
+            let said = refused(&body(asked(url)), protocol.clone(), json!({}));
+            assert!(said.contains("source.url`: expected an http(s) URL"), "{url}: {said}");
+        }
     }
 }
 

@@ -265,6 +265,55 @@ fn a_messages_providers_forms_are_read_too() {
     );
 }
 
+/// Without it every client fails at an answer whose server leaves out its id or its counts, or writes them in its own form.
+#[test]
+fn the_id_and_the_counts_that_clients_read_are_there() {
+    let text = json!([{"type": "text", "text": "a"}]);
+    let message = json!({"type": "message", "role": "assistant", "model": "m", "content": text, "stop_reason": "end_turn"});
+    let with = |name: &str, value: Value| {
+        let mut message = message.clone();
+        message[name] = value;
+        message
+    };
+    for (given, counts) in [
+        (message.clone(), None),
+        (with("id", Value::Null), None),
+        (with("id", json!(7)), None),
+        (with("usage", Value::Null), None),
+        (with("usage", json!({"input_tokens": -5, "output_tokens": -3})), None),
+        (with("usage", json!({"input_tokens": "5", "output_tokens": "3"})), Some((5, 3))),
+        (with("usage", json!({"prompt_tokens": 5, "completion_tokens": 3})), Some((5, 3))),
+        (with("metadata", json!({"usage": {"input_tokens": 5, "output_tokens": 3}})), Some((5, 3))),
+    ] {
+        let (got, usage, _) = answered(Protocol::Messages, false, &given);
+        assert_eq!(usage.map(|usage| (usage.input, usage.output)), counts, "{given}");
+        let (input, output) = counts.unwrap_or_default();
+        assert_eq!(
+            (&got["usage"]["input_tokens"], &got["usage"]["output_tokens"]),
+            (&json!(input), &json!(output)),
+            "{given}"
+        );
+        assert!(got["id"].as_str().is_some_and(|id| id.starts_with("msg_")), "{got}");
+    }
+    let events = frames(&[
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant", "model": "m", "content": []}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),
+        json!({"type": "content_block_stop", "index": 0, "usage": {"input_tokens": 5, "output_tokens": 3}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let played = play(&state(Protocol::Messages, false), &events);
+    let read = played.events();
+    assert!(read[0]["message"]["id"].is_string() && read[0]["message"]["usage"]["output_tokens"].is_u64());
+    assert_eq!(read[3]["usage"]["output_tokens"], 3);
+    assert_eq!(played.usage.map(|usage| (usage.input, usage.output)), Some((5, 3)));
+    let odd = r#"{"type":"message","model":"m","content":[{"type":"text","text":"NaN"}],"stop_reason":"end_turn","usage":{"input_tokens":NaN,"output_tokens":3}}"#;
+    let answer = both()
+        .answer::<Messages>(&state(Protocol::Messages, false), &Reply::raw(200, odd))
+        .expect("an answer");
+    assert!(answer.body.contains("\"text\":\"NaN\""), "{}", answer.body);
+}
+
 /// Without it a call is lost in an answer that looks complete, or the answer fails for the form of a member.
 #[test]
 fn calls_and_texts_are_read_in_every_form() {

@@ -344,7 +344,7 @@ fn files_of_the_request_are_judged_at_once() {
 #[test]
 fn publishes_the_rules_in_the_schema() {
     let about = Motion::about();
-    let schema = &about.surfaces[0].schema;
+    let schema = about.surfaces[0].parsed_schema();
     let models = schema["oneOf"].as_array().expect("one schema a model");
     let of = |model: &str| {
         let of_model = models.iter().find(|schema| schema["properties"]["model"]["const"] == model);

@@ -174,7 +174,10 @@ fn ends(script: Script, parent: Parent, fields: Value, answer: Value, from: Opti
             .reply_whole(gatehouse_sdk::Reply { body: blob, ..gatehouse_sdk::Reply::raw(200, "") });
     }
     play(&script.expect_done(move |outcome| {
-        assert_eq!(outcome.products[0].edit, from.map(|from| Edit::Clip(Clip { from, to: None })));
+        assert_eq!(
+            outcome.products[0].edit,
+            from.map(|from| Edit::Clip(Clip { from_ms: from, to_ms: None }))
+        );
         for (name, value) in kept.as_object().expect("an object") {
             assert_eq!(outcome.private[name], *value, "{name}");
         }

@@ -68,9 +68,6 @@ pub enum CommandTemplate {
         customer: u8,
         amount: i64,
     },
-    DropHistory {
-        days: u32,
-    },
     EditCustomer {
         customer: u8,
         late: u64,
@@ -130,11 +127,11 @@ pub enum CommandTemplate {
         price: i64,
         token: Option<(u8, u8)>,
     },
-    Sweep {
+    /// Early: what has not expired, and what is another's, is named too.
+    Forget {
+        customer: u8,
         limit: usize,
-    },
-    SweepHolds {
-        limit: usize,
+        early: bool,
     },
 }
 
@@ -185,7 +182,6 @@ impl CommandTemplate {
                 memo: "by hand".into(),
                 at,
             },
-            Self::DropHistory { days } => Command::DropHistory { before_day: START.day() + days },
             Self::EditCustomer { customer, late, quota, period } => {
                 let row = storage.customers().find(|row| row.id == customer_id(customer));
                 let revision = row.map_or(0, |row: &Customer| row.revision).saturating_sub(late);
@@ -273,8 +269,13 @@ impl CommandTemplate {
                 }),
                 idempotency: token.map(|token| idempotency(key, token, at)),
             },
-            Self::Sweep { limit } => Command::Sweep { now: at, limit },
-            Self::SweepHolds { limit } => Command::SweepHolds { now: at, limit },
+            Self::Forget { customer, limit, early } => {
+                let customer = customer_id(customer);
+                let rows = storage.expired(if early { UnixMs(u64::MAX) } else { at }).into_iter();
+                let rows = rows.filter(|(owner, _)| early || owner.as_ref() == Some(&customer));
+                let rows = rows.map(|(_, row)| row).take(limit).collect();
+                Command::Forget { customer: Some(customer), rows, at }
+            }
         }
     }
 }
@@ -397,7 +398,6 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         1 => option::of(0..6_u8).prop_map(|task| CommandTemplate::Audit { task }),
         2 => (0..3_u8, prop_oneof![-400..400_i64, Just(i64::MAX), Just(i64::MIN)])
             .prop_map(|(customer, amount)| CommandTemplate::Deposit { customer, amount }),
-        1 => (0..4_u32).prop_map(|days| CommandTemplate::DropHistory { days }),
         1 => (0..3_u8, late(), any_quota(300)).prop_map(|(customer, late, (quota, period))| {
             CommandTemplate::EditCustomer { customer, late, quota, period }
         }),
@@ -420,15 +420,15 @@ fn any_template() -> BoxedStrategy<CommandTemplate> {
         2 => (0..4_u8).prop_map(|request| CommandTemplate::Release { request }),
         1 => (0..4_u8).prop_map(|key| CommandTemplate::RevokeKey { key }),
         2 => (0..4_u8, -1..60_i64).prop_map(|(request, amount)| CommandTemplate::Settle { request, amount }),
-        10 => (0..8_u8, 0..6_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
+        10 => (0..24_u8, 0..6_u8, 0..8_u8, -1..60_i64, option::of((0..3_u8, 0..2_u8))).prop_map(
             |(task, key, customer, price, token)| {
                 // Mostly the key's own customer, now and then another one.
                 let customer = if customer > 1 { key / 2 } else { customer };
                 CommandTemplate::Submit { task, key, customer, price, token }
             }
         ),
-        1 => (0..3_usize).prop_map(|limit| CommandTemplate::Sweep { limit }),
-        1 => (0..3_usize).prop_map(|limit| CommandTemplate::SweepHolds { limit }),
+        2 => (0..2_u8, 0..4_usize, weighted(0.3))
+            .prop_map(|(customer, limit, early)| CommandTemplate::Forget { customer, limit, early }),
     ]
     .boxed()
 }

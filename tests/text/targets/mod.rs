@@ -1,6 +1,8 @@
 //! A model with several targets: whatever keeps one from answering, the next one answers as long as the client has nothing of
 //! an answer, and the request is billed once, by the price of the one that answered.
 
+mod moments;
+mod money;
 mod provider;
 
 use gatehouse_harness::{Response, run, until};
@@ -32,6 +34,8 @@ const FAILURES: [(&str, u64, u64); 13] = [
     ("silent-after-head", 3, 2),
     ("cut", 3, 2),
 ];
+
+const IMPATIENT: &str = ", first_byte_s = 1, answer_s = 1";
 
 struct Test {
     scene: Scene,
@@ -75,8 +79,8 @@ impl Test {
             config += &model(
                 &format!("m-{script}"),
                 &[
-                    target(&format!("one-{script}"), "messages", script, PRICES[0], ", first_byte_s = 1"),
-                    target(&format!("two-{script}"), "chat", script, PRICES[1], ", first_byte_s = 1"),
+                    target(&format!("one-{script}"), "messages", script, PRICES[0], IMPATIENT),
+                    target(&format!("two-{script}"), "chat", script, PRICES[1], IMPATIENT),
                     target("good", "messages", "good", PRICES[2], ""),
                 ],
             );

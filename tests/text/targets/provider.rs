@@ -28,6 +28,8 @@ pub(super) struct Scripted {
 /// A body that comes at once and may never end.
 struct Answer {
     text: Option<String>,
+    /// Comes later.
+    more: Option<Pin<Box<dyn Future<Output = String> + Send>>>,
     stays_open: bool,
 }
 
@@ -37,13 +39,17 @@ impl Body for Answer {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match self.text.take() {
-            Some(text) => Poll::Ready(Some(Ok(Frame::data(text.into())))),
-            None if self.stays_open => Poll::Pending,
-            None => Poll::Ready(None),
+        if let Some(text) = self.text.take() {
+            return Poll::Ready(Some(Ok(Frame::data(text.into()))));
         }
+        if let Some(more) = &mut self.more {
+            let text = std::task::ready!(more.as_mut().poll(cx));
+            self.more = None;
+            return Poll::Ready(Some(Ok(Frame::data(text.into()))));
+        }
+        if self.stays_open { Poll::Pending } else { Poll::Ready(None) }
     }
 }
 
@@ -52,6 +58,7 @@ impl Body for Answer {
 struct Form {
     is_messages: bool,
     is_embedding: bool,
+    is_google: bool,
     streaming: bool,
 }
 
@@ -64,12 +71,16 @@ impl Scripted {
                 let path = request.uri().path().to_owned();
                 let body = request.into_body().collect().await.expect("a body").to_bytes();
                 let body: Value = serde_json::from_slice(&body).expect("JSON");
-                let script = body["model"].as_str().expect("a model").to_owned();
+                // Google's protocol has the model in the path.
+                let in_path = || path.rsplit('/').next()?.split_once(':');
+                let script =
+                    body["model"].as_str().or_else(|| Some(in_path()?.0)).expect("a model").to_owned();
                 own.seen.lock().expect("a lock").push((script.clone(), path.clone()));
                 let form = Form {
                     is_messages: path.ends_with("/messages"),
                     is_embedding: path.ends_with("/embeddings"),
-                    streaming: body["stream"] == true,
+                    is_google: path.ends_with("enerateContent"),
+                    streaming: body["stream"] == true || path.ends_with("streamGenerateContent"),
                 };
                 own.answer(&script, form).await
             }
@@ -87,6 +98,25 @@ impl Scripted {
             "held" => {
                 self.go.notified().await;
                 good(form)
+            }
+            "held-503" => {
+                self.go.notified().await;
+                whole(503, error("some_error", "some_code"))
+            }
+            "pings" => {
+                let mut answer = events(format!(": still here\n\n{}", head(form)));
+                let go = Arc::clone(&self.go);
+                let ping = if form.is_messages {
+                    json!({"type": "ping"})
+                } else {
+                    chunk(json!({"content": ""}), None)
+                };
+                answer.body_mut().more = Some(Box::pin(async move {
+                    go.notified().await;
+                    lines(&[ping])
+                }));
+                answer.body_mut().stays_open = true;
+                answer
             }
             "silent-after-head" if form.streaming => {
                 let mut answer = events(head(form));
@@ -107,6 +137,7 @@ impl Scripted {
             }
             "empty" if form.streaming => events(String::new()),
             "empty" => whole(200, String::new()),
+            "streams-always" => good(Form { streaming: true, ..form }),
             "foreign" => {
                 let mut answer = whole(200, "<html>Sign in</html>".to_owned());
                 answer.headers_mut().insert("content-type", "text/html".parse().expect("a type"));
@@ -127,7 +158,7 @@ fn error(kind: &str, code: &str) -> String {
 }
 
 fn respond(status: u16, kind: &str, text: String) -> http::Response<Answer> {
-    let answer = Answer { text: Some(text), stays_open: false };
+    let answer = Answer { text: Some(text), more: None, stays_open: false };
     http::Response::builder().status(status).header("content-type", kind).body(answer).expect("a head")
 }
 
@@ -169,6 +200,11 @@ fn good(form: Form) -> http::Response<Answer> {
         let data = json!([{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]);
         let usage = json!({"prompt_tokens": read, "total_tokens": read});
         return whole(200, json!({"object": "list", "model": "m", "data": data, "usage": usage}).to_string());
+    }
+    if form.is_google {
+        let answer = json!({"candidates": [{"content": {"parts": [{"text": "served"}], "role": "model"}, "finishReason": "STOP",
+            "index": 0}], "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": written}, "responseId": "r"});
+        return if form.streaming { events(lines(&[answer])) } else { whole(200, answer.to_string()) };
     }
     let messages_usage = json!({"input_tokens": read, "output_tokens": written});
     let chat_usage =

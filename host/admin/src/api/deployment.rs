@@ -1,15 +1,16 @@
 //! Reports of deployments as operators read them later.
 
-use gatehouse_tasks::{DeploymentKind, DeploymentOutcome, DeploymentRecord, StageRecord};
+use gatehouse_tasks::{DeploymentKind, DeploymentOutcome, DeploymentRecord};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::plugin::StageView;
 use crate::http::values::Moment;
 
 /// The report of a deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DeploymentReport")]
-pub struct DeploymentView {
+pub(crate) struct DeploymentView {
     /// Counted from 1, over all families.
     pub number: u64,
     /// When it ended.
@@ -31,14 +32,14 @@ pub struct DeploymentView {
     /// Why it was refused, or why the version before it was rolled back.
     pub reason: Option<String>,
     /// Every stage in order; empty where none was run.
-    pub stages: Vec<DeploymentStageView>,
+    pub stages: Vec<StageView>,
 }
 
 /// What was ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DeploymentKind")]
-pub enum DeploymentKindView {
+pub(crate) enum DeploymentKindView {
     /// A component was installed.
     Install,
     /// A kept version was activated.
@@ -52,10 +53,10 @@ pub enum DeploymentKindView {
 }
 
 /// What a deployment came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "DeploymentOutcome")]
-pub enum DeploymentOutcomeView {
+pub(crate) enum DeploymentOutcomeView {
     /// Another version serves.
     Switched,
     /// The version served already.
@@ -64,55 +65,9 @@ pub enum DeploymentOutcomeView {
     Refused,
 }
 
-/// One stage of a deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "DeploymentStage")]
-pub struct DeploymentStageView {
-    /// `admit`, `compile`, ...
-    pub stage: String,
-    /// `passed`, `refused` or `skipped`.
-    pub verdict: String,
-    /// How long it took.
-    pub took_ms: u64,
-    /// What it found, a sentence.
-    pub note: String,
-}
-
-impl DeploymentKindView {
-    /// For people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Install => "installed",
-            Self::Activate => "activated",
-            Self::RollBack => "rolled back by an operator",
-            Self::Canary => "canary rolled back",
-            Self::Found => "found at a start",
-        }
-    }
-}
-
-impl DeploymentOutcomeView {
-    /// For people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Switched => "switched",
-            Self::Unchanged => "served already",
-            Self::Refused => "refused",
-        }
-    }
-}
-
 impl From<DeploymentRecord> for DeploymentView {
     fn from(row: DeploymentRecord) -> Self {
         let some = |text: String| (!text.is_empty()).then_some(text);
-        let stage = |StageRecord { stage, verdict, took_ms, note }: StageRecord| DeploymentStageView {
-            stage,
-            verdict,
-            took_ms,
-            note,
-        };
         Self {
             number: row.number,
             at: Moment(row.at),
@@ -134,7 +89,7 @@ impl From<DeploymentRecord> for DeploymentView {
             digest: row.digest.map(|digest| digest.to_string()),
             replaced: row.replaced.map(|digest| digest.to_string()),
             reason: some(row.reason),
-            stages: row.stages.into_iter().map(stage).collect(),
+            stages: row.stages.into_iter().map(StageView::from).collect(),
         }
     }
 }

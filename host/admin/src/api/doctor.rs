@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// An examination. It goes on whether anybody looks or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct DoctorRun {
+pub(crate) struct DoctorRun {
     /// Its number, to look at it again.
     pub run: u64,
     /// Whether it goes on.
@@ -24,7 +24,7 @@ pub struct DoctorRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "DoctorState")]
-pub enum RunState {
+pub(crate) enum RunState {
     /// It goes on.
     Running,
     /// It has its report.
@@ -33,7 +33,7 @@ pub enum RunState {
 
 /// The doctor's report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct DoctorReport {
+pub(crate) struct DoctorReport {
     /// Whether nothing is wrong.
     pub sound: bool,
     /// Violated invariants, a sentence each.

@@ -1,12 +1,12 @@
 //! Errors of operations.
 
-use serde::{Deserialize, Serialize};
+use gatehouse_store::StoreError;
+use gatehouse_tasks::Rejection;
 
-use super::result::StageView;
+use super::plugin::StageView;
 
 /// Why an operation was not performed; nothing has changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(tag = "error", content = "message", rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperationError {
     /// The operation is not well-formed.
@@ -46,4 +46,31 @@ pub enum OperationError {
     /// A part of the gateway failed.
     #[error("{0}")]
     Failed(String),
+}
+
+impl From<StoreError> for OperationError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy | StoreError::NoRoom => Self::Busy(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<Rejection> for OperationError {
+    fn from(rejection: Rejection) -> Self {
+        let text = rejection.to_string();
+        match rejection {
+            Rejection::NoCustomer(_)
+            | Rejection::NoKey(_)
+            | Rejection::NoTask(_)
+            | Rejection::NoWebhook(_)
+            | Rejection::NoDelivery(_) => Self::NotFound(text),
+            Rejection::Malformed { .. } | Rejection::Overflow => Self::Invalid(text),
+            Rejection::CustomerChanged { .. }
+            | Rejection::KeyChanged { .. }
+            | Rejection::WebhookChanged { .. } => Self::Stale(text),
+            _ => Self::Refused(text),
+        }
+    }
 }

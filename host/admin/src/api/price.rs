@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// All prices of the configuration in effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PriceBook")]
-pub struct PricesView {
+pub(crate) struct PricesView {
     /// A digest of all prices.
     pub version: String,
     /// By price key. A request is charged by the most specific of its keys that has a price.
@@ -25,7 +25,7 @@ pub struct PricesView {
 
 /// What the units of a price key cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct UnitPrice {
+pub(crate) struct UnitPrice {
     /// The price key.
     pub key: String,
     /// Of `per` units.
@@ -36,7 +36,7 @@ pub struct UnitPrice {
 
 /// What a million tokens of a text model cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenPrice {
+pub(crate) struct TokenPrice {
     /// The model.
     pub model: String,
     /// Its other names.
@@ -61,7 +61,7 @@ pub struct TokenPrice {
 
 /// The prices of one family.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FamilyPrices {
+pub(crate) struct FamilyPrices {
     /// Its name.
     pub family: String,
     /// Its version.
@@ -76,7 +76,7 @@ pub struct FamilyPrices {
 
 /// What a request would cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PricePreview {
+pub(crate) struct PricePreview {
     /// The model's own id.
     pub model: String,
     /// What it would be charged for.
@@ -93,7 +93,7 @@ pub struct PricePreview {
 
 /// One charge of a preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PreviewCharge {
+pub(crate) struct PreviewCharge {
     /// The price keys from most to least specific; the model, for tokens.
     pub price_keys: Vec<String>,
     /// The first of them that has a price.
@@ -115,39 +115,13 @@ pub struct PreviewCharge {
 /// What a charge counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum PreviewUnit {
+pub(crate) enum PreviewUnit {
     /// What the family charges by.
     Unit,
     /// Tokens read; the price is that of a million.
     InputTokens,
     /// Tokens written; the price is that of a million.
     OutputTokens,
-}
-
-impl PreviewUnit {
-    /// For people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unit => "units",
-            Self::InputTokens => "input tokens",
-            Self::OutputTokens => "output tokens",
-        }
-    }
-}
-
-impl PreviewCharge {
-    /// Whether it counts tokens, whose price is always that of a million.
-    #[must_use]
-    pub fn is_of_tokens(&self) -> bool {
-        self.unit != PreviewUnit::Unit
-    }
-
-    /// What is counted, for people.
-    #[must_use]
-    pub fn unit_name(&self) -> &str {
-        if self.unit_name.is_empty() { self.unit.as_str() } else { &self.unit_name }
-    }
 }
 
 impl From<DryRun> for PricePreview {

@@ -10,7 +10,7 @@ use crate::http::values::Moment;
 /// A version of the price book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PriceBookVersion")]
-pub struct PriceVersionView {
+pub(crate) struct PriceVersionView {
     /// Counted from 1.
     pub number: u64,
     /// Since when its prices were in effect.
@@ -29,7 +29,7 @@ pub struct PriceVersionView {
 
 /// A version of the price book with its prices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PriceVersionDetails {
+pub(crate) struct PriceVersionDetails {
     /// The version.
     pub book: PriceVersionView,
     /// By key and part.
@@ -41,7 +41,7 @@ pub struct PriceVersionDetails {
 /// One price of a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Price")]
-pub struct PriceView {
+pub(crate) struct PriceView {
     /// The price key, or the text model.
     pub key: String,
     /// What it is the price of.
@@ -54,7 +54,7 @@ pub struct PriceView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "PricePart")]
-pub enum PricePartView {
+pub(crate) enum PricePartView {
     /// One unit.
     Unit,
     /// A thousand units.
@@ -77,7 +77,7 @@ pub enum PricePartView {
 
 /// What differs between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PriceChanges {
+pub(crate) struct PriceChanges {
     /// The earlier one of the comparison; null where the other is the first.
     pub against: Option<u64>,
     /// The version asked for.
@@ -91,7 +91,7 @@ pub struct PriceChanges {
 /// One price that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PriceChange")]
-pub struct PriceChangeView {
+pub(crate) struct PriceChangeView {
     /// The price key, or the text model.
     pub key: String,
     /// What it is the price of.
@@ -100,24 +100,6 @@ pub struct PriceChangeView {
     pub before_micro: Option<i64>,
     /// Afterwards; null where it is gone.
     pub after_micro: Option<i64>,
-}
-
-impl PricePartView {
-    /// For people.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unit => "a unit",
-            Self::ThousandUnits => "a thousand units",
-            Self::MillionUnits => "a million units",
-            Self::InputTokens => "input tokens",
-            Self::OutputTokens => "output tokens",
-            Self::CachedTokens => "cached tokens",
-            Self::CacheWriteTokens => "cache writes",
-            Self::CacheWriteHourTokens => "cache writes for an hour",
-            Self::Counter => "a counter",
-        }
-    }
 }
 
 impl From<PricePart> for PricePartView {

@@ -49,7 +49,7 @@ const fn enabled() -> bool {
 /// A webhook. Its secret is shown once, by the request that makes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Webhook")]
-pub struct WebhookView {
+pub(crate) struct WebhookView {
     /// Its id.
     pub id: String,
     /// Whose tasks it hears of.
@@ -87,7 +87,7 @@ pub struct WebhookView {
 /// One attempt to deliver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WebhookAttempt")]
-pub struct AttemptView {
+pub(crate) struct AttemptView {
     /// When it began.
     pub at: Moment,
     /// How long it took.
@@ -104,7 +104,7 @@ pub struct AttemptView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WebhookDeliveryState")]
-pub enum DeliveryStatus {
+pub(crate) enum DeliveryStatus {
     /// It waits for its next attempt.
     Pending,
     /// The receiver took it.
@@ -116,7 +116,7 @@ pub enum DeliveryStatus {
 /// One event for one webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WebhookDelivery")]
-pub struct DeliveryView {
+pub(crate) struct DeliveryView {
     /// Its id, `webhook-id` of every attempt.
     pub id: String,
     /// The webhook.
@@ -171,7 +171,7 @@ pub struct ResendRange {
 
 /// What was sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ResentRange {
+pub(crate) struct ResentRange {
     /// How many events.
     pub resent: u64,
     /// `cursor` for the rest of the range; null where there is none.

@@ -4,12 +4,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::body::Body;
+use http::{HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
 use crate::http::access::caller::{Caller, Role};
+use crate::http::request::idempotency::IDEMPOTENCY_KEY;
 use crate::http::router::{Api, Sender};
 use crate::service::AdminService;
 
@@ -47,13 +49,19 @@ impl LocalApi {
         self.send_as(caller, request).await
     }
 
-    /// Does a request for somebody: with their role, and their name in the audit record.
+    /// Does a request for somebody: with their role, and their name in the audit record. One that makes something and
+    /// has no idempotency key gets one: nothing in between could repeat it.
     ///
     /// # Errors
     /// Why nothing has changed.
     pub async fn send_as(&self, caller: Caller, request: ApiRequest) -> Result<ApiAnswer, ApiRefusal> {
         let mut request = request.into_http().map(Body::new);
-        request.extensions_mut().insert(Sender { id: self.api.new_id(), caller });
+        let id = self.api.new_id();
+        if request.method() == Method::POST {
+            let name = HeaderValue::from_str(&id.to_string()).expect("letters and digits");
+            request.headers_mut().entry(IDEMPOTENCY_KEY).or_insert(name);
+        }
+        request.extensions_mut().insert(Sender { id, caller });
         let answer = self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         let (head, body) = answer.into_parts();
         let body = body.collect().await.map_err(|error| cut_short(&error))?.to_bytes();

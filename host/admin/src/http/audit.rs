@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gatehouse_model::RequestId;
 use gatehouse_tasks::{AuditedRequest, FieldChange};
+use serde_json::Value;
 
 use super::access::caller::Caller;
 
@@ -55,6 +56,11 @@ impl AuditTrail {
     }
 }
 
+/// What a change sets, where nothing is told of what was there before.
+pub(crate) fn told(field: &str, value: impl Into<Value>) -> FieldChange {
+    FieldChange { field: field.to_owned(), before: None, after: Some(value.into().to_string()) }
+}
+
 /// A line of the audit record.
 pub(crate) fn line(
     (id, caller, address): (RequestId, Option<&Caller>, String),
@@ -64,10 +70,6 @@ pub(crate) fn line(
     reason: &str,
     changes: Vec<FieldChange>,
 ) -> AuditedRequest {
-    let mut end = reason.len().min(MAX_REASON);
-    while !reason.is_char_boundary(end) {
-        end -= 1;
-    }
     AuditedRequest {
         id,
         who: caller.map(|caller| caller.who.clone()).unwrap_or_default(),
@@ -76,7 +78,7 @@ pub(crate) fn line(
         operation: operation.to_owned(),
         object,
         status,
-        reason: reason[..end].to_owned(),
+        reason: reason[..reason.floor_char_boundary(MAX_REASON)].to_owned(),
         changes,
     }
 }

@@ -1,6 +1,7 @@
 //! One request as its handler gets it: who sends it, its path, parameters, headers and body, all checked by its route; and
 //! the commit of what it changes.
 
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -15,10 +16,12 @@ use super::access::caller::{Caller, LoginLinks};
 use super::audit::{AuditTrail, line};
 use super::error::{ApiError, Kind};
 use super::reply::Reply;
+use super::request::precondition::{Edited, check_edited};
 use super::request::query::Query;
 use super::request::{body, cursor, precondition};
 use super::values::List;
-use crate::service::{AdminService, Doctor, rejected};
+use crate::api::error::OperationError;
+use crate::service::{AdminService, Doctor};
 
 /// What a handler returns.
 pub(crate) type Outcome = Result<Reply, ApiError>;
@@ -44,7 +47,7 @@ pub(crate) struct Call {
 /// What became of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Committed {
-    /// The ledger row it made.
+    /// The position of the ledger entry it made.
     pub(crate) entry: Option<u64>,
     /// What the first request with this idempotency key made, where this one repeats it.
     pub(crate) before: Option<String>,
@@ -67,6 +70,12 @@ impl Call {
         text.parse().map_err(|_| ApiError::not_found(format!("no {what} {text}")))
     }
 
+    /// The value of a parameter of this kind, such as a number.
+    pub(crate) fn parsed<T: FromStr>(&self, name: &str, expected: &str) -> Result<Option<T>, ApiError> {
+        let wrong = |text: &str| ApiError::field(name, format!("{name}: expected {expected}, got {text:?}"));
+        self.query.one(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    }
+
     /// The position after which the page begins.
     pub(crate) fn position<T: FromStr>(&self) -> Result<Option<T>, ApiError> {
         let Some(text) = cursor::read(self.operation, &self.query)? else { return Ok(None) };
@@ -76,18 +85,37 @@ impl Call {
         })
     }
 
+    /// The time of the rows that are asked for; half-open.
+    pub(crate) fn created(&self) -> Range<UnixMs> {
+        let moment = |name| self.query.moment(name).map(|moment| moment.0);
+        moment("created_after").unwrap_or(UnixMs(0))..moment("created_before").unwrap_or(UnixMs(u64::MAX))
+    }
+
     /// A page, with the position of its last row where more follow.
-    pub(crate) fn list<T: Serialize>(&self, data: Vec<T>, next: Option<&str>) -> Reply {
-        let next = next.map(|position| cursor::write(self.operation, &self.query, position));
-        Reply::json(&List { data, next })
+    pub(crate) fn list<T: Serialize>(&self, data: Vec<T>, next: Option<impl ToString>) -> Outcome {
+        let next = next.map(|position| cursor::write(self.operation, &self.query, &position.to_string()));
+        Ok(Reply::json(&List { data, next }))
+    }
+
+    /// The page of rows that are in memory as a whole, by their positions.
+    pub(crate) fn list_of<T: Serialize>(&self, mut rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
+        // In an order of its own a row could stand before its page's end by the position, and after it in the list.
+        rows.sort_by_cached_key(&position);
+        let after = self.position::<String>()?;
+        let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|after| position(row) > *after));
+        let mut rows: Vec<T> = rest.take(self.query.limit() + 1).collect();
+        let more = rows.len() > self.query.limit();
+        rows.truncate(self.query.limit());
+        let next = rows.last().map(position).filter(|_| more);
+        self.list(rows, next)
     }
 
     /// An object with its tag; 304 where the client has it already.
-    pub(crate) fn object(&self, object: &impl Serialize, etag: &str) -> Reply {
+    pub(crate) fn object(&self, object: &impl Serialize, etag: &str) -> Outcome {
         if precondition::is_known(&self.headers, etag) {
-            return Reply::not_modified().with_etag(etag);
+            return Ok(Reply::not_modified().with_etag(etag));
         }
-        Reply::json(object).with_etag(etag)
+        Ok(Reply::json(object).with_etag(etag))
     }
 
     /// Describes a change that is not in the store, for the audit record.
@@ -100,7 +128,25 @@ impl Call {
         let sender = (self.id, Some(&self.caller), self.caller.address.to_string());
         let audit = Box::new(line(sender, self.operation, object, 200, "", Vec::new()));
         let command = Command::Administer { change: None, audit, idempotency: None, at: self.at };
-        self.service.administer(command).await?.map(drop).map_err(|rejection| rejected(rejection).into())
+        self.service.administer(command).await?.map_err(OperationError::from)?;
+        Ok(())
+    }
+
+    /// Commits an edit, and answers with the object as it is now. One that another edit came before is told what that made.
+    pub(crate) async fn commit_edit<T: Edited>(
+        &self,
+        change: Command,
+        (object, made): (String, &str),
+        changes: Vec<FieldChange>,
+        show: impl Fn() -> Result<T, ApiError>,
+    ) -> Outcome {
+        let committed = self.commit(change, (object, made), 200, changes).await;
+        let current = show()?;
+        if committed.as_ref().is_err_and(|error| error.status() == 412) {
+            check_edited(&self.headers, &current)?;
+        }
+        committed?;
+        Ok(Reply::json(&current).with_etag(&current.etag()))
     }
 
     /// Makes a change, its line in the audit record and the memory of the idempotency key durable in one commit. `object`
@@ -127,7 +173,7 @@ impl Call {
                 let message = "Idempotency-Key: it was used with another request; send another one";
                 ApiError::new(Kind::IdempotencyConflict, message).with_param("Idempotency-Key")
             }
-            other => rejected(other).into(),
+            other => OperationError::from(other).into(),
         })?;
         self.trail.written();
         match applied {

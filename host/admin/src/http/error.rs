@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use gatehouse_model::RequestId;
+use gatehouse_store::StoreError;
 use http::header::{ALLOW, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
@@ -122,6 +123,11 @@ impl ApiError {
         Self::new(Kind::NotFound, message)
     }
 
+    /// What a look-up gives, or that there is no such `what`.
+    pub(crate) fn found<T>(found: Option<T>, what: impl std::fmt::Display) -> Result<T, Self> {
+        found.ok_or_else(|| Self::not_found(format!("no {what}")))
+    }
+
     /// A path with other methods.
     pub(crate) fn wrong_method(allowed: &str) -> Self {
         Self::new(Kind::WrongMethod, format!("allowed here: {allowed}")).with_header(ALLOW, allowed)
@@ -190,6 +196,12 @@ impl ApiError {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        OperationError::from(error).into()
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod values;
 
 pub(crate) use access::caller::COMMAND_LINE;
 pub use access::caller::Tokens;
-pub use access::caller::{Authenticator, Caller, Claimed, Role};
+pub use access::caller::{Caller, Role};
+pub use resources::key_limits;
 pub(crate) use router::BASE;
-pub use values::Moment;
+pub use values::{Moment, Revealed};

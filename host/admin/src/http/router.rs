@@ -33,7 +33,7 @@ use super::request::query::Query;
 use super::resources;
 use super::route::{Route, Takes};
 use crate::api::error::OperationError;
-use crate::service::{Actor, AdminService, Doctor};
+use crate::service::{AdminService, Doctor, during};
 
 /// Where the API is.
 pub(crate) const BASE: &str = "/admin/v1";
@@ -241,9 +241,8 @@ impl Api {
             Err(OperationError::Busy(_)) if route.is_safe() => {}
             flushed => flushed?,
         }
-        // The line is written here.
-        let actor = Actor::of(&call.caller).silent();
-        actor.during((route.handler)(call)).await
+        let who = call.caller.who.clone();
+        during(&who, (route.handler)(call)).await
     }
 
     /// Writes the line of a request whose change, if it made one, was not in the store.

@@ -1,6 +1,9 @@
-//! Values as the admin API writes them: moments, lists.
+//! Values as the admin API writes them: moments, secrets, lists.
+
+use std::fmt;
 
 use gatehouse_model::{QuotaPeriod, UnixMs};
+use gatehouse_tasks::JournalEntry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -55,6 +58,17 @@ impl From<UnixMs> for Moment {
     }
 }
 
+/// A secret in a result: it serialises, and its `Debug` form hides it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Revealed(pub String);
+
+impl fmt::Debug for Revealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
 /// How often a quota resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -73,6 +87,11 @@ impl JsonSchema for Period {
             "examples": ["month", "day+02:00"],
         })
     }
+}
+
+/// What an entry of the ledger is called: no other has the same id, in whatever store it is kept.
+pub(crate) fn entry_id(entry: &JournalEntry) -> String {
+    format!("{}/{}", entry.customer, entry.seq)
 }
 
 /// A page of a list.

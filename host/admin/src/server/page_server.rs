@@ -19,8 +19,8 @@ use super::console::{
     Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
 };
 use crate::api::error::OperationError;
-use crate::api::result::{LoginLinkView, Revealed};
-use crate::http::access::caller::{LoginLinks, Role};
+use crate::http::access::caller::{LoginLinkView, LoginLinks, Role};
+use crate::http::values::Revealed;
 use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
 
 const SESSION: &str = "/session";

@@ -1,14 +1,15 @@
-//! The doctor's examinations and the audit record, read away from the async workers.
+//! The doctor's examinations, the audit record, and what else needs a person.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use gatehouse_model::Customer;
 use gatehouse_store::{AuditQuery, Progress, RowPage, Store};
-use gatehouse_tasks::{AuditRecord, Report};
+use gatehouse_tasks::{AuditRecord, Report, WebhookEndpoint};
 use tokio::sync::watch;
 
-use super::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use super::admin_service::{AdminService, Backend, on_blocking_thread};
 use crate::api::doctor::{DoctorReport, DoctorRun, RunState};
 use crate::api::error::OperationError;
 
@@ -29,35 +30,6 @@ impl AdminService {
         }
     }
 
-    /// Sums up the ledger again and checks every hold and every index row against its task.
-    ///
-    /// # Errors
-    /// The store's; what merely contradicts itself is in the report.
-    pub async fn examination(&self) -> Result<DoctorReport, OperationError> {
-        examine(self.store.clone(), Arc::default()).await
-    }
-
-    /// How many lines of the audit record lie in the range of time of `query`.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn audit_span(&self, query: AuditQuery) -> Result<u64, OperationError> {
-        self.store.audit_span(query).await.map_err(store_failed)
-    }
-
-    /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn audit_page(
-        &self,
-        query: AuditQuery,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<RowPage<(u64, AuditRecord), u64>, OperationError> {
-        self.store.list_audit(query, before, limit).await.map_err(store_failed)
-    }
-
     /// Lines of the audit record, newest first, below the number `before`: at most 1,000, and fewer than `limit` only where the
     /// filter leaves out most of them.
     ///
@@ -71,7 +43,7 @@ impl AdminService {
     ) -> Result<RowPage<AuditRecord, u64>, OperationError> {
         let (limit, mut rows) = (limit.min(MAX_LINES), Vec::new());
         for _ in 0..MAX_PAGES {
-            let page = self.audit_page(query.clone(), before, limit - rows.len()).await?;
+            let page = self.store.list_audit(query.clone(), before, limit - rows.len()).await?;
             rows.extend(page.rows.into_iter().map(|(_, line)| line));
             before = page.next;
             if before.is_none() || rows.len() >= limit {
@@ -79,6 +51,51 @@ impl AdminService {
             }
         }
         Ok(RowPage { rows, next: before })
+    }
+}
+
+/// What needs a person, for the first page of the console.
+impl AdminService {
+    /// The first customers that have no credit, by id. Reads these alone.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn customers_without_credit(&self, limit: usize) -> Result<Vec<Customer>, OperationError> {
+        Ok(self.store.customers_without_credit(None, limit).await?.rows)
+    }
+
+    /// How many customers have no credit.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn count_without_credit(&self) -> Result<u64, OperationError> {
+        Ok(self.store.count_without_credit()?)
+    }
+
+    /// The first webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their last
+    /// success.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
+        Ok(self.store.troubled_webhooks(limit).await?)
+    }
+
+    /// How many webhooks do not reach their receiver.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
+        Ok(self.store.count_troubled_webhooks()?)
+    }
+
+    /// How many tasks wait for a ruling; none without a running gateway.
+    #[must_use]
+    pub fn ambiguous_tasks(&self) -> usize {
+        match &self.backend {
+            Backend::Running { driver, .. } => driver.ambiguous_tasks(),
+            Backend::Offline(_) => 0,
+        }
     }
 }
 
@@ -140,7 +157,7 @@ impl Doctor {
 }
 
 async fn examine(store: Store, progress: Arc<Progress>) -> Result<DoctorReport, OperationError> {
-    let report = on_blocking_thread(move || store.examine_with(&progress)).await?.map_err(store_failed)?;
+    let report = on_blocking_thread(move || store.examine_with(&progress)).await??;
     Ok(DoctorReport::from(report))
 }
 

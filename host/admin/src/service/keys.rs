@@ -1,50 +1,27 @@
-//! API keys: made, listed, found, revoked, and what an edit may say. The secret of a key is in the result of its creation and
-//! nowhere else.
+//! API keys: made, listed, found, and what an edit may say. The secret of a key is in the result of its creation and nowhere
+//! else.
 
 use std::collections::BTreeMap;
 
 use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, Key, KeyId, KeyPolicy, Limits, UnixMs};
 use gatehouse_store::{KeyQuery, RowPage};
-use gatehouse_tasks::Command;
 
-use super::admin_service::{AdminService, Backend, store_failed};
+use super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
-use crate::api::result::Revealed;
+use crate::http::values::Revealed;
 
 /// A key to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewKey {
+pub(crate) struct NewKey {
     /// The customer that pays.
-    pub customer: CustomerId,
+    pub(crate) customer: CustomerId,
     /// What it may do.
-    pub policy: KeyPolicy,
+    pub(crate) policy: KeyPolicy,
     /// Its models may come later: names that are not served now are taken.
-    pub force: bool,
-}
-
-impl NewKey {
-    /// A key of that customer that may do everything.
-    #[must_use]
-    pub fn unlimited(customer: CustomerId, name: impl Into<String>) -> Self {
-        Self { customer, policy: KeyPolicy { name: name.into(), ..KeyPolicy::default() }, force: false }
-    }
+    pub(crate) force: bool,
 }
 
 impl AdminService {
-    /// Makes a key. Its secret is in the answer and nowhere else.
-    ///
-    /// # Errors
-    /// A policy that cannot be, an unknown customer, or the store's.
-    pub async fn create_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
-        let work = async move {
-            let (key, secret) = self.mint_key(new)?;
-            self.send(Command::AddKey { key: Box::new(key.clone()) }).await?;
-            self.keys_changed();
-            Ok((key, secret))
-        };
-        self.recorded(("createKey", "keys".to_owned()), work).await
-    }
-
     /// A new key and its secret, which are not in the store yet.
     pub(crate) fn mint_key(&self, new: NewKey) -> Result<(Key, Revealed), OperationError> {
         let (NewKey { customer, policy, force }, now) = (new, self.clock.now());
@@ -85,7 +62,7 @@ impl AdminService {
         after: Option<KeyId>,
         limit: usize,
     ) -> Result<RowPage<Key, KeyId>, OperationError> {
-        self.store.list_keys(query, after, limit).await.map_err(store_failed)
+        Ok(self.store.list_keys(query, after, limit).await?)
     }
 
     /// One key.
@@ -93,7 +70,7 @@ impl AdminService {
     /// # Errors
     /// The store's.
     pub fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
-        self.store.key(id).map_err(store_failed)
+        Ok(self.store.key(id)?)
     }
 
     /// Whether `secret` is a key that works now and has that form of chat completions.
@@ -102,33 +79,13 @@ impl AdminService {
     /// The store's.
     pub fn accepts(&self, secret: &str, chat_format: ChatFormat) -> Result<bool, OperationError> {
         let Ok(secret) = ApiKey::parse(secret) else { return Ok(false) };
-        let found = self.store.key_by_digest(&secret.digest(&self.pepper)).map_err(store_failed)?;
+        let found = self.store.key_by_digest(&secret.digest(&self.pepper))?;
         let now = self.clock.now();
         Ok(found.is_some_and(|key| {
             key.chat_format == chat_format
                 && key.revoked.is_none()
                 && key.expires.is_none_or(|expires| expires > now)
         }))
-    }
-
-    /// Revokes a key at once. Revoking it again changes nothing.
-    ///
-    /// # Errors
-    /// An unknown key, or the store's.
-    pub async fn revoke_key(&self, key: &KeyId) -> Result<(), OperationError> {
-        let work = async {
-            self.send(Command::RevokeKey { id: key.clone(), at: self.clock.now() }).await?;
-            self.keys_changed();
-            Ok(())
-        };
-        self.recorded(("revokeKey", format!("keys/{key}")), work).await
-    }
-
-    /// The next request of a key reads its row again.
-    fn keys_changed(&self) {
-        if let Backend::Running { driver, .. } = &self.backend {
-            driver.keys_changed();
-        }
     }
 
     /// Refuses a name that no served model has, unless it is in the key already: a key with a misspelt one could use

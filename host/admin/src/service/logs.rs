@@ -6,7 +6,7 @@ use super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Levels of the process log, the gravest first.
-pub const LOG_LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+pub(crate) const LOG_LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
 /// Which lines to read. What is empty selects nothing.
 #[derive(Clone, Debug, Default)]

@@ -4,11 +4,8 @@
 //! Owns the checks of an operator's input and the words of a refusal. The rules of money and keys stay in `tasks`;
 //! this sends its commands to the store.
 
-mod actor;
 mod admin_service;
-mod audited;
 mod configuration;
-mod customers;
 mod doctor;
 mod keys;
 mod logs;
@@ -21,19 +18,17 @@ mod public_api;
 mod tasks;
 mod webhooks;
 
-pub use actor::Actor;
-pub(crate) use admin_service::rejected;
+pub(crate) use admin_service::during;
 pub use admin_service::{AdminService, Backend};
-pub(crate) use audited::{account_object, told};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
-pub(crate) use customers::{check_amount, check_customer_id};
 pub(crate) use doctor::Doctor;
-pub use keys::{NewKey, nearest};
-pub use logs::{LOG_LEVELS, LogFilter, LogLine};
-pub use money::{
-    PriceCause, PriceHistory, StatementRequest, StatementSums, UsageGroup, UsageGroups, UsagePiece,
-    UsageReport, UsageRequest, start_of,
-};
+pub(crate) use keys::NewKey;
+pub use keys::nearest;
+pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine};
+#[cfg(test)]
+pub(crate) use money::StatementSums;
+pub use money::{PriceCause, PriceHistory, UsageGroup, UsageGroups, UsageReport, UsageRequest};
+pub(crate) use money::{StatementRequest, start_of};
 pub(crate) use paging::{before_prefix, of_prefix};
 pub use playground::ResultInput;
 pub use plugins::StoredStates;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use gatehouse_driver::{Driver, FamilyListing, SubmitError};
+use gatehouse_driver::{FamilyListing, SubmitError};
 use gatehouse_model::{Key, KeyId, TaskId};
 use gatehouse_net::ServedBody;
 use gatehouse_tasks::FieldChange;
@@ -17,12 +17,16 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response};
 use serde_json::Value;
 
-use super::admin_service::{AdminService, Backend, store_failed};
+use super::admin_service::{AdminService, Backend};
 use super::public_api::PublicEndpoint;
 use crate::api::error::OperationError;
+use crate::http::access::caller::Caller;
+use crate::http::audit::told;
 
 /// Bytes of pictures that one request gets embedded, at most; what is beyond stays a link.
 const MAX_EMBEDDED: usize = 48 << 20;
+/// Why media need a running gateway.
+const MEDIA: &str = "only a running gateway keeps media; start it";
 /// What the type of a picture begins with.
 const PICTURE: &str = "image/";
 
@@ -43,31 +47,30 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::Invalid`] for a file that is empty, too large, or no picture, film or sound by its own bytes;
     /// [`OperationError::Busy`] on a full disk; [`OperationError::Refused`] without a running gateway.
-    pub async fn keep_input(&self, bytes: &Bytes, base: &str) -> Result<String, OperationError> {
-        let driver = self.media_driver()?;
+    pub async fn keep_input(
+        &self,
+        caller: &Caller,
+        bytes: &Bytes,
+        base: &str,
+    ) -> Result<String, OperationError> {
+        let driver = self.driver(MEDIA)?;
         let kept = driver.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
             full @ SubmitError::DiskFull(_) => OperationError::Busy(full.to_string()),
             other => OperationError::Failed(other.to_string()),
         });
-        let about = |object: String| ("keepInput", object);
-        match kept {
+        let (object, changes) = match &kept {
             Ok(media) => {
-                let told = |field: &str, value: Value| FieldChange {
-                    field: field.to_owned(),
-                    before: None,
-                    after: Some(value.to_string()),
-                };
-                let changes =
-                    vec![told("type", media.mime.as_str().into()), told("bytes", media.bytes.into())];
-                self.leave_line(about(format!("media/{}", media.id)), (200, ""), changes).await;
-                Ok(driver.media_link(base, &media))
+                let changes = vec![told("type", media.mime.as_str()), told("bytes", media.bytes)];
+                (format!("media/{}", media.id), changes)
             }
-            Err(error) => {
-                self.leave_outcome(about("media".to_owned()), Some(&error), Vec::new()).await;
-                Err(error)
-            }
+            Err(_) => ("media".to_owned(), Vec::new()),
+        };
+        // It is kept, or refused, already.
+        if let Err(error) = self.note(caller, ("keepInput", object), kept.as_ref().err(), changes).await {
+            tracing::error!(%error, "an operation could not be recorded");
         }
+        Ok(driver.media_link(base, &kept?))
     }
 
     /// A task's result, the first one being 0, as an input of another request.
@@ -75,8 +78,8 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`] without such a task or result, and once its link has ended.
     pub fn result_input(&self, id: TaskId, at: usize, base: &str) -> Result<ResultInput, OperationError> {
-        let driver = self.media_driver()?;
-        let task = self.store.task(id).map_err(store_failed)?;
+        let driver = self.driver(MEDIA)?;
+        let task = self.store.task(id)?;
         let none = || OperationError::NotFound(format!("task {id} has no result {at}"));
         let task = task.ok_or_else(none)?;
         let media = task.media.get(at).ok_or_else(none)?;
@@ -101,15 +104,6 @@ impl AdminService {
             }
         }
     }
-
-    fn media_driver(&self) -> Result<&Driver, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => Ok(driver),
-            Backend::Offline(_) => {
-                Err(OperationError::Refused("only a running gateway keeps media; start it".to_owned()))
-            }
-        }
-    }
 }
 
 /// The texts that may be links of this gateway over plain HTTP.
@@ -128,12 +122,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn offers(&self, key: Option<&Key>) -> Result<Vec<FamilyListing>, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => Ok(driver.families(key)),
-            Backend::Offline(_) => {
-                Err(OperationError::Refused("only a running gateway has families".to_owned()))
-            }
-        }
+        Ok(self.driver("only a running gateway has families")?.families(key))
     }
 
     /// The POST endpoints of families.
@@ -144,14 +133,15 @@ impl AdminService {
         Ok(self.public_api()?.endpoints())
     }
 
-    /// Sends a request of a client as that key, for the present [`Actor`](crate::Actor), in whose name it leaves a line; one
-    /// that only asks for its price leaves none. Pictures behind links of this gateway over plain HTTP are sent embedded.
+    /// Sends a request of a client as that key, for a caller in whose name it leaves a line; one that only asks for its price
+    /// leaves none. Pictures behind links of this gateway over plain HTTP are sent embedded.
     ///
     /// # Errors
     /// [`OperationError::NotFound`] for an unknown key; [`OperationError::Refused`] without a running gateway. What the
     /// public API refuses is its answer.
     pub async fn send_as(
         &self,
+        caller: &Caller,
         key: &KeyId,
         path: &str,
         mut body: Value,
@@ -168,7 +158,7 @@ impl AdminService {
         if body.get("dry_run") != Some(&Value::Bool(true)) {
             // Before the request: what was sent must be on record, whatever becomes of it.
             let sent = FieldChange { field: "path".to_owned(), before: None, after: Some(path.to_owned()) };
-            self.try_leave_line(("sendAsKey", format!("keys/{key}")), (200, ""), vec![sent]).await?;
+            self.note(caller, ("sendAsKey", format!("keys/{key}")), None, vec![sent]).await?;
         }
         Ok(public.respond(Arc::new(found), request).await)
     }

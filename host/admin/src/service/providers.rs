@@ -3,12 +3,15 @@
 use gatehouse_driver::{AccountError, AccountOverview, BreakerState, ProviderOverview};
 use gatehouse_tasks::FieldChange;
 
-use super::admin_service::{AdminService, Backend};
+use super::admin_service::AdminService;
 use crate::api::error::OperationError;
 use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
 use crate::http::values::Moment;
+
+/// Why providers need a running gateway.
+const WHY: &str = "only a running gateway knows the state of its providers; start it";
 
 impl AdminService {
     /// Every provider, by name.
@@ -16,12 +19,8 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway.
     pub fn providers(&self) -> Result<Vec<ProviderView>, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => {
-                Ok(driver.upstream().overviews().into_iter().map(ProviderView::from).collect())
-            }
-            Backend::Offline(_) => Err(offline()),
-        }
+        let overviews = self.driver(WHY)?.upstream().overviews();
+        Ok(overviews.into_iter().map(ProviderView::from).collect())
     }
 
     /// One provider.
@@ -29,8 +28,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`]; [`OperationError::Refused`] without a running gateway.
     pub fn provider(&self, name: &str) -> Result<ProviderView, OperationError> {
-        let Backend::Running { driver, .. } = &self.backend else { return Err(offline()) };
-        let found = driver.upstream().overview(name).map(ProviderView::from);
+        let found = self.driver(WHY)?.upstream().overview(name).map(ProviderView::from);
         found.ok_or_else(|| OperationError::NotFound(format!("no provider {name}")))
     }
 
@@ -58,9 +56,8 @@ impl AdminService {
         account: &str,
         drained: bool,
     ) -> Result<(ProviderAccountView, bool), OperationError> {
-        let Backend::Running { driver, .. } = &self.backend else { return Err(offline()) };
-        let before =
-            driver.upstream().drain(provider, account, drained).ok_or_else(|| unknown(provider, account))?;
+        let switched = self.driver(WHY)?.upstream().drain(provider, account, drained);
+        let before = switched.ok_or_else(|| unknown(provider, account))?;
         tracing::info!(provider, account, drained, "an operator switched an account");
         Ok((self.provider_account(provider, account)?, before))
     }
@@ -78,10 +75,6 @@ pub(crate) fn changes(before: bool, after: bool) -> Vec<FieldChange> {
 
 fn unknown(provider: &str, account: &str) -> OperationError {
     OperationError::NotFound(format!("no account {account} of a provider {provider}"))
-}
-
-fn offline() -> OperationError {
-    OperationError::Refused("only a running gateway knows the state of its providers; start it".to_owned())
 }
 
 impl From<ProviderOverview> for ProviderView {

@@ -2,79 +2,30 @@
 
 use gatehouse_driver::{WebhookSecret, check_post_url};
 use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
-use gatehouse_store::{DeliveryQuery, RowPage};
+use gatehouse_store::DeliveryQuery;
 use gatehouse_tasks::{
     DeliveryState, MAX_RESENT, SealedSecret, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };
 
-use super::admin_service::{AdminService, Backend, store_failed};
+use super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
-use crate::api::result::Revealed;
 use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
+use crate::http::values::Revealed;
 
 /// Rows that are read at a time, and how often.
 const PAGE: usize = 500;
 const PAGES: usize = 8;
 
 impl AdminService {
-    /// A page of webhooks by id, after that one.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn webhooks_page(
-        &self,
-        customer: Option<CustomerId>,
-        after: Option<WebhookId>,
-        limit: usize,
-    ) -> Result<RowPage<WebhookEndpoint, WebhookId>, OperationError> {
-        self.store.list_webhooks(customer, after, limit).await.map_err(store_failed)
-    }
-
-    /// The first `limit` webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their
-    /// last success.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn troubled_webhooks(&self, limit: usize) -> Result<Vec<WebhookEndpoint>, OperationError> {
-        self.store.troubled_webhooks(limit).await.map_err(store_failed)
-    }
-
-    /// How many webhooks do not reach their receiver.
-    ///
-    /// # Errors
-    /// The store's.
-    pub fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
-        self.store.count_troubled_webhooks().map_err(store_failed)
-    }
-
     /// One webhook.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`], or the store's.
-    pub fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
-        let found = self.store.webhook(id).map_err(store_failed)?;
+    pub(crate) fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
+        let found = self.store.webhook(id)?;
         found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
     }
 
-    /// A page of a webhook's deliveries, newest first, before that one.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn deliveries_page(
-        &self,
-        query: DeliveryQuery,
-        before: Option<DeliveryId>,
-        limit: usize,
-    ) -> Result<RowPage<WebhookDelivery, DeliveryId>, OperationError> {
-        self.store.list_deliveries(query, before, limit).await.map_err(store_failed)
-    }
-
     /// One delivery.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`], or the store's.
-    pub fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
-        let found = self.store.delivery(id).map_err(store_failed)?;
+    pub(crate) fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
+        let found = self.store.delivery(id)?;
         found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
     }
 
@@ -140,7 +91,7 @@ impl AdminService {
         let query = DeliveryQuery { webhook: id, pending: false };
         let mut next = None;
         for _ in 0..PAGES {
-            let page = self.deliveries_page(query, position, PAGE).await?;
+            let page = self.store.list_deliveries(query, position, PAGE).await?;
             for delivery in page.rows {
                 // Ids are in the order of time, newest first: nothing of the range follows.
                 if range.from.is_some_and(|from| delivery.id.timestamp() < from.0) {

@@ -17,7 +17,7 @@ const MOST: usize = 64;
 /// Why nobody was logged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LoginRefusal {
+pub(crate) enum LoginRefusal {
     /// No such link.
     #[error("this link is not of this gateway, or the gateway was restarted since")]
     Unknown,

@@ -10,6 +10,6 @@ mod login_links;
 pub(crate) mod origin;
 mod sessions;
 
-pub use login_links::LoginRefusal;
-pub(crate) use sessions::AuthenticationError;
-pub use sessions::{LoginLink, SessionEnd, SessionView, Sessions};
+pub(crate) use login_links::LoginRefusal;
+pub(crate) use sessions::{AuthenticationError, SessionEnd};
+pub use sessions::{SessionView, Sessions};

@@ -92,11 +92,11 @@ pub(crate) enum AuthenticationError {
 
 /// Ends when its session does.
 #[derive(Clone, Debug)]
-pub struct SessionEnd(watch::Receiver<()>);
+pub(crate) struct SessionEnd(watch::Receiver<()>);
 
 impl SessionEnd {
     /// Returns once the session was ended, by a person or because something noticed that its time is over.
-    pub async fn ended(&mut self) {
+    pub(crate) async fn ended(&mut self) {
         // Nothing is ever sent, so this only returns when the sender is gone.
         while self.0.changed().await.is_ok() {}
     }

@@ -3,14 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use gatehouse_harness::{Connection, Response, send};
-use gatehouse_model::{Digest, UnixMs};
-use serde_json::json;
+use gatehouse_model::Digest;
 
 use super::support::{GRACE, Listener, start};
 use super::{show, token};
 use crate::{
     AdminClient, AdminEndpoint, ApiAnswer, ApiRequest, ClientError, Component, FamilyDefaultsFile,
-    PluginOffer, PluginState, RemoteApi, Revealed,
+    PluginOffer, RemoteApi, Revealed,
 };
 
 async fn ask(endpoint: &AdminEndpoint, request: ApiRequest) -> Result<ApiAnswer, ClientError> {
@@ -141,8 +140,6 @@ fn an_offer_reads_back_and_a_misspelt_field_is_refused() {
     let text = serde_json::to_string(&offer).unwrap();
     assert_eq!(serde_json::from_str::<PluginOffer>(&text).unwrap(), offer, "{text}");
     assert!(serde_json::from_str::<PluginOffer>(r#"{"component":"AA==","defualts":null}"#).is_err());
-    let state = PluginState::RolledBack { at: UnixMs(1), reason: "r".to_owned() };
-    assert_eq!(serde_json::to_value(state).unwrap(), json!({"state": "withdrawn", "at": 1, "reason": "r"}));
 }
 
 #[test]

@@ -1,109 +1,80 @@
-//! Operations on a store: each change is visible afterwards, each wrong input is refused and leaves a line.
+//! Operations on a store: each wrong input is refused and leaves a line.
 
-use gatehouse_model::{ApiKey, Credits, CustomerId, KeyId, KeyPolicy, RequestId, UnixMs};
+use std::sync::Arc;
+
+use gatehouse_model::{ApiKey, RequestId, UnixMs};
 use gatehouse_tasks::{AuditedRequest, Command};
+use serde_json::json;
 
 use super::service;
-use crate::{AuditQuery, KeyQuery, KeyState, NewKey, OperationError};
-
-fn customer(id: &str) -> CustomerId {
-    CustomerId::from(id)
-}
-
-fn policy(account: &str) -> NewKey {
-    NewKey::unlimited(customer(account), "laptop")
-}
-
-fn with(change: impl FnOnce(&mut KeyPolicy)) -> NewKey {
-    let mut new = policy("a");
-    change(&mut new.policy);
-    new
-}
-
-#[tokio::test]
-async fn deposits_and_withdrawals_change_the_balance() {
-    let (service, _folder) = service();
-    let available = |customer: gatehouse_model::Customer| customer.available.0;
-    assert_eq!(available(service.open_customer(customer("a")).await.unwrap()), 0);
-    let paid = service.deposit(customer("a"), Credits(5_000_000), "m".to_owned()).await.unwrap();
-    assert_eq!(available(paid), 5_000_000);
-    let back = service.withdraw(customer("a"), Credits(2_000_000), String::new()).await.unwrap();
-    assert_eq!(available(back), 3_000_000);
-    assert!(service.examination().await.unwrap().sound);
-}
-
-fn kind(error: &OperationError) -> &'static str {
-    match error {
-        OperationError::Invalid(_) => "invalid",
-        OperationError::NotFound(_) => "not found",
-        OperationError::Refused(_) => "refused",
-        _ => "other",
-    }
-}
+use crate::{ApiRequest, AuditQuery, LocalApi};
 
 /// A page that is refused before it comes to the store would otherwise leave no trace.
 #[tokio::test]
 async fn invalid_input_is_refused_and_leaves_a_line() {
     let (service, _folder) = service();
-    service.open_customer(customer("a")).await.unwrap();
-    let lines = async || {
-        let page = service.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
-        page.into_iter().filter_map(|line| line.request).map(|line| line.operation).collect::<Vec<_>>()
+    let service = Arc::new(service);
+    let api = LocalApi::new(Arc::clone(&service), "somebody");
+    let post = |path: &[&str], body| ApiRequest::post(path).json(&body);
+    api.send(post(&["customers"], json!({"id": "a"}))).await.unwrap();
+    let new = |id: &str| post(&["customers"], json!({"id": id}));
+    let moved = |id: &str, way: &str, micro: i64| {
+        post(&["customers", id, way], json!({"amount_micro": micro, "memo": "m"}))
     };
-    let check = async |error: OperationError, expected: &str, operation: &str| {
-        assert_eq!(kind(&error), expected, "{error:?}");
-        let all = lines().await;
-        assert_eq!(all.first().map(String::as_str), Some(operation), "{error:?}");
-        all.len()
+    let key = |field: &str, value: serde_json::Value| {
+        let mut body = json!({"customer": "a", "name": "laptop"});
+        body[field] = value;
+        post(&["keys"], body)
     };
-    let mut count = lines().await.len();
-    for (id, expected) in
-        [("a", "refused"), ("a b", "invalid"), ("", "invalid"), (&"x".repeat(65), "invalid")]
+    let past = json!("1970-01-01T00:00:00Z");
+    for (number, (request, status, operation)) in [
+        (new("a"), 409, "createCustomer"),
+        (new("a b"), 400, "createCustomer"),
+        (new(""), 400, "createCustomer"),
+        (new(&"x".repeat(65)), 400, "createCustomer"),
+        (moved("a", "deposits", 0), 400, "deposit"),
+        (moved("a", "deposits", -1), 400, "deposit"),
+        (moved("nobody", "deposits", 1), 404, "deposit"),
+        (moved("a", "withdrawals", 1), 409, "withdraw"),
+        (key("customer", json!("nobody")), 404, "createKey"),
+        (key("name", json!(" ")), 400, "createKey"),
+        (key("name", json!("a\nb")), 400, "createKey"),
+        (key("quota_micro", json!(-1)), 400, "createKey"),
+        (key("models", json!([""])), 400, "createKey"),
+        (key("expires", past), 400, "createKey"),
+        (ApiRequest::post(&["keys", "x", "revoke"]), 404, "revokeKey"),
+    ]
+    .into_iter()
+    .enumerate()
     {
-        let error = service.open_customer(customer(id)).await.unwrap_err();
-        count += 1;
-        assert_eq!(check(error, expected, "createCustomer").await, count, "{id}");
+        let refusal = api.send(request.clone()).await.unwrap_err();
+        assert_eq!(refusal.status, status, "{request:?}: {refusal}");
+        let lines = service.audit_lines(AuditQuery::default(), None, 100).await.unwrap().rows;
+        let first = lines[0].request.as_ref().map(|line| (line.operation.as_str(), line.reason.as_str()));
+        assert_eq!(first, Some((operation, refusal.message.as_str())), "{request:?}");
+        assert_eq!(lines.len(), number + 2, "{request:?}");
     }
-    for (id, micro, expected) in [("a", 0, "invalid"), ("a", -1, "invalid"), ("nobody", 1, "not found")] {
-        let error = service.deposit(customer(id), Credits(micro), "m".to_owned()).await.unwrap_err();
-        count += 1;
-        assert_eq!(check(error, expected, "deposit").await, count, "{id} {micro}");
-    }
-    let error = service.withdraw(customer("a"), Credits(1), String::new()).await.unwrap_err();
-    count += 1;
-    assert_eq!(check(error, "refused", "withdraw").await, count);
-    for (new, expected) in [
-        (policy("nobody"), "not found"),
-        (with(|policy| policy.name = " ".to_owned()), "invalid"),
-        (with(|policy| policy.name = "a\nb".to_owned()), "invalid"),
-        (with(|policy| policy.quota = Some(Credits(-1))), "invalid"),
-        (with(|policy| policy.models = vec![String::new()]), "invalid"),
-        (with(|policy| policy.expires = Some(UnixMs(1))), "invalid"),
-    ] {
-        let error = service.create_key(new.clone()).await.unwrap_err();
-        count += 1;
-        assert_eq!(check(error, expected, "createKey").await, count, "{new:?}");
-    }
-    let error = service.revoke_key(&KeyId::from("x")).await.unwrap_err();
-    assert_eq!(check(error, "not found", "revokeKey").await, count + 1);
 }
 
 #[tokio::test]
 async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     let (service, _folder) = service();
-    service.open_customer(customer("a")).await.unwrap();
-    let (key, secret) = service.create_key(policy("a")).await.unwrap();
-    let digest = ApiKey::parse(&secret.0).unwrap().digest(&service.pepper);
-    assert_eq!(service.store.key_by_digest(&digest).unwrap().unwrap().id, key.id);
-
-    let count = async |states: &[KeyState]| {
-        let at = service.clock.now();
-        let query = KeyQuery { customer: Some(customer("a")), name: None, states: states.to_vec(), at };
-        service.keys_page(query, None, 10).await.unwrap().rows.len()
+    let service = Arc::new(service);
+    let api = LocalApi::new(Arc::clone(&service), "somebody");
+    api.send(ApiRequest::post(&["customers"]).json(&json!({"id": "a"}))).await.unwrap();
+    let new = ApiRequest::post(&["keys"]).json(&json!({"customer": "a", "name": "laptop"}));
+    let made = api.send(new).await.unwrap().body;
+    let digest = ApiKey::parse(made["secret"].as_str().unwrap()).unwrap().digest(&service.pepper);
+    let id = service.store.key_by_digest(&digest).unwrap().unwrap().id.0;
+    assert_eq!(made["key"]["id"], id.as_str());
+    let count = async |state: &str| {
+        let list = ApiRequest::get(&["keys"]).query("customer", "a");
+        let list = list.query_if("state", Some(state).filter(|state| !state.is_empty()));
+        api.send(list).await.unwrap().body["data"].as_array().unwrap().len()
     };
-    assert_eq!(count(&[KeyState::Active]).await, 1);
-    service.revoke_key(&key.id).await.unwrap();
-    assert_eq!((count(&[KeyState::Active]).await, count(&[]).await), (0, 1));
+    assert_eq!(count("active").await, 1);
+    api.send(ApiRequest::post(&["keys", &id, "revoke"])).await.unwrap();
+    assert_eq!((count("active").await, count("").await), (0, 1));
 }
 
 fn line() -> AuditedRequest {

@@ -1,13 +1,12 @@
 //! Usage and statements on a real store: however they are filtered and grouped, their sums are those of the ledger.
 
-use gatehouse_model::{Credits, CustomerId, KeyId, RequestId, UnixMs, Usage};
+use gatehouse_model::{Credits, CustomerId, CustomerPolicy, KeyId, KeyPolicy, RequestId, UnixMs, Usage};
 use gatehouse_store::UsagePeriod;
 use gatehouse_tasks::{Command, EntryKind, UsageSums};
 
 use super::service;
-use crate::{
-    AdminService, NewKey, OperationError, StatementRequest, StatementSums, UsageGroups, UsageRequest,
-};
+use crate::service::{NewKey, StatementRequest, StatementSums};
+use crate::{AdminService, OperationError, UsageGroups, UsageRequest};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -21,8 +20,9 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
     let (service, folder) = service();
     let mut keys = Vec::new();
     for customer in ["acme", "other"] {
-        service.open_customer(CustomerId::from(customer)).await.unwrap();
         let (customer, at) = (CustomerId::from(customer), UnixMs(0));
+        let policy = CustomerPolicy::default();
+        apply(&service, Command::AddCustomer { id: customer.clone(), policy, at }).await;
         let deposit = Command::Deposit {
             customer: customer.clone(),
             amount: Credits(100_000),
@@ -31,8 +31,11 @@ async fn filled() -> (AdminService, tempfile::TempDir, Vec<KeyId>) {
         };
         apply(&service, deposit).await;
         for name in ["one", "two"] {
-            let new = NewKey::unlimited(customer.clone(), name);
-            keys.push(service.create_key(new).await.unwrap().0.id);
+            let policy = KeyPolicy { name: name.to_owned(), ..KeyPolicy::default() };
+            let new = NewKey { customer: customer.clone(), policy, force: false };
+            let (key, _) = service.mint_key(new).unwrap();
+            keys.push(key.id.clone());
+            apply(&service, Command::AddKey { key: Box::new(key) }).await;
         }
     }
     for number in 0..90_u64 {
@@ -149,7 +152,7 @@ async fn every_filter_and_grouping_sums_up_to_the_ledger() {
     // A key of another customer has no usage there.
     let foreign = UsageRequest { customer: Some("other".into()), key: Some(keys[0].clone()), ..by_key };
     assert_eq!(service.usage(&foreign).await.unwrap().total, UsageSums::default());
-    assert!(service.examination().await.unwrap().sound);
+    assert!(service.store.examine_with(&std::sync::Arc::default()).unwrap().is_clean());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::parts::elements::{Tone, chip};
 use crate::resource::action::{Action, Then};
 use crate::resource::column::{Column, Look, Show, when};
-use crate::resource::{Resource, plain, text};
+use crate::resource::{Resource, members, plain, text};
 
 /// The id of an account is `<provider>/<account>`.
 pub(crate) static ACCOUNTS: Resource = Resource {
@@ -97,7 +97,7 @@ fn breaker(account: &Value, look: &Look<'_>) -> Markup {
 fn last_errors(account: &Value, look: &Look<'_>) -> Markup {
     let one = |error: &Value| html! { (plain(&error["text"])) " " span.muted { (when(&error["at"], look)) } };
     html! {
-        @match account["last_errors"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        @match members(account, "last_errors") {
             [] => { span.muted { "none" } }
             [last, earlier @ ..] => {
                 (one(last))

@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::resource::column::{Column, Show};
-use crate::resource::list::Filter;
+use crate::resource::filter::Filter;
 use crate::resource::{Resource, text};
 
 pub(crate) static AUDIT: Resource = Resource {
@@ -32,6 +32,6 @@ pub(crate) static AUDIT: Resource = Resource {
         Column::own("What", |line, _| html! { (text(line, "text")) }).wide(),
     ],
     empty: ("There are no lines.", "gatehouse audit"),
-    has_csv: true,
+    download: ("/admin/v1/audit.csv", "Download as CSV"),
     ..Resource::READ
 };

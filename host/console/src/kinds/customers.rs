@@ -9,7 +9,7 @@ use crate::resource::action::{Action, Asks, Then};
 use crate::resource::column::{Column, Look, Show};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
-use crate::resource::list::{Filter, Search};
+use crate::resource::filter::{Filter, Search};
 use crate::resource::one::Related;
 use crate::resource::{Resource, encoded, text};
 

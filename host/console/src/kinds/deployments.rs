@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::format::span;
 use crate::parts::elements::{Tone, chip};
 use crate::resource::column::{Column, Look, Show};
-use crate::resource::list::Filter;
-use crate::resource::{Resource, plain, text};
+use crate::resource::filter::Filter;
+use crate::resource::{Resource, members, plain, text};
 
 pub(crate) static DEPLOYMENTS: Resource = Resource {
     path: "/deployments",
@@ -48,7 +48,7 @@ pub(crate) static DEPLOYMENTS: Resource = Resource {
         html! {
             @if let Some(reason) = report["reason"].as_str() { div.problems { p { (reason) } } }
             h2 { "Stages" }
-            @match report["stages"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            @match members(report, "stages") {
                 [] => { p.muted { "None was run." } }
                 all => (stages(all)),
             }

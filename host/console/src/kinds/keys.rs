@@ -10,7 +10,7 @@ use crate::resource::action::{Action, Asks, Then};
 use crate::resource::column::{Column, Look, Show, at, customer, when};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
-use crate::resource::list::{Filter, Search};
+use crate::resource::filter::{Filter, Search};
 use crate::resource::secret::Secret;
 use crate::resource::{Resource, plain, text};
 

@@ -5,15 +5,18 @@ pub(crate) mod audit;
 pub(crate) mod customers;
 pub(crate) mod deployments;
 pub(crate) mod keys;
+pub(crate) mod logs;
 pub(crate) mod plugins;
 pub(crate) mod prices;
+pub(crate) mod statements;
+pub(crate) mod tasks;
 pub(crate) mod webhooks;
 
 use crate::resource::Resource;
 
 /// Every kind with pages made of its description. Deliveries, versions and accounts stand on pages of others; what is done to
 /// them has addresses of its own.
-pub(crate) static ALL: [&Resource; 10] = [
+pub(crate) static ALL: [&Resource; 13] = [
     &keys::KEYS,
     &customers::CUSTOMERS,
     &webhooks::WEBHOOKS,
@@ -24,4 +27,7 @@ pub(crate) static ALL: [&Resource; 10] = [
     &plugins::VERSIONS,
     &plugins::FAMILIES,
     &accounts::ACCOUNTS,
+    &tasks::TASKS,
+    &statements::LEDGER,
+    &logs::REQUESTS,
 ];

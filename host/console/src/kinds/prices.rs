@@ -1,10 +1,13 @@
 //! Versions of the price book, the prices of one, and what differs between two.
 
+use gatehouse_model::Credits;
 use maud::{Markup, html};
 use serde_json::Value;
 
+use crate::format::{count, credits};
+use crate::parts::elements::{Tone, chip};
 use crate::resource::column::{Column, Look, Show};
-use crate::resource::{Resource, plain, text};
+use crate::resource::{Resource, members, plain, text};
 
 pub(crate) static BOOKS: Resource = Resource {
     path: "/price-books",
@@ -48,6 +51,71 @@ pub(crate) static CHANGES: Resource = Resource {
     ],
     ..Resource::READ
 };
+
+/// Prices of the units of a family; one that it lacks has a key alone.
+pub(crate) static UNITS: Resource = Resource {
+    id: "key",
+    columns: &[
+        Column::new("Price key", "key", Show::Code).wide(),
+        Column::own("Credits", |unit, _| match unit["price_micro"].as_i64() {
+            Some(micro) => html! { (credits(Credits(micro))) (per(unit)) },
+            None => chip(Tone::Error, "no price"),
+        }),
+    ],
+    ..Resource::READ
+};
+
+/// Prices of text models, of a million tokens.
+pub(crate) static TOKENS: Resource = Resource {
+    id: "model",
+    columns: &[
+        Column::own("Model", |row, _| {
+            html! { code { (text(row, "model")) } @for alias in members(row, "aliases") { " " span.muted { (plain(alias)) } } }
+        })
+        .wide(),
+        Column::new("Provider", "provider", Show::Text).less(),
+        Column::new("Input", "input_micro", Show::Credits),
+        Column::new("Output", "output_micro", Show::Credits),
+        Column::new("Cached", "cached_micro", Show::Credits).less(),
+        Column::new("Cache write", "cache_write_micro", Show::Credits).less(),
+        Column::new("For an hour", "cache_write_1h_micro", Show::Credits).less(),
+    ],
+    ..Resource::READ
+};
+
+/// What a request would be charged for.
+pub(crate) static CHARGES: Resource = Resource {
+    id: "price_key",
+    columns: &[
+        Column::new("Price key", "price_key", Show::Code),
+        Column::own("Quantity", |charge, _| {
+            let unit = match (text(charge, "unit_name"), text(charge, "unit")) {
+                ("", "input_tokens") => "input tokens",
+                ("", "output_tokens") => "output tokens",
+                ("", _) => "units",
+                (name, _) => name,
+            };
+            html! { (count(charge["quantity"].as_u64().unwrap_or_default())) " " (unit) }
+        }),
+        Column::own("Price", |charge, _| {
+            let price = credits(Credits(charge["unit_price_micro"].as_i64().unwrap_or_default()));
+            // That of tokens is always of a million.
+            html! { (price) @if charge["unit"] == "unit" { (per(charge)) } }
+        }),
+        Column::new("Sum", "sum_micro", Show::Credits),
+        Column::own("Keys tried", |charge, _| {
+            html! { (members(charge, "price_keys").iter().map(plain).collect::<Vec<_>>().join(", ")) }
+        })
+        .wide(),
+    ],
+    ..Resource::READ
+};
+
+/// How many units a price is of, where that is not one.
+fn per(price: &Value) -> Markup {
+    let per = price["per"].as_u64().filter(|per| *per > 1);
+    html! { @if let Some(per) = per { " per " (count(per)) } }
+}
 
 fn part(price: &Value, _: &Look<'_>) -> Markup {
     let words = match text(price, "part") {

@@ -11,10 +11,10 @@ use crate::resource::action::{Action, Asks, Method, Then};
 use crate::resource::column::{Column, Look, Show, when};
 use crate::resource::edit::Forms;
 use crate::resource::fields::Hint;
-use crate::resource::list::Filter;
+use crate::resource::filter::Filter;
 use crate::resource::one::Related;
 use crate::resource::secret::Secret;
-use crate::resource::{Resource, plain, text};
+use crate::resource::{Resource, members, plain, text};
 
 pub(crate) static WEBHOOKS: Resource = Resource {
     path: "/webhooks",
@@ -264,7 +264,7 @@ fn progress(delivery: &Value, look: &Look<'_>) -> Markup {
 }
 
 fn attempts(delivery: &Value, look: &Look<'_>) -> Markup {
-    let attempts = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let attempts = members(delivery, "attempts");
     html! {
         @if attempts.is_empty() { span.muted { "none yet" } } @else {
             details {

@@ -1,7 +1,7 @@
 //! Home: lines to paste, and what needs a person.
 
 use gatehouse_admin::{
-    AccountHealth, AuditQuery, AuditRecord, OperationError, PluginState, ProviderView, ResponseBody,
+    AccountHealth, AuditQuery, AuditRecord, OperationError, PluginVersion, ProviderView, ResponseBody,
 };
 use gatehouse_model::{TaskId, UnixMs};
 use http::{Response, StatusCode};
@@ -170,26 +170,15 @@ fn of_ambiguous(pages: &PageContext) -> Option<Notice> {
 /// Versions that cannot serve.
 async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
     let plugins = pages.service.plugins().await?;
-    let notice = |plugin: gatehouse_admin::PluginView| {
-        let name = format!("{} {}", plugin.family, plugin.version);
+    let notice = |plugin: PluginVersion| {
+        let (tone, word) = match plugin.state {
+            "broken" => (Tone::Error, "broken"),
+            "rolled_back" => (Tone::Warn, "rolled back"),
+            _ => return None,
+        };
+        let text = format!("{} {}: {}", plugin.family, plugin.version, plugin.reason.unwrap_or_default());
         let link = format!("/plugins#{}", plugin.family);
-        match plugin.state {
-            PluginState::Broken { reason } => Some(Notice {
-                tone: Tone::Error,
-                word: "broken",
-                text: format!("{name}: {reason}"),
-                link,
-                at: None,
-            }),
-            PluginState::RolledBack { at, reason } => Some(Notice {
-                tone: Tone::Warn,
-                word: "rolled back",
-                text: format!("{name}: {reason}"),
-                link,
-                at: Some(at),
-            }),
-            _ => None,
-        }
+        Some(Notice { tone, word, text, link, at: plugin.at.map(|at| at.0) })
     };
     let mut notices: Vec<Notice> = plugins.into_iter().filter_map(notice).collect();
     notices.sort_by_key(|notice| notice.tone != Tone::Error);
@@ -198,7 +187,7 @@ async fn of_plugins(pages: &PageContext) -> Result<Vec<Notice>, PageError> {
 
 /// The first customers whose every request is refused, and how many others there are.
 async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageError> {
-    let customers = pages.service.customers_without_credit(None, MOST).await?.rows;
+    let customers = pages.service.customers_without_credit(MOST).await?;
     let notice = |customer: gatehouse_model::Customer| Notice {
         tone: Tone::Warn,
         word: "402",

@@ -1,6 +1,6 @@
 //! The gateway itself: sessions, reload of the configuration, doctor.
 
-use gatehouse_admin::{ResponseBody, SessionView};
+use gatehouse_admin::{ApiRequest, ResponseBody, SessionView};
 use gatehouse_model::Credits;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
@@ -11,10 +11,11 @@ use crate::format::{count, credits, moment};
 use crate::parts::elements::{Confirm, Tone, chip};
 use crate::parts::shell::{Shell, redirect};
 use crate::request::PageRequest;
+use crate::resource::plain;
 
 /// `GET /system`.
-pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
-    Ok(page(pages, request, StatusCode::OK, &html! {}))
+pub(crate) fn show(pages: &PageContext, request: &PageRequest) -> Response<ResponseBody> {
+    page(pages, request, StatusCode::OK, &html! {})
 }
 
 /// `POST /system/reload`.
@@ -22,13 +23,14 @@ pub(crate) async fn reload(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (status, report) = match pages.service.reload_configuration().await {
-        Ok(view) => {
+    let (status, report) = match pages.ask(request, ApiRequest::post(&["config", "reload"])).await {
+        Ok(answer) => {
+            let lines = |member: &str| answer.body[member].as_array().cloned().unwrap_or_default();
             let groups = [
-                ("Changed", &view.changed),
-                ("Accounts", &view.accounts),
-                ("Needs a restart", &view.needs_restart),
-                ("Warnings", &view.warnings),
+                ("Changed", lines("changed")),
+                ("Accounts", lines("accounts")),
+                ("Needs a restart", lines("needs_restart")),
+                ("Warnings", lines("warnings")),
             ];
             let report = html! {
                 div.report role="status" {
@@ -36,14 +38,14 @@ pub(crate) async fn reload(
                     @if groups.iter().all(|(_, lines)| lines.is_empty()) { p { "Nothing was different." } }
                     @for (name, lines) in groups.iter().filter(|(_, lines)| !lines.is_empty()) {
                         h3 { (name) }
-                        ul { @for line in *lines { li { code { (line) } } } }
+                        ul { @for line in lines { li { code { (plain(line)) } } } }
                     }
                 }
             };
             (StatusCode::OK, report)
         }
-        Err(error) => {
-            let error = PageError::from(error);
+        Err(refusal) => {
+            let error = PageError::from(refusal);
             let report = html! {
                 div.problems role="alert" {
                     h2 { "Nothing was changed" }
@@ -56,23 +58,30 @@ pub(crate) async fn reload(
     Ok(page(pages, request, status, &report))
 }
 
-/// `POST /system/doctor`.
+/// `POST /system/doctor`: begins an examination, and waits for its end.
 pub(crate) async fn examine(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let found = pages.service.examination().await?;
+    let mut run = pages.read(request, &["doctor"]).await?;
+    while run["state"] == "running" {
+        // Each look waits a moment by itself.
+        run = pages.ask(request, ApiRequest::get(&["doctor"]).query("run", &run["run"])).await?.body;
+    }
+    let found = &run["report"];
     let report = html! {
         div.report role="status" {
-            @if found.sound {
+            @if found["sound"] == true {
                 h2 { (chip(Tone::Ok, "sound")) " The ledger adds up" }
             } @else {
                 h2 { (chip(Tone::Error, "findings")) " The ledger does not add up" }
-                ul { @for finding in &found.findings { li { (finding) } } }
+                ul { @for finding in found["findings"].as_array().into_iter().flatten() { li { (plain(finding)) } } }
             }
             dl.facts {
-                @for (name, number) in &found.counts { dt { (name) } dd.num { (count(*number)) } }
-                dt { "imbalance" } dd { (credits(Credits(found.imbalance_micro))) }
+                @for (name, number) in found["counts"].as_object().into_iter().flatten() {
+                    dt { (name) } dd.num { (count(number.as_u64().unwrap_or_default())) }
+                }
+                dt { "imbalance" } dd { (credits(Credits(found["imbalance_micro"].as_i64().unwrap_or_default()))) }
             }
         }
     };
@@ -88,7 +97,7 @@ pub(crate) async fn end_session(
         request.id.parse().map_err(|_| PageError::not_found(format!("no session {:?}", request.id)))?;
     match pages.sessions.end(number) {
         true => {
-            pages.service.note_page("endSession", format!("sessions/{number}")).await;
+            note(pages, request, ("endSession", format!("sessions/{number}"))).await?;
             Ok(redirect("/system?done=ended"))
         }
         false => Err(PageError::not_found(format!("no session {number}; it may have ended already"))),
@@ -96,10 +105,17 @@ pub(crate) async fn end_session(
 }
 
 /// `POST /system/sessions/end`.
-pub(crate) async fn end_all_sessions(pages: &PageContext) -> Response<ResponseBody> {
+pub(crate) async fn end_all_sessions(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
     pages.sessions.end_all();
-    pages.service.note_page("endSessions", "sessions".to_owned()).await;
-    redirect("/login")
+    note(pages, request, ("endSessions", "sessions".to_owned())).await?;
+    Ok(redirect("/login"))
+}
+
+async fn note(pages: &PageContext, request: &PageRequest, about: (&str, String)) -> Result<(), PageError> {
+    Ok(pages.service.note(&request.caller(), about, None, Vec::new()).await?)
 }
 
 fn page(

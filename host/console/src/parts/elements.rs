@@ -102,6 +102,18 @@ impl Confirm<'_> {
     }
 }
 
+/// How far something is, in percent; nothing once it has ended.
+pub(crate) fn progress(percent: Option<u64>) -> Markup {
+    let Some(percent) = percent else { return html! { span.muted { "ended" } } };
+    html! {
+        svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={ (percent) " %" } {
+            rect.track width="100" height="6" rx="2" {}
+            rect.fill width=(percent) height="6" rx="2" {}
+        }
+        span.num { (percent) " %" }
+    }
+}
+
 /// What is used of a quota, and when it resets; `used` is what was used in all.
 pub(crate) fn quota(used: Credits, quota: Option<QuotaUse>) -> Markup {
     let Some(QuotaUse { limit, used, resets }) = quota else {

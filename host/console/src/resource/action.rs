@@ -212,7 +212,7 @@ pub(crate) async fn act(
         call = call.flag(name, form.is_on(name));
     }
     if problems.is_empty() {
-        match (pages.make(request, call).await, &controls, &action.asks) {
+        match (pages.ask(request, call).await, &controls, &action.asks) {
             (Ok(answer), ..) => {
                 return Ok(match &action.then {
                     Then::Done(word) => redirect(&format!("{}?done={word}", resource.address(&request.id))),

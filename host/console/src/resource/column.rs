@@ -58,6 +58,8 @@ pub(crate) struct Column {
     member: &'static str,
     show: Show,
     pub(crate) class: Option<&'static str>,
+    /// Left out where no row has it.
+    is_optional: bool,
 }
 
 impl Column {
@@ -67,11 +69,21 @@ impl Column {
             Show::Page(_) => Some("wide"),
             _ => None,
         };
-        Self { label, member, show, class }
+        Self { label, member, show, class, is_optional: false }
     }
 
     pub(crate) const fn own(label: &'static str, show: fn(&Value, &Look<'_>) -> Markup) -> Self {
         Self::new(label, "", Show::Own(show))
+    }
+
+    /// Left out of tables in which no row has it.
+    pub(crate) const fn optional(self) -> Self {
+        Self { is_optional: true, ..self }
+    }
+
+    /// Whether it belongs to a table of these rows.
+    pub(crate) fn is_of(&self, rows: &[Value]) -> bool {
+        !self.is_optional || rows.iter().any(|row| self.has(row))
     }
 
     /// With the whole width of a card on a phone.

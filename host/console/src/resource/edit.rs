@@ -61,7 +61,7 @@ pub(crate) async fn create(
     let body = given(controls.read(&form, request.now, &mut problems));
     if problems.is_empty() {
         let call = flagged(forms, &form, ApiRequest::post(resource.api).json(&body));
-        match pages.make(request, call).await {
+        match pages.ask(request, call).await {
             Ok(made) => {
                 return Ok(match forms.secret {
                     Some(secret) => secret.show(pages, request, resource, &made.body),

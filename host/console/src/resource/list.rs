@@ -1,4 +1,6 @@
-//! A list: search, filters, rows with what may be done to each, and the pages of it.
+//! A list: search, filters, sums, rows with what may be done to each, and the pages of it; again whenever it changes.
+
+use std::sync::Arc;
 
 use gatehouse_admin::{ApiRefusal, ApiRequest, ResponseBody};
 use http::{Response, StatusCode};
@@ -6,86 +8,23 @@ use maud::{Markup, html};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
-use super::Resource;
-use super::column::Look;
+use super::column::{Column, Look};
+use super::{Resource, Sums};
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
 use crate::parts::elements::empty;
+use crate::parts::fields::Problems;
+use crate::parts::live;
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 
-/// A text that is looked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Search {
-    pub(crate) placeholder: &'static str,
-    /// What ids begin with for people.
-    pub(crate) prefix: &'static str,
-    /// Parameters of the API. A first page begins with what fits the earlier ones; pages go on by the last one.
-    pub(crate) parameters: &'static [&'static str],
-}
-
-/// A field above the list, by the name of a parameter of the API.
-#[derive(Clone, Copy)]
-pub(crate) enum Filter {
-    Text {
-        name: &'static str,
-        label: &'static str,
-        prefix: &'static str,
-    },
-    Flag {
-        name: &'static str,
-        label: &'static str,
-    },
-    /// A box that takes these values away.
-    Unless {
-        name: &'static str,
-        label: &'static str,
-        sends: &'static [(&'static str, &'static str)],
-    },
-}
-
-impl Filter {
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::Text { name, .. } | Self::Flag { name, .. } | Self::Unless { name, .. } => name,
-        }
-    }
-
-    /// What the API is asked for.
-    fn sent(&self, query: &Form) -> Vec<(&'static str, String)> {
-        let is_on = query.is_on(self.name());
-        match self {
-            Self::Text { name, prefix, .. } if is_on => {
-                let text = query.text(name);
-                vec![(*name, text.strip_prefix(prefix).unwrap_or(text).to_owned())]
-            }
-            Self::Flag { name, .. } if is_on => vec![(*name, "true".to_owned())],
-            Self::Unless { sends, .. } if !is_on => {
-                sends.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn show(&self, query: &Form, is_first: bool) -> Markup {
-        let name = self.name();
-        match self {
-            Self::Text { label, .. } => html! {
-                label for=(name) { (label) }
-                input.short id=(name) type="search" name=(name) value=(query.text(name)) autocomplete="off" data-search[is_first];
-            },
-            Self::Flag { label, .. } | Self::Unless { label, .. } => html! {
-                label.check { input type="checkbox" name=(name) value="true" checked[query.is_on(name)]; " " (label) }
-            },
-        }
-    }
-}
-
-/// Rows, and where the next page begins.
+/// Rows, where the next page begins, and what all rows come to.
+#[derive(Default)]
 pub(crate) struct Found {
     pub(crate) rows: Vec<Value>,
     pub(crate) next: Option<String>,
+    sums: Value,
 }
 
 /// `GET` of the list, with `q`, the filters, `cursor` and `marked`.
@@ -94,35 +33,64 @@ pub(crate) async fn show(
     request: &PageRequest,
     resource: &'static Resource,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let query = &request.query;
-    let found = resource.find(pages, request).await?;
-    let look = Look::of(request);
-    let (many, one) = resource.names;
-    let new = resource.forms.filter(|forms| request.is_operator() && forms.create.is_some());
-    let new = new.map(|_| (format!("{}/new", resource.path), format!("New {one}")));
-    let is_filtered = query.is_on("q") || resource.filters.iter().any(|filter| query.is_on(filter.name()));
+    let (query, resource) = (&request.query, resource.chosen(&request.query));
+    let (mut problems, mut status) = (Problems::default(), StatusCode::OK);
+    let mut rows = html! {};
+    match resource.find(pages, request, &mut problems).await {
+        Ok(found) => rows = resource.rows(request, &found, &Look::of(request)),
+        // Only a running gateway has it.
+        Err(refusal) if refusal.status == 409 => rows = empty(&refusal.message, None, resource.empty.1),
+        Err(refusal) if matches!(refusal.status, 400 | 404) => {
+            status = PageError::from(refusal.clone()).status;
+            problems.add("", refusal.message);
+        }
+        Err(refusal) => return Err(refusal.into()),
+    }
+    if !problems.is_empty() {
+        status = if status == StatusCode::OK { StatusCode::UNPROCESSABLE_ENTITY } else { status };
+        rows = html! {};
+    }
+    let (many, new) = (resource.names.0, resource.new_one(request));
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), resource.section, many);
-    Ok(shell.page(StatusCode::OK, &html! {
+    Ok(shell.page(status, &html! {
         @if resource.path != resource.section { p.crumbs { a href=(resource.section) { "Back" } } }
         div.title {
             h1 { (many) }
+            @if resource.live { span.muted data-live-state {} button type="button" data-pauses hidden { "Pause" } }
             @if let Some((address, words)) = &new { a.button.primary href=(address) data-new { (words) } }
-            @if resource.has_csv { a.button href=(resource.csv(query)) download { "Download as CSV" } }
+            @if let Some(address) = resource.file(request) { a.button href=(address) download { (resource.download.1) } }
+        }
+        @if let Some(tabs) = resource.tabs {
+            nav.tabs aria-label=(many) { @for (value, name, tab) in tabs.all {
+                a href={ (tab.path) "?" (tabs.parameter) "=" (value) } aria-current=[(tab.api == resource.api && tab.query == resource.query).then_some("page")] { (name) }
+            } }
         }
         @if !resource.about.is_empty() { p.muted { (resource.about) } }
-        @if resource.search.is_some() || !resource.filters.is_empty() { (resource.toolbar(query)) }
-        @if found.rows.is_empty() && found.next.is_none() && !is_filtered {
-            (empty(resource.empty.0, new.as_ref().map(|(address, words)| (address.as_str(), words.as_str())), resource.empty.1))
-        } @else if found.rows.is_empty() {
-            p.empty {
-                "No " (one) " fits" @if found.next.is_some() { " among those looked at so far" } ". "
-                a href=(resource.path) { "Show all" }
-            }
-        } @else {
-            (resource.table(&found.rows, many, &look))
-        }
-        (pager(resource.is_newest_first, query.is_on("cursor"), found.next.as_deref(), |cursor| resource.page_address(query, cursor)))
+        @if resource.search.is_some() || !resource.filters.is_empty() { (resource.toolbar(request)) }
+        (problems.summary_as("There is no such list"))
+        div data-live=[resource.live.then(|| resource.page_address("-live", query, query.text("cursor")))] { (rows) }
     }))
+}
+
+/// `GET <path>-live`: the same rows again whenever they change.
+pub(crate) fn follow(
+    pages: &Arc<PageContext>,
+    request: PageRequest,
+    resource: &'static Resource,
+) -> Response<ResponseBody> {
+    let session = request.session.as_ref().map_or(0, |session| session.number);
+    let (clock, sessions) = (Arc::clone(&pages.service.clock), Arc::clone(&pages.sessions));
+    let (end, pages, request) = (request.end.clone(), Arc::clone(pages), Arc::new(request));
+    let look = move || {
+        let (pages, request) = (Arc::clone(&pages), Arc::clone(&request));
+        async move {
+            let (resource, mut problems) = (resource.chosen(&request.query), Problems::default());
+            let found = resource.find(&pages, &request, &mut problems).await.ok()?;
+            let look = Look { now: pages.service.clock.now(), ..Look::of(&request) };
+            problems.is_empty().then(|| resource.rows(&request, &found, &look).into())
+        }
+    };
+    live::stream(clock, sessions, session, end, look)
 }
 
 /// The links to the first and to the next page.
@@ -144,14 +112,50 @@ pub(crate) fn pager(
 }
 
 impl Resource {
-    async fn find(&self, pages: &PageContext, request: &PageRequest) -> Result<Found, PageError> {
+    /// Of several lists at one address the one that a query means.
+    fn chosen(&'static self, query: &Form) -> &'static Self {
+        let Some(tabs) = self.tabs else { return self };
+        let wanted = query.text(tabs.parameter);
+        tabs.all.iter().find(|(value, ..)| *value == wanted).map_or(self, |(_, _, resource)| resource)
+    }
+
+    /// The same list without a filter.
+    fn only_tab(&self, query: &Form) -> Form {
+        let mut tab = Form::default();
+        if let Some(tabs) = self.tabs {
+            tab.push(tabs.parameter, query.text(tabs.parameter).to_owned());
+        }
+        tab
+    }
+
+    /// What the filters of a query ask the API for.
+    fn sent(&self, request: &PageRequest, problems: &mut Problems) -> Vec<(&'static str, String)> {
+        let filters = self.filters.iter();
+        filters.flat_map(|filter| filter.sent(&request.query, request.now, problems)).collect()
+    }
+
+    /// The list of the API with the filters of a query.
+    pub(crate) fn request(
+        &self,
+        path: &[&str],
+        request: &PageRequest,
+        problems: &mut Problems,
+    ) -> ApiRequest {
+        let sent = self.sent(request, problems);
+        sent.into_iter().fold(ApiRequest::get(path), |list, (name, value)| list.query(name, value))
+    }
+
+    async fn find(
+        &self,
+        pages: &PageContext,
+        request: &PageRequest,
+        problems: &mut Problems,
+    ) -> Result<Found, ApiRefusal> {
         let query = &request.query;
+        let filtered = self.request(self.api, request, problems).query("limit", self.rows);
+        let filtered = self.query.iter().fold(filtered, |list, (name, value)| list.query(name, value));
         let list = |parameter: Option<&str>, wanted: &str| {
-            let mut list = ApiRequest::get(self.api).query("limit", self.rows);
-            for (name, value) in self.filters.iter().flat_map(|filter| filter.sent(query)) {
-                list = list.query(name, value);
-            }
-            list.query_if(parameter.unwrap_or_default(), parameter.map(|_| wanted))
+            filtered.clone().query_if(parameter.unwrap_or_default(), parameter.map(|_| wanted))
         };
         let wanted = query.text("q");
         let search = self.search.filter(|_| !wanted.is_empty());
@@ -172,35 +176,86 @@ impl Resource {
             }
         }
         let rest = list(last, wanted).query_if("cursor", Some(cursor).filter(|cursor| !cursor.is_empty()));
-        let Found { rows: rest, next } = page(pages, request, rest).await?;
+        let mut found = page(pages, request, rest).await?;
         let first: Vec<String> = rows.iter().map(|row| self.id_of(row)).collect();
-        rows.extend(rest.into_iter().filter(|row| !first.contains(&self.id_of(row))));
-        Ok(Found { rows, next })
+        rows.extend(found.rows.into_iter().filter(|row| !first.contains(&self.id_of(row))));
+        if let Sums::At(path) = self.sums {
+            found.sums = match pages.ask(request, self.request(path, request, problems)).await {
+                Ok(answer) => answer.body,
+                // What cannot be added up is listed all the same.
+                Err(refusal) if refusal.status == 400 => refusal.message.into(),
+                Err(refusal) => return Err(refusal),
+            };
+        }
+        Ok(Found { rows, ..found })
+    }
+
+    /// What changes while a page is open: sums, rows, and the way to more of them.
+    fn rows(&self, request: &PageRequest, found: &Found, look: &Look<'_>) -> Markup {
+        let (query, one) = (&request.query, self.names.1);
+        let is_filtered = query.is_on("q")
+            || self.filters.iter().flat_map(|filter| filter.names()).any(|name| query.is_on(name));
+        let new = self.new_one(request);
+        html! {
+            @match &found.sums {
+                Value::String(why) => p.muted { (why) },
+                sums => (self.figures(sums, look)),
+            }
+            @if found.rows.is_empty() && found.next.is_none() && !is_filtered {
+                (empty(self.empty.0, new.as_ref().map(|(address, words)| (address.as_str(), words.as_str())), self.empty.1))
+            } @else if found.rows.is_empty() {
+                p.empty {
+                    "No " (one) " fits" @if found.next.is_some() { " among those looked at so far" } ". "
+                    a href=(self.page_address("", &self.only_tab(query), "")) { "Show all" }
+                }
+            } @else {
+                (self.table(&found.rows, self.names.0, look))
+            }
+            (pager(self.is_newest_first, query.is_on("cursor"), found.next.as_deref(), |cursor| self.page_address("", query, cursor)))
+        }
+    }
+
+    /// Sums of an object, or of a list; those that it has.
+    pub(super) fn figures(&self, sums: &Value, look: &Look<'_>) -> Markup {
+        html! {
+            @if sums.is_object() && !self.figures.is_empty() {
+                dl.figures { @for figure in self.figures.iter().filter(|figure| figure.has(sums)) {
+                    div { dt { (figure.label) } dd { (figure.show(sums, "", look)) } }
+                } }
+            }
+        }
+    }
+
+    /// The form for a new one, where there is one for this person.
+    fn new_one(&self, request: &PageRequest) -> Option<(String, String)> {
+        let forms = self.forms.filter(|forms| request.is_operator() && forms.create.is_some());
+        forms.map(|_| (format!("{}/new", self.path), format!("New {}", self.names.1)))
     }
 
     /// A table of these.
     pub(crate) fn table(&self, rows: &[Value], caption: &str, look: &Look<'_>) -> Markup {
         let has_actions = look.is_operator && self.actions_in(true).next().is_some();
+        let columns: Vec<&Column> = self.columns.iter().filter(|column| column.is_of(rows)).collect();
         html! {
             div.scroll role="region" aria-label=(caption) tabindex="0" {
                 table.cards data-rows {
                     caption { (caption) }
                     thead { tr {
-                        @for column in self.columns { th scope="col" .right[column.is_right()] { (column.label) } }
+                        @for column in &columns { th scope="col" .right[column.is_right()] { (column.label) } }
                         @if has_actions { th scope="col" { "Action" } }
                     } }
-                    tbody { @for row in rows { (self.row(row, has_actions, look)) } }
+                    tbody { @for row in rows { (self.row(row, &columns, has_actions, look)) } }
                 }
             }
         }
     }
 
-    fn row(&self, row: &Value, has_actions: bool, look: &Look<'_>) -> Markup {
+    fn row(&self, row: &Value, columns: &[&Column], has_actions: bool, look: &Look<'_>) -> Markup {
         let id = self.id_of(row);
         let address = self.address(&id);
         html! {
-            tr .marked[id == look.marked] {
-                @for (at, column) in self.columns.iter().enumerate() {
+            tr .marked[id == look.marked && !id.is_empty()] {
+                @for (at, column) in columns.iter().enumerate() {
                     td class=[column.class] data-label=[(at > 0).then_some(column.label)] { (column.show(row, &address, look)) }
                 }
                 @if has_actions {
@@ -212,39 +267,54 @@ impl Resource {
         }
     }
 
-    fn toolbar(&self, query: &Form) -> Markup {
+    fn toolbar(&self, request: &PageRequest) -> Markup {
+        let query = &request.query;
         html! {
             form.toolbar method="get" role="search" {
+                @if let Some(tabs) = self.tabs { input type="hidden" name=(tabs.parameter) value=(query.text(tabs.parameter)); }
                 @if let Some(search) = self.search {
                     label for="q" { "Search" }
                     input #q type="search" name="q" value=(query.text("q")) placeholder=(search.placeholder) data-search;
                 }
-                @for (at, filter) in self.filters.iter().enumerate() { (filter.show(query, at == 0 && self.search.is_none())) }
+                @for (at, filter) in self.filters.iter().enumerate() {
+                    (filter.show(query, request.now, at == 0 && self.search.is_none()))
+                }
                 button { "Show" }
             }
         }
     }
 
-    /// The list with the same filter, from that cursor on.
-    fn page_address(&self, query: &Form, cursor: &str) -> String {
+    /// The list with the same filter, from that cursor on; its path ends so.
+    fn page_address(&self, ending: &str, query: &Form, cursor: &str) -> String {
         let mut fields = Serializer::new(String::new());
-        let names = self.filters.iter().map(Filter::name);
-        for name in self.search.map(|_| "q").into_iter().chain(names).filter(|name| query.is_on(name)) {
+        let names = self.filters.iter().flat_map(|filter| filter.names().iter().copied());
+        let tab = self.tabs.map(|tabs| tabs.parameter);
+        let names = tab.into_iter().chain(self.search.map(|_| "q")).chain(names);
+        for name in names.filter(|name| query.is_on(name)) {
             fields.append_pair(name, query.text(name));
         }
         if !cursor.is_empty() {
             fields.append_pair("cursor", cursor);
         }
-        format!("{}?{}", self.path, fields.finish())
+        let (fields, path) = (fields.finish(), self.path);
+        if fields.is_empty() { format!("{path}{ending}") } else { format!("{path}{ending}?{fields}") }
     }
 
-    /// The export of the admin API with the same filter.
-    fn csv(&self, query: &Form) -> String {
+    /// The list as a file, with the same filter.
+    fn file(&self, request: &PageRequest) -> Option<String> {
+        let (path, _) = self.download;
+        if path.is_empty() {
+            return None;
+        }
+        // A page of the console takes its own names, the API those of its parameters.
+        if !path.starts_with("/admin/") {
+            let address = self.page_address("", &request.query, "");
+            return Some(address.replacen(self.path, path, 1));
+        }
         let mut fields = Serializer::new(String::new());
-        fields.extend_pairs(self.filters.iter().flat_map(|filter| filter.sent(query)));
-        let (path, fields) = (self.api.join("/"), fields.finish());
-        let mark = if fields.is_empty() { "" } else { "?" };
-        format!("/admin/v1/{path}.csv{mark}{fields}")
+        fields.extend_pairs(self.sent(request, &mut Problems::default()));
+        let fields = fields.finish();
+        Some(format!("{path}{}{fields}", if fields.is_empty() { "" } else { "?" }))
     }
 }
 
@@ -260,7 +330,8 @@ pub(crate) async fn page(
         Value::Array(rows) => rows,
         _ => Vec::new(),
     };
-    Ok(Found { rows, next })
+    let sums = body["total"].take();
+    Ok(Found { rows, next, sums })
 }
 
 /// Every row of a list of the API that is known to be short.

@@ -7,6 +7,7 @@ pub(crate) mod action;
 pub(crate) mod column;
 pub(crate) mod edit;
 pub(crate) mod fields;
+pub(crate) mod filter;
 pub(crate) mod list;
 pub(crate) mod one;
 pub(crate) mod secret;
@@ -16,16 +17,18 @@ mod tests;
 
 use std::fmt;
 
+use gatehouse_admin::Role;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use self::action::Action;
 use self::column::{Column, Look};
 use self::edit::Forms;
-use self::list::{Filter, Search};
+use self::filter::{Filter, Search};
 use self::one::Related;
 
 /// A kind of object.
+#[derive(Clone, Copy)]
 pub(crate) struct Resource {
     /// The address of its list; an object's page is below it.
     pub(crate) path: &'static str,
@@ -35,8 +38,17 @@ pub(crate) struct Resource {
     pub(crate) names: (&'static str, &'static str),
     /// A sentence under the heading of the list.
     pub(crate) about: &'static str,
-    /// Where its list is below `/admin/v1`.
+    /// Where its list is below `/admin/v1`, and what it is always asked for.
     pub(crate) api: &'static [&'static str],
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    /// Several lists at one address.
+    pub(crate) tabs: Option<&'static Tabs>,
+    /// Who may see its list and its pages.
+    pub(crate) role: Role,
+    /// Whether its list follows what happens.
+    pub(crate) live: bool,
+    /// What all rows of its list come to.
+    pub(crate) sums: Sums,
     /// The members with its id, and with what people call it.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
@@ -49,15 +61,15 @@ pub(crate) struct Resource {
     pub(crate) columns: &'static [Column],
     /// What a list without rows says, and the command for the same. A kind that only stands on pages of others has none.
     pub(crate) empty: (&'static str, &'static str),
-    /// Whether the list is a file, too.
-    pub(crate) has_csv: bool,
+    /// The address of the list as a file, and the words on its button.
+    pub(crate) download: (&'static str, &'static str),
     /// Forms for a new one and for an edit.
     pub(crate) forms: Option<Forms>,
     /// Whether an object has a page of its own.
     pub(crate) has_page: bool,
     /// Its state, beside the heading.
     pub(crate) state: fn(&Value, &Look<'_>) -> Markup,
-    /// Its sums, above the facts.
+    /// Its sums above the facts, or those of a list above its rows.
     pub(crate) figures: &'static [Column],
     pub(crate) facts: &'static [Column],
     /// What else stands on its page: links, warnings.
@@ -65,6 +77,21 @@ pub(crate) struct Resource {
     pub(crate) actions: &'static [Action],
     /// Lists of other objects on its page.
     pub(crate) related: &'static [Related],
+}
+
+/// Several lists at one address: the value of a parameter, a name and the list for each.
+pub(crate) struct Tabs {
+    pub(crate) parameter: &'static str,
+    pub(crate) all: &'static [(&'static str, &'static str, &'static Resource)],
+}
+
+/// Where the sums of a list are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// In the list's own answer, if it has any.
+    None,
+    /// Below `/admin/v1`, for the same filters.
+    At(&'static [&'static str]),
 }
 
 impl Resource {
@@ -75,6 +102,11 @@ impl Resource {
         names: ("", ""),
         about: "",
         api: &[],
+        query: &[],
+        tabs: None,
+        role: Role::Viewer,
+        live: false,
+        sums: Sums::None,
         id: "id",
         name: "id",
         is_newest_first: false,
@@ -83,7 +115,7 @@ impl Resource {
         filters: &[],
         columns: &[],
         empty: ("", ""),
-        has_csv: false,
+        download: ("", ""),
         forms: None,
         has_page: false,
         state: |_, _| html! {},
@@ -129,4 +161,9 @@ pub(crate) fn plain(value: &Value) -> String {
 /// The text of a member; without one, an empty text.
 pub(crate) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value[member].as_str().unwrap_or_default()
+}
+
+/// The values of a member that is a list; without one, none.
+pub(crate) fn members<'v>(value: &'v Value, member: &str) -> &'v [Value] {
+    value[member].as_array().map(Vec::as_slice).unwrap_or_default()
 }

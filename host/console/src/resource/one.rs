@@ -52,9 +52,7 @@ pub(crate) async fn show(
     Ok(shell.page(StatusCode::OK, &html! {
         p.crumbs { a href=(resource.path) { (resource.names.0) } }
         div.title { h1 { bdi { (name) } } ((resource.state)(&object, &look)) }
-        @if !resource.figures.is_empty() {
-            dl.figures { @for figure in resource.figures { div { dt { (figure.label) } dd { (figure.show(&object, &address, &look)) } } } }
-        }
+        (resource.figures(&object, &look))
         dl.facts {
             @for fact in resource.facts.iter().filter(|fact| fact.has(&object)) {
                 dt { (fact.label) } dd { (fact.show(&object, &address, &look)) }
@@ -88,7 +86,7 @@ impl Related {
             .filter(|cursor| self.parameter.is_none() && !cursor.is_empty());
         let list = ApiRequest::get(&path).query("limit", self.rows).query_if("cursor", cursor);
         let list = self.query.iter().fold(list, |list, (name, value)| list.query(name, filled(value)));
-        let Found { rows, next } = page(pages, request, list).await?;
+        let Found { rows, next, .. } = page(pages, request, list).await?;
         let query = self.parameter.map(|name| format!("{name}={}", encoded(id)));
         let (path, one) = (self.of.path, self.of.names.1);
         Ok(html! {

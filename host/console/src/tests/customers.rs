@@ -1,18 +1,9 @@
 //! Customers without credit: named on the first page wherever they stand, and listed.
 
 use gatehouse_admin::Role;
-use gatehouse_model::{Credits, CustomerId};
 
 use super::client::Browser;
-use super::scene::{Scene, start};
-
-async fn open(scene: &Scene, id: &str, credits: i64) {
-    let customer = CustomerId::from(id);
-    scene.service.open_customer(customer.clone()).await.unwrap();
-    if credits > 0 {
-        scene.service.deposit(customer, Credits(credits), String::new()).await.unwrap();
-    }
-}
+use super::scene::start;
 
 async fn text(browser: &mut Browser, path: &str) -> String {
     let answer = browser.get(path).await;
@@ -26,16 +17,16 @@ async fn home_names_who_has_no_credit_and_how_many_others() {
     let mut browser = scene.logged_in(Role::Operator).await;
     assert!(text(&mut browser, "/").await.contains("Nothing needs a person."));
     for number in 0..30 {
-        open(&scene, &format!("a-{number:02}"), 1).await;
+        scene.open(&format!("a-{number:02}"), 1).await;
     }
-    open(&scene, "z-last", 0).await;
+    scene.open("z-last", 0).await;
     let home = text(&mut browser, "/").await;
     assert!(
         home.contains("z-last has no credit") && !home.contains("a-00") && !home.contains(" more"),
         "{home}"
     );
     for number in 0..60 {
-        open(&scene, &format!("n-{number:02}"), 0).await;
+        scene.open(&format!("n-{number:02}"), 0).await;
     }
     let home = text(&mut browser, "/").await;
     assert!(home.contains("n-09 has no credit") && !home.contains("n-10"), "{home}");
@@ -56,6 +47,6 @@ async fn home_names_who_has_no_credit_and_how_many_others() {
         let found = text(&mut browser, &format!("/customers?without_credit=true&q={search}")).await;
         assert_eq!(!found.contains("No customer fits"), is_there, "{search}: {found}");
     }
-    open(&scene, "n-paid", 1).await;
+    scene.open("n-paid", 1).await;
     assert!(!text(&mut browser, "/customers?without_credit=true&q=n-paid").await.contains("<td"));
 }

@@ -2,7 +2,7 @@
 
 use gatehouse_admin::Role;
 use gatehouse_harness::Connection;
-use gatehouse_model::{Credits, CustomerId};
+use gatehouse_model::Credits;
 
 use super::client::Browser;
 use super::scene::{Scene, start};
@@ -37,9 +37,7 @@ async fn while_time_goes<T>(scene: &Scene, work: impl Future<Output = T>) -> (T,
 }
 
 async fn spend_all(scene: &Scene) {
-    let customer = CustomerId::from("known");
-    let (amount, memo) = (Credits(10 * Credits::UNIT), "all".to_owned());
-    scene.service.withdraw(customer.clone(), amount, memo).await.unwrap();
+    scene.withdraw(10 * Credits::UNIT, "all").await;
 }
 
 #[tokio::test]

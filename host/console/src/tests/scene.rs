@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_admin::{
-    AdminServer, AdminService, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
-    OperationError, PriceCause, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
+    AdminServer, AdminService, ApiRequest, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
+    LocalApi, OperationError, PriceCause, Probes, ReloadView, Revealed, Role, StagedDefaults, Token, Tokens,
 };
 use gatehouse_harness::{TestClock, TestSeed};
-use gatehouse_model::{Credits, CustomerId, Pepper};
+use gatehouse_model::{Credits, Key, KeyId, Pepper};
 use gatehouse_net::{ConnectionLimits, HandshakeLimits};
 use gatehouse_store::Store;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::client::Browser;
@@ -44,10 +45,6 @@ pub(super) async fn start() -> Scene {
         seed: Arc::new(TestSeed::default()),
         public: std::sync::OnceLock::new(),
     });
-    let customer = CustomerId::from("known");
-    service.open_customer(customer.clone()).await.unwrap();
-    let (amount, memo) = (Credits(10 * Credits::UNIT), String::new());
-    service.deposit(customer, amount, memo).await.unwrap();
     let limits = ConnectionLimits {
         head: Duration::from_secs(10),
         idle: Duration::from_secs(75),
@@ -69,10 +66,43 @@ pub(super) async fn start() -> Scene {
         SandboxSecrets { wrapped: Revealed("sk-wrapped".to_owned()), bare: Revealed("sk-bare".to_owned()) };
     let facts = Facts { public_url: "http://127.0.0.1:8080".to_owned(), sandbox: Some(sandbox) };
     server.show(Pages::new(Arc::clone(&service), Arc::clone(server.sessions()), facts).console());
-    Scene { server, service, clock, token, folder }
+    let scene = Scene { server, service, clock, token, folder };
+    scene.open("known", 10 * Credits::UNIT).await;
+    scene
 }
 
 impl Scene {
+    /// Has the API make something in this process; its answer.
+    pub(super) async fn make(&self, path: &[&str], body: Value) -> Value {
+        let api = LocalApi::new(Arc::clone(&self.service), "test");
+        api.send(ApiRequest::post(path).json(&body)).await.unwrap().body
+    }
+
+    /// Opens a customer with this much credit.
+    pub(super) async fn open(&self, id: &str, micro: i64) {
+        self.make(&["customers"], json!({"id": id})).await;
+        if micro > 0 {
+            self.make(&["customers", id, "deposits"], json!({"amount_micro": micro})).await;
+        }
+    }
+
+    /// Takes back credits of the customer `known`.
+    pub(super) async fn withdraw(&self, micro: i64, memo: &str) {
+        let body = json!({"amount_micro": micro, "memo": memo});
+        self.make(&["customers", "known", "withdrawals"], body).await;
+    }
+
+    /// A key of the customer `known`.
+    pub(super) async fn key(&self, name: &str) -> KeyId {
+        let made = self.make(&["keys"], json!({"customer": "known", "name": name})).await;
+        KeyId::from(made["key"]["id"].as_str().unwrap())
+    }
+
+    /// The row of a key.
+    pub(super) fn row(&self, key: &KeyId) -> Key {
+        self.service.store.key(key).unwrap().unwrap()
+    }
+
     /// The same service with secrets of its own: those of one service repeat after a while.
     pub(super) fn service_of_seed(&self, seed: u8) -> AdminService {
         AdminService {

@@ -1,10 +1,13 @@
 //! One answer that passes: pieces go from the provider to the client as they come, and their end is billed.
 //!
-//! The channel makes the back-pressure: a client that reads slowly makes the provider wait.
+//! The channel makes the back-pressure: a client that reads slowly makes the provider wait. An answer that is kept for a
+//! repetition is read to its end whatever its client does: the client has the rest of it as fast as it reads.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use gatehouse_model::Outage;
+use bytes::Bytes;
+use gatehouse_model::{Outage, Pause};
 
 use crate::direct::api::Client;
 use crate::direct::attempt::PassingAnswer;
@@ -39,15 +42,20 @@ impl DriverState {
         mut keeping: Option<Keeping>,
     ) {
         let mime = answer.pieces.mime().to_owned();
-        let end = self.pass_pieces(answer, client, keeping.as_mut()).await;
+        let mut time_limit = self.clock.pause(self.config.text.stream());
+        let mut unsent = VecDeque::new();
+        let end = pass_pieces(answer, (client, &mut unsent), keeping.as_mut(), &mut time_limit).await;
         let amount = held.cost();
         let error = match end {
-            End::Complete => match (held.settle(amount), keeping) {
-                (Ok(()), Some(keeping)) => {
-                    keeping.keep(mime, None);
-                    None
+            End::Complete => match held.settle(amount) {
+                Ok(()) => {
+                    if let Some(body) = keeping.and_then(|keeping| keeping.keep(mime, None)) {
+                        let rest = unsent.iter().map(Bytes::len).sum();
+                        unsent = VecDeque::from([body.slice(body.len().saturating_sub(rest)..)]);
+                    }
+                    send_rest(unsent, client, time_limit).await
                 }
-                (paid, _) => paid.err().map(TextError::from),
+                Err(unpaid) => Some(unpaid.into()),
             },
             End::Left => paid_without(held, keeping).err().map(TextError::from),
             End::Overtime => {
@@ -63,40 +71,57 @@ impl DriverState {
             let _ = client.send(Err(error)).await;
         }
     }
+}
 
-    async fn pass_pieces(
-        &self,
-        answer: PassingAnswer,
-        client: &Client,
-        mut keeping: Option<&mut Keeping>,
-    ) -> End {
-        // Dropped at the end: the provider learns at once that nothing more of it is read.
-        let PassingAnswer { mut pieces, first, permit: _permit, _span } = answer;
-        let mut time_limit = self.clock.pause(self.config.text.stream());
-        let mut next = first;
-        loop {
-            if let Some(piece) = next.take() {
-                if let Some(keeping) = &mut keeping {
-                    keeping.write(&piece);
-                }
-                tokio::select! {
-                    taken = client.send(Ok(piece)) => if taken.is_err() && !is_worth_ending(keeping.as_deref()) {
-                        return End::Left;
-                    },
-                    () = &mut time_limit => return End::Overtime,
-                }
+/// Passes pieces on until the answer ends. What the client has not taken then is `unsent`.
+async fn pass_pieces(
+    answer: PassingAnswer,
+    (client, unsent): (&Client, &mut VecDeque<Bytes>),
+    mut keeping: Option<&mut Keeping>,
+    time_limit: &mut Pause,
+) -> End {
+    // Dropped at the end: the provider learns at once that nothing more of it is read.
+    let PassingAnswer { mut pieces, first, permit: _permit, _span } = answer;
+    let mut next = first;
+    loop {
+        if let Some(piece) = next.take() {
+            if let Some(keeping) = &mut keeping {
+                keeping.write(&piece);
             }
-            tokio::select! {
-                piece = pieces.next() => match piece {
-                    Ok(Some(piece)) => next = Some(piece),
-                    Ok(None) => return End::Complete,
-                    Err(outage) => return End::Cut(outage_error(outage)),
-                },
-                () = client.closed(), if !is_worth_ending(keeping.as_deref()) => return End::Left,
-                () = &mut time_limit => return End::Overtime,
-            }
+            unsent.push_back(piece);
+        }
+        let is_kept = is_worth_ending(keeping.as_deref());
+        tokio::select! {
+            slot = client.reserve(), if !unsent.is_empty() => match slot {
+                Ok(slot) => {
+                    if let Some(piece) = unsent.pop_front() {
+                        slot.send(Ok(piece));
+                    }
+                }
+                Err(_) if is_kept => unsent.clear(),
+                Err(_) => return End::Left,
+            },
+            piece = pieces.next(), if unsent.is_empty() || is_kept => match piece {
+                Ok(Some(piece)) => next = Some(piece),
+                Ok(None) => return End::Complete,
+                Err(outage) => return End::Cut(outage_error(outage)),
+            },
+            () = client.closed(), if !is_kept => return End::Left,
+            () = &mut *time_limit => return End::Overtime,
         }
     }
+}
+
+/// The rest of an answer that is paid, as long as its time lasts; the error that ends it.
+async fn send_rest(unsent: VecDeque<Bytes>, client: &Client, mut time_limit: Pause) -> Option<TextError> {
+    for piece in unsent.into_iter().filter(|piece| !piece.is_empty()) {
+        tokio::select! {
+            // The client may have disconnected.
+            sent = client.send(Ok(piece)) => sent.ok()?,
+            () = &mut time_limit => return Some(TextError::Timeout),
+        }
+    }
+    None
 }
 
 /// Whether the rest is worth having without its client.

@@ -248,7 +248,7 @@ fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
     let DirectResponse { mime, body, fresh_s, .. } = response;
     if let Some(mut keeping) = keeping {
         keeping.write(&body);
-        keeping.keep(mime.clone(), fresh_s);
+        let _ = keeping.keep(mime.clone(), fresh_s);
     }
     WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }

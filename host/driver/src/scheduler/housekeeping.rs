@@ -5,16 +5,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
 use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Command, WebhookChange};
+use gatehouse_tasks::{Command, ExpiredRow, LedgerMark};
 
 use crate::state::DriverState;
 
 /// Between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Rows deleted by one command: few enough that other commands do not wait for the writer.
+/// Rows of one kind that are forgotten in one sweep: few enough that other commands do not wait for the writer.
 const BATCH: usize = 1_000;
+/// Commands that wait for the same commit.
+const AT_ONCE: usize = 32;
+/// The heads of the ledger are marked once in this many sweeps, beginning with the first.
+const SWEEPS_PER_MARK: u64 = 60;
 /// Media are swept once in this many sweeps.
 const SWEEPS_PER_MEDIA_SWEEP: u64 = 15;
 
@@ -27,41 +32,58 @@ impl DriverState {
     }
 
     pub(crate) async fn run_housekeeping(self: Arc<Self>) {
-        let mut sweeps = 0_u64;
+        let (mut sweeps, mut marked) = (0_u64, LedgerMark::default());
         loop {
             self.clock.pause(INTERVAL).await;
             sweeps += 1;
             let now = self.now();
-            let before_day = now.day().saturating_sub(self.config.history_days);
-            let sweeps_holds =
-                self.holds_have_expired(now).then_some(Command::SweepHolds { now, limit: BATCH });
-            for command in [
-                Command::Sweep { now, limit: BATCH },
-                Command::SweepResponses { now, limit: BATCH },
-                Command::Webhook { change: Box::new(WebhookChange::Sweep { limit: BATCH }), at: now },
-                Command::DropHistory { before_day },
-            ]
-            .into_iter()
-            .chain(sweeps_holds)
-            {
-                match self.store.execute(command).await {
-                    Ok(Ok(_)) => {}
-                    Ok(Err(rejection)) => {
-                        tracing::error!(?rejection, "the store rejected a housekeeping command");
-                    }
-                    // What was not swept now is swept later; on a full disk the media sweep below is what helps.
-                    Err(StoreError::Busy | StoreError::NoRoom) => {}
-                    Err(error) => {
-                        tracing::error!(%error, "housekeeping stopped");
-                        return;
-                    }
+            match self.forget(now).await {
+                // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
+                Ok(()) | Err(StoreError::Busy | StoreError::NoRoom) => {}
+                Err(error) => {
+                    tracing::error!(%error, "housekeeping stopped");
+                    return;
                 }
+            }
+            if sweeps % SWEEPS_PER_MARK == 1 {
+                self.mark_ledger(&mut marked).await;
             }
             if sweeps.is_multiple_of(SWEEPS_PER_MEDIA_SWEEP)
                 && let Err(error) = self.media.sweep().await
             {
                 tracing::warn!(%error, "media sweep failed, will be tried again");
             }
+        }
+    }
+    /// Rows whose time is over are read first, and then forgotten customer by customer. Old history is dropped.
+    async fn forget(&self, now: UnixMs) -> Result<(), StoreError> {
+        let mut rows = self.store.expired(now, BATCH).await?;
+        if !self.holds_have_expired(now) {
+            rows.retain(|(_, row)| !matches!(row, ExpiredRow::Hold(_)));
+        }
+        let forgotten = Command::forget_each(rows, now).map(|command| self.store.execute(command));
+        let mut forgotten = stream::iter(forgotten).buffered(AT_ONCE);
+        while let Some(outcome) = forgotten.next().await {
+            if let Err(rejection) = outcome? {
+                tracing::error!(?rejection, "the store rejected a housekeeping command");
+            }
+        }
+        self.store.drop_history(now.day().saturating_sub(self.config.history_days)).await.map(drop)
+    }
+
+    /// Writes the heads of all chains into the audit record and the log, unless nothing has come to the ledger since.
+    async fn mark_ledger(&self, last: &mut LedgerMark) {
+        let marked = match self.store.ledger_mark().await {
+            Ok(mark) if mark == *last => return,
+            Ok(mark) => self.store.post(Command::MarkLedger { mark, at: self.now() }).map(|()| mark),
+            Err(error) => Err(error),
+        };
+        match marked {
+            Ok(mark) => {
+                tracing::info!(%mark, "the heads of the ledger's chains");
+                *last = mark;
+            }
+            Err(error) => tracing::warn!(%error, "the ledger was not marked, will be tried again"),
         }
     }
 }

@@ -25,7 +25,7 @@ async fn start(clock: Arc<TestClock>) -> TextTest {
         });
         let target = |provider: &str, protocol: &str, upstream: &str, price: &str| {
             json!({"provider": provider, "protocol": protocol, "upstream": upstream,
-                "first_byte_s": PATIENCE.as_secs(), "prices": {"input": price, "output": price}})
+                "first_byte_s": PATIENCE.as_secs(), "answer_s": PATIENCE.as_secs(), "prices": {"input": price, "output": price}})
         };
         let targets: Value = json!([
             target("p", "messages", "claude-sonnet-4-6", "1"),
@@ -76,6 +76,25 @@ async fn a_silent_target_is_left_for_the_next_one_whose_price_counts() {
         assert!(held > Credits(10 * 500), "held by the dearest: {held:?}");
         assert!(test.ledger_is_clean());
     }
+}
+
+/// Without it five long answers in a row keep every request from the provider that writes them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_whole_answer_that_takes_long_says_nothing_against_its_account() {
+    let test = start(TestClock::real(&[PATIENCE])).await;
+    for round in 0..6 {
+        let request = test.send_as(&test.key, "[[slow-start]] hello", false);
+        test.until_both_hold(1, 0).await;
+        test.clock.end_pauses(PATIENCE).await;
+        until("the second is asked", async || test.sandbox.chat_record().held == 1).await;
+        test.sandbox.release();
+        assert!(
+            matches!(request.await.expect("no panic"), Ok(CompletionResponse::Whole(_))),
+            "round {round}"
+        );
+    }
+    test.spent().await;
+    assert!(test.ledger_is_clean());
 }
 
 /// Without it each target has the whole time limit, and a request outlives its hold.

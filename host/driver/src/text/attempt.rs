@@ -140,6 +140,11 @@ impl DriverState {
         run.report.first_byte(progress.first_byte());
         match opening {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
+            Ok(Opening::Events(_)) if !run.prepared.streaming => {
+                self.give_up(run, &permit, "answered with a stream, which was not asked for");
+                let error = "the provider answered with a stream, which was not asked for";
+                Attempt::NextTarget(TextError::upstream(error))
+            }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.now()));
                 self.relay(run, permit, EventSource::Events(events), (pause, patience)).await
@@ -164,7 +169,10 @@ impl DriverState {
             }
             NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
             NoStream::Silence => {
-                run.tables.upstream.report_silence(permit);
+                // A whole answer that is long in the writing says nothing against the account.
+                if run.prepared.streaming {
+                    run.tables.upstream.report_silence(permit);
+                }
                 if sent {
                     self.give_up(run, permit, "was silent for too long");
                 }
@@ -246,7 +254,7 @@ impl DriverState {
             Err(Fault::Busy) => return Attempt::Failed(SubmitError::Busy.into()),
             Err(fault) => return Attempt::Failed(plugin_fault(&run.version, &fault).into()),
         };
-        let is_translated = matches!(source, EventSource::Events(_)) && run.prepared.streaming;
+        let is_translated = matches!(source, EventSource::Events(_));
         let reader = match run.dialect.as_mut().filter(|_| is_translated) {
             Some(dialect) => match self.frame_reader(dialect) {
                 Ok(reader) => Some(reader),
@@ -257,9 +265,6 @@ impl DriverState {
         };
         let batches = Batches::new(source, reader, relay);
         let mut stream = OpenStream { batches, account_permit: permit, span: run.span.take() };
-        if !run.prepared.streaming {
-            return Attempt::Answered(ProviderAnswer::Stream(stream));
-        }
         let due = run.cx.accepted_at.plus(self.config.text.head());
         let deadline = self.deadline_of_text(&run.cx);
         let begun = self.begin_stream(&mut stream, &run.client, (due, deadline), patience).await;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Credits, Prepared, RequestId, Usage, metric};
+use gatehouse_model::{Credits, RequestId, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
@@ -19,7 +19,7 @@ use crate::state::DriverState;
 use crate::submit::refusal::{rejection_error, store_error};
 use crate::text::api::{CompletionRequest, TextError};
 use crate::text::bill::{Bill, Count};
-use crate::text::models::TextModel;
+use crate::text::estimates::Estimates;
 
 /// How much longer than its request a hold lasts: the sweep of expired holds may not overtake a settlement.
 const GRACE: Duration = Duration::from_secs(60);
@@ -52,28 +52,26 @@ impl TextHold {
 }
 
 impl DriverState {
-    /// Reserves what the request costs at the dearest target that may answer it.
+    /// Reserves what the request costs at the dearest target that may answer it. It is billed by the first one until
+    /// another is asked.
     pub(super) async fn reserve(
         &self,
         request: &CompletionRequest,
-        model: &TextModel,
-        prepared: &Prepared,
+        model_id: &str,
+        (estimates, streaming): (Estimates, bool),
         work: WorkGuard,
     ) -> Result<TextHold, SubmitError> {
-        let too_much = || SubmitError::too_dear(&model.id);
-        let bill = model.dearest(prepared).ok_or_else(too_much)?;
-        let amount = bill.max_cost().ok_or_else(too_much)?;
-        let (now, tokens) = (self.now(), bill.estimated_tokens());
-        let model_id = &model.id;
+        let Estimates { first, amount, tokens, .. } = estimates;
+        let now = self.now();
         let (rates, outcome) = RateUse::take(&self.rates, &request.key, model_id, Some(tokens), now);
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let command = Command::Hold {
             id: request.id,
             key: request.key.id.clone(),
-            model: model_id.clone(),
+            model: model_id.to_owned(),
             amount,
-            expires: now.plus(self.max_duration(prepared.streaming)),
+            expires: now.plus(self.max_duration(streaming)),
             at: now,
         };
         let span = request.report.begin("hold");
@@ -86,8 +84,8 @@ impl DriverState {
                 Ok(TextHold {
                     id: request.id,
                     amount,
-                    bill: ArcSwap::from_pointee(bill),
-                    model: model_id.clone(),
+                    bill: ArcSwap::from_pointee(first),
+                    model: model_id.to_owned(),
                     rates,
                     work,
                 })

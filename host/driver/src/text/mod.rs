@@ -23,6 +23,7 @@ mod conversation;
 pub(crate) mod counters;
 mod dialect;
 mod dry_run;
+mod estimates;
 mod history;
 mod hold;
 mod left;

@@ -167,16 +167,6 @@ impl TextModel {
             passed::priced(&self.pass_prices, target.prices.clone(), &prepared.call.body)?;
         Some(Bill::new(prices, request, prepared))
     }
-
-    /// The highest price of a request, whichever target answers.
-    pub(crate) fn dearest(&self, prepared: &Prepared) -> Option<Bill> {
-        let bills = self.targets.iter().map(|target| {
-            let bill = self.bill(target, prepared)?;
-            Some((bill.max_cost()?, bill))
-        });
-        let bills: Option<Vec<_>> = bills.collect();
-        bills?.into_iter().max_by_key(|(cost, _)| *cost).map(|(_, bill)| bill)
-    }
 }
 
 /// The prices of a model as clients read them.

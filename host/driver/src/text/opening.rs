@@ -92,6 +92,11 @@ impl Batch {
         matches!(&self.pushed, Ok(Ok(chunk)) if !chunk.send.is_empty())
     }
 
+    /// Whether it has a count at most.
+    fn is_for_nobody(&self) -> bool {
+        self.is_head() && !self.has_events()
+    }
+
     fn counted(&self) -> Option<(Usage, &[(String, u64)])> {
         let chunk = self.pushed.as_ref().ok()?.as_ref().ok()?;
         chunk.usage.map(|usage| (usage, chunk.counters.as_slice()))
@@ -153,7 +158,8 @@ impl Batches {
         })
     }
 
-    /// Reads up to the first batch with content. What comes before is held back, for no longer than `is_due` says.
+    /// Reads up to the first batch with content. What comes before is held back, for no longer than `is_due` says: a provider
+    /// that says no more than that it is there has not begun.
     async fn begin(&mut self, is_due: impl Fn() -> bool) -> Result<(), NoStream> {
         loop {
             let batch = self.read().await.map_err(NoStream::Outage)?;
@@ -164,13 +170,24 @@ impl Batches {
                 Ok(Ok(chunk)) if batch.is_closed && !chunk.last && chunk.output_bytes == 0 => {
                     return Err(NoStream::Failure(broke_off()));
                 }
-                pushed @ Ok(Ok(_)) => self.head.push_back(Batch { pushed, is_closed: batch.is_closed }),
+                pushed @ Ok(Ok(_)) => self.hold_back(Batch { pushed, is_closed: batch.is_closed }),
             }
             let is_enough = self.head.len() >= MAX_HELD_BACK || is_due();
             if !is_head || (is_enough && self.head.iter().any(Batch::has_events)) {
                 return Ok(());
             }
         }
+    }
+
+    /// Counts are cumulative: of batches that are nothing for the client the last one says it all.
+    fn hold_back(&mut self, batch: Batch) {
+        if batch.is_for_nobody() {
+            if batch.counted().is_none() {
+                return;
+            }
+            self.head.pop_back_if(|last| last.is_for_nobody());
+        }
+        self.head.push_back(batch);
     }
 
     /// What a provider had counted of an answer that did not begin.
@@ -183,8 +200,8 @@ impl Batches {
 
 impl DriverState {
     /// Waits for content as long as the client does, and until the request's `deadline`, which holds for the answers of all
-    /// accounts: the hold is made for no more. A client that is `due` its head gets what there is. Where another target could
-    /// answer, no longer than `patience` lasts.
+    /// accounts: the hold is made for no more. A client that is `due` its head gets what there is, unless another target could
+    /// answer: then that one is asked when `patience` is over.
     pub(super) async fn begin_stream(
         &self,
         stream: &mut OpenStream,
@@ -195,8 +212,9 @@ impl DriverState {
         let OpenStream { batches, account_permit, .. } = stream;
         let given_up = pin!(self.is_given_up(client, account_permit));
         let time_limit = self.clock.pause_until(deadline);
+        let is_last = patience.is_none();
         let began = tokio::select! {
-            began = batches.begin(|| self.now() >= due) => Some(began),
+            began = batches.begin(|| is_last && self.now() >= due) => Some(began),
             () = given_up => None,
             () = time_limit => Some(Err(NoStream::Outage(Outage::Timeout))),
             () = is_over(&mut patience) => Some(Err(NoStream::Silence)),

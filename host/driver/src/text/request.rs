@@ -105,18 +105,19 @@ impl DriverState {
         };
         let Translated { version, prepared, instance, dialect } =
             self.first_translated(&source, &cx, &model, &mut targets).await?;
-        let (at, first) = (targets.first(), &model.targets[targets.first()]);
+        let estimates = self.estimates(&source, &cx, &model, &mut targets, &prepared).await?;
+        let at = targets.first();
         if targets.has_one() {
             // Nobody reads it again: the answer may take long.
             source.body = Json::default();
         }
         request.report.read_by(&version);
         if request.body.is_dry_run() {
-            return self.text_dry_run(&request, &model, &prepared).map(Completed::DryRun);
+            return self.text_dry_run(&request, &model.id, estimates).map(Completed::DryRun);
         }
-        let held = Arc::new(self.reserve(&request, &model, &prepared, work).await?);
-        held.bill_by(model.bill(first, &prepared).ok_or_else(|| SubmitError::too_dear(&model.id))?);
         let streaming = prepared.streaming;
+        let held = self.reserve(&request, &model.id, (estimates, streaming), work).await?;
+        let held = Arc::new(held);
         let claimant = Claimant { customer: request.key.customer.clone(), key: request.key.id.clone() };
         let run = TextRun {
             claimant,

@@ -13,8 +13,10 @@ use crate::text::models::{ModelConfig, ModelKind};
 
 /// Targets of one model. More would not be tried within any client's patience.
 const MAX_TARGETS: usize = 16;
-/// How long a target may be silent before a stream goes to the next one, unless it says otherwise.
-const FIRST_BYTE: Duration = Duration::from_secs(60);
+/// Seconds that a target may be silent before a stream goes to the next one, unless it says otherwise.
+const FIRST_BYTE_S: u32 = 60;
+/// A whole answer comes when all of it is written: so many times longer than its first words take.
+const WHOLE_ANSWER: u32 = 10;
 
 /// One entry of `models.<id>.targets`.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,9 +30,11 @@ pub struct TargetConfig {
     pub upstream: Option<String>,
     /// Credits for a million tokens; absent: those of the model.
     pub prices: Option<TokenPrices>,
-    /// Seconds without content after which the next target is tried. Absent: 60 for a stream, half of the time limit for a
-    /// whole answer, which comes when all of it is written.
+    /// Seconds without content of a stream after which the next target is tried; absent: 60.
     pub first_byte_s: Option<u32>,
+    /// Seconds without a whole answer after which the next target is tried; absent: ten times `first_byte_s`, and no more
+    /// than half of the time limit.
+    pub answer_s: Option<u32>,
     /// Its share among the targets with a weight that it stands with.
     pub weight: Option<u32>,
 }
@@ -40,7 +44,8 @@ pub struct TargetConfig {
 pub(crate) struct Target {
     pub(crate) route: TextRoute,
     pub(crate) prices: TokenPrices,
-    first_byte: Option<Duration>,
+    first_byte: Duration,
+    answer: Option<Duration>,
     weight: Option<u32>,
     /// `provider/upstream`, for clients and operators.
     pub(crate) name: String,
@@ -49,7 +54,10 @@ pub(crate) struct Target {
 impl Target {
     /// How long it may be silent while another target could answer.
     pub(crate) fn patience(&self, streaming: bool, time_limit: Duration) -> Duration {
-        self.first_byte.unwrap_or(if streaming { FIRST_BYTE } else { time_limit / 2 })
+        if streaming {
+            return self.first_byte;
+        }
+        self.answer.unwrap_or_else(|| self.first_byte.saturating_mul(WHOLE_ANSWER).min(time_limit / 2))
     }
 }
 
@@ -77,7 +85,8 @@ pub(super) fn of_model(id: &str, config: &ModelConfig) -> Result<Vec<Target>, Wr
             let why = "expected \"chat\": embeddings come from providers of that protocol";
             return Err((at("protocol"), why.to_owned()));
         }
-        for (field, value) in [("first_byte_s", own.first_byte_s), ("weight", own.weight)] {
+        let counts = [("first_byte_s", own.first_byte_s), ("answer_s", own.answer_s), ("weight", own.weight)];
+        for (field, value) in counts {
             if value == Some(0) {
                 return Err((at(field), "expected 1 or more, got 0".to_owned()));
             }
@@ -89,12 +98,14 @@ pub(super) fn of_model(id: &str, config: &ModelConfig) -> Result<Vec<Target>, Wr
                 format!("expected another provider or upstream than targets[{first}], got {name} again");
             return Err((at("provider"), why));
         }
-        let TargetConfig { provider, protocol, first_byte_s, weight, .. } = own;
+        let TargetConfig { provider, protocol, first_byte_s, answer_s, weight, .. } = own;
         let (model, rules) = (id.to_owned(), std::sync::Arc::clone(&rules));
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
         targets.push(Target {
             route: TextRoute { model, upstream, provider, protocol, rules },
             prices,
-            first_byte: first_byte_s.map(|seconds| Duration::from_secs(seconds.into())),
+            first_byte: seconds(first_byte_s.unwrap_or(FIRST_BYTE_S)),
+            answer: answer_s.map(seconds),
             weight,
             name,
         });
@@ -116,6 +127,7 @@ fn listed(config: &ModelConfig) -> Result<Vec<TargetConfig>, Wrong> {
             upstream: upstream.clone(),
             prices: None,
             first_byte_s: None,
+            answer_s: None,
             weight: None,
         }]),
         Some(_) if provider.is_some() || protocol.is_some() || upstream.is_some() => {
@@ -210,6 +222,7 @@ mod tests {
                 "targets[1].protocol",
                 "expected \"chat\"",
             ),
+            (json!({"targets": [target("q", json!({"answer_s": 0}))]}), "targets[0].answer_s", "1 or more"),
             (json!({"protocol": "chat"}), "provider", "or a list of `targets`"),
             (json!({"provider": "p"}), "protocol", "what the provider speaks"),
         ] {
@@ -242,15 +255,20 @@ mod tests {
         assert_eq!(ordered(&targets, None), [0, 1, 2, 3]);
     }
 
+    /// Without it a healthy provider that writes a long answer is left for the next one, and both bill it.
     #[test]
     fn a_whole_answer_is_waited_for_longer_than_the_start_of_a_stream() {
-        let list = json!([target("p", json!({})), target("q", json!({"first_byte_s": 7}))]);
-        let targets = targets(json!({ "targets": list })).expect("usable");
         let limit = Duration::from_secs(600);
-        let patience = |number: usize, streaming| targets[number].patience(streaming, limit).as_secs();
-        assert_eq!(
-            [patience(0, true), patience(0, false), patience(1, true), patience(1, false)],
-            [60, 300, 7, 7]
-        );
+        for (more, stream, whole) in [
+            (json!({}), 60, 300),
+            (json!({"first_byte_s": 7}), 7, 70),
+            (json!({"first_byte_s": 200}), 200, 300),
+            (json!({"first_byte_s": 7, "answer_s": 20}), 7, 20),
+            (json!({"answer_s": 500}), 60, 500),
+        ] {
+            let targets = targets(json!({ "targets": [target("q", more.clone())] })).expect("usable");
+            let patience = |streaming| targets[0].patience(streaming, limit).as_secs();
+            assert_eq!((patience(true), patience(false)), (stream, whole), "{more}");
+        }
     }
 }

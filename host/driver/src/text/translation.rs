@@ -51,7 +51,8 @@ impl DriverState {
         route: &TextRoute,
     ) -> Result<Translated, TextError> {
         let speaker = if source.only_price { None } else { self.speaker(route)? };
-        let (version, PreparedText { prepared, instance }) = self.prepare(source, cx, route).await?;
+        let (version, PreparedText { prepared, instance }) =
+            self.prepare(source, cx, route, source.only_asks).await?;
         let dialect = match speaker {
             Some(speaker) => {
                 let neutral =
@@ -63,11 +64,23 @@ impl DriverState {
         Ok(Translated { version, prepared, instance, dialect })
     }
 
+    /// The request as that target's text family would write it. Nothing is sent, so no dialect is needed.
+    pub(super) async fn as_priced(
+        &self,
+        source: &Source,
+        cx: &Context,
+        route: &TextRoute,
+    ) -> Result<Prepared, SubmitError> {
+        let (_, PreparedText { prepared, .. }) = self.prepare(source, cx, route, true).await?;
+        Ok(prepared)
+    }
+
     async fn prepare(
         &self,
         source: &Source,
         cx: &Context,
         route: &TextRoute,
+        only_asks: bool,
     ) -> Result<(Arc<Version>, PreparedText), SubmitError> {
         let text_request = TextRequest {
             surface: source.surface.to_owned(),
@@ -78,7 +91,7 @@ impl DriverState {
         };
         let (plugins, version) = (self.plugins.for_key(&source.key), &source.version);
         let _span = plugin_span(&source.report, "plugin prepare", version);
-        match plugins.prepare_text(version, cx.clone(), text_request, source.only_asks).await {
+        match plugins.prepare_text(version, cx.clone(), text_request, only_asks).await {
             Ok(ServedBy { by, answer: Ok(prepared) }) => Ok((by, prepared)),
             Ok(ServedBy { answer: Err(refusal), .. }) => Err(refusal_error(refusal)),
             Err(fault) => Err(fault_error(fault, |fault| plugin_fault(version, &fault))),

@@ -54,8 +54,18 @@ impl TriedTargets {
         self.open.len() == 1
     }
 
+    /// Their numbers in the model's list, in order.
+    pub(super) fn open(&self) -> &[usize] {
+        &self.open
+    }
+
     pub(super) fn leave(&mut self, target: usize) {
-        self.open.retain(|&open| open != target);
+        self.retain(|open| open != target);
+    }
+
+    /// Keeps those alone.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(usize) -> bool) {
+        self.open.retain(|&target| is_kept(target));
     }
 
     /// A permit at the first target that has one, else at whichever has one first.
@@ -154,7 +164,7 @@ impl DriverState {
             max_wait = max_wait.saturating_sub(self.now().since(began));
             if let Err(error) = self.turn_to(run, target).await {
                 // What one provider's protocol cannot say another's can: the target is passed over.
-                slot.give_back();
+                drop((permit, slot));
                 run.targets.leave(target);
                 last.get_or_insert(error);
                 continue;
@@ -220,7 +230,7 @@ impl DriverState {
         let TriedTargets { open, tried, .. } = &run.targets;
         let may_answer = |&other: &usize| {
             let provider = &run.model.targets[other].route.provider;
-            other != run.at && run.tables.upstream.has_whole_account_besides(provider, &tried[other])
+            other != run.at && run.tables.upstream.has_working_account_besides(provider, &tried[other])
         };
         open.iter().any(may_answer).then(|| {
             let time_limit = self.config.text.time_limit();
@@ -250,7 +260,7 @@ impl DriverState {
 fn note_failure(run: &mut TextRun, attempt: &Attempt) {
     let why = match attempt {
         Attempt::Answered(_) => return,
-        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.to_string(),
+        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.outline(),
         Attempt::Left(_) => "its client left".to_owned(),
     };
     if let Some(mut span) = run.span.take() {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
+use super::print::{Shown, details, rows_of, table};
 use crate::config::{
     ConfigErrors, DataConfig, Location, load, load_admin_client, load_data, settle_defaults,
 };
@@ -33,7 +34,7 @@ const NO_ADMIN_FILE: &str = "it has no admin.json: it is starting or stopping, o
                              has it write the file again";
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Rows of the largest page.
-const PAGE: usize = 100;
+pub(super) const PAGE: usize = 100;
 
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +96,9 @@ impl From<&ExecuteError> for Exit {
     }
 }
 
+/// What a command shows.
+pub(super) type Performed = Result<Shown, ExecuteError>;
+
 /// What a command does with a store of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
@@ -112,6 +116,8 @@ pub(super) enum Need {
 pub(super) struct Api<'l> {
     location: &'l Location,
     data: DataConfig,
+    /// Whether what is shown on the way is JSON.
+    pub(super) json: bool,
     /// Defaults that a plugin brings; the operator's part of the configuration may be complete only with them.
     brought: OnceLock<FamilyDefaultsFile>,
     reached: OnceCell<Reached>,
@@ -133,9 +139,9 @@ impl<'l> Api<'l> {
     ///
     /// # Errors
     /// See [`ExecuteError`].
-    pub(super) fn new(location: &'l Location) -> Result<Self, ExecuteError> {
+    pub(super) fn new(location: &'l Location, json: bool) -> Result<Self, ExecuteError> {
         let data = data_of(location)?;
-        Ok(Self { location, data, brought: OnceLock::new(), reached: OnceCell::new() })
+        Ok(Self { location, data, json, brought: OnceLock::new(), reached: OnceCell::new() })
     }
 
     /// Where the operator's configuration and data are.
@@ -182,6 +188,40 @@ impl<'l> Api<'l> {
             }),
             Reached::Alone { api, .. } => Ok(api.send(request).await?),
         }
+    }
+
+    /// The answer to a request as the row of a table.
+    pub(super) async fn row(&self, request: ApiRequest, fields: &[&str]) -> Performed {
+        self.told(request, |answer| table(std::slice::from_ref(answer), fields)).await
+    }
+
+    /// The answer to a request line by line.
+    pub(super) async fn details(&self, request: ApiRequest, fields: &[&str]) -> Performed {
+        self.told(request, |answer| details(answer, fields)).await
+    }
+
+    /// The answer to a request in words of its own.
+    pub(super) async fn told(&self, request: ApiRequest, words: impl Fn(&Value) -> String) -> Performed {
+        let answer = self.send(request).await?.body;
+        let text = words(&answer);
+        Ok(Shown::told(answer, text))
+    }
+
+    /// The rows of a list as a table, at most so many.
+    pub(super) async fn rows(&self, list: ApiRequest, most: usize, fields: &[&str]) -> Performed {
+        self.listed(list, most, |rows| table(rows, fields)).await
+    }
+
+    /// The rows of a list in words of their own.
+    pub(super) async fn listed(
+        &self,
+        list: ApiRequest,
+        most: usize,
+        words: impl Fn(&[Value]) -> String,
+    ) -> Performed {
+        let found = self.list(list, most, None).await?;
+        let text = words(rows_of(&found));
+        Ok(Shown::told(found, text))
     }
 
     /// The rows of a list, page after page, at most so many; from the position `cursor` on.

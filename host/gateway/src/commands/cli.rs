@@ -13,7 +13,7 @@ use super::args::plugin::PluginCommand;
 use super::args::price::PricesCommand;
 use super::args::provider::ProviderCommand;
 use super::args::task::{AuditArgs, CANCEL_HELP, CancelArgs, RECONCILE_HELP, ReconcileArgs, TasksArgs};
-use super::args::values::{ClientArgs, OutputArgs, SandboxArgs};
+use super::args::values::{ClientArgs, SandboxArgs};
 use super::args::webhook::WebhookCommand;
 use crate::plugins::compiler::CompilerArgs;
 
@@ -29,18 +29,23 @@ Without a configuration file the gateway runs against simulated providers on thi
 ./gatehouse-data and prints two keys with lines to paste.";
 
 const HEALTH_HELP: &str = "Example:\n  gatehouse health --config /etc/gatehouse/gatehouse.toml && echo ready";
+const VERIFY_HELP: &str = "Exit code 0 and the head of the hash chain, or 1 and the first line that is wrong.\n\n\
+Example:\n  gatehouse verify alice.jsonl";
 const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
 
 /// A gateway for generative models.
 #[derive(Debug, Parser)]
 #[command(name = "gatehouse", version = env!("GATEHOUSE_VERSION"), about = "A gateway for generative models", after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// The configuration file [default: ./gatehouse.toml if it exists]
+    /// The configuration file [default: ./gatehouse.toml or /etc/gatehouse/gatehouse.toml, whichever exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The data folder; overrides the configuration
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Print results as the JSON of the admin API instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) client: ClientArgs,
     #[command(subcommand)]
@@ -62,18 +67,25 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
-    Doctor(OutputArgs),
+    Doctor,
+    /// Check a file that `account export` wrote: needs no store, no configuration and no network
+    #[command(after_help = VERIFY_HELP)]
+    Verify {
+        /// The file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// List decisions taken without all facts, such as a lost provider reply; newest first
     #[command(after_help = "Example:\n  gatehouse audit --task task_01jz3k8m4n5p6q7r8s9t0v1w2x --limit 5")]
     Audit(AuditArgs),
     /// Check a configuration file, then print every value in effect
     CheckConfig {
-        /// The file [default: --config, or ./gatehouse.toml]
+        /// The file [default: --config, or what a start would read]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },
     /// Have a running gateway read its configuration again: prices, providers, models and plugins
-    Reload(OutputArgs),
+    Reload,
     /// Log in to the console of a running gateway
     #[command(subcommand)]
     Console(ConsoleCommand),
@@ -94,11 +106,9 @@ pub(crate) enum Command {
     Steps {
         /// The task
         task: TaskId,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List the providers of a running gateway with the health of their accounts
-    Providers(OutputArgs),
+    Providers,
     /// Keep new work away from an account of a provider, or let it come again
     #[command(subcommand)]
     Provider(ProviderCommand),
@@ -151,8 +161,6 @@ pub(crate) enum ConsoleCommand {
         /// What the person may do: operator, or viewer to read only
         #[arg(long, value_name = "operator|viewer", default_value = "operator")]
         role: Role,
-        #[command(flatten)]
-        output: OutputArgs,
     },
 }
 
@@ -204,6 +212,9 @@ mod tests {
             ("gatehouse key rotate k --overlap soon", false),
             ("gatehouse account deposit a 5 --memo m", true),
             ("gatehouse account deposit a", false),
+            ("gatehouse account export a", true),
+            ("gatehouse verify f.jsonl", true),
+            ("gatehouse verify", false),
             ("gatehouse doctor --json", true),
             ("gatehouse audit --limit 5 --cursor 812 --json", true),
             ("gatehouse audit --task 5", false),

@@ -14,5 +14,6 @@ mod print;
 mod registry_login;
 mod run;
 mod shell;
+mod verify;
 
 pub(crate) use run::run;

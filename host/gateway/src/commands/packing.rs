@@ -11,7 +11,6 @@ use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::args::plugin::PackArgs;
-use super::args::values::OutputArgs;
 use super::artifact;
 use super::offer::read_component;
 use crate::config::{Loaded, Location};
@@ -39,7 +38,7 @@ pub(super) fn push(file: &Path, target: &ArtifactReference, location: &Location)
 }
 
 /// Runs `plugin inspect`.
-pub(super) fn inspect(file: &Path, location: &Location, output: OutputArgs) -> Exit {
+pub(super) fn inspect(file: &Path, location: &Location, json: bool) -> Exit {
     let read = || match artifact::reference(file)? {
         Some(reference) => {
             let pulled = block_on(artifact::pull(&reference, location))??;
@@ -50,7 +49,7 @@ pub(super) fn inspect(file: &Path, location: &Location, output: OutputArgs) -> E
     let text = read().and_then(|(wasm, pinned)| {
         let found = Inspection::of(&wasm).map_err(|error| format!("{}: {error}", file.display()))?;
         let head = pinned.as_ref().map(|pinned| format!("{pinned}\n")).unwrap_or_default();
-        Ok(if output.json { found.json(pinned.as_ref()) } else { head + &found.text() })
+        Ok(if json { found.json(pinned.as_ref()) } else { head + &found.text() })
     });
     end(text)
 }

@@ -3,8 +3,7 @@
 use gatehouse_admin::ApiRequest;
 use serde_json::json;
 
-use super::api::{Api, ExecuteError, Need};
-use super::args::values::{OutputArgs, Performed};
+use super::api::{Api, ExecuteError, Need, Performed};
 use super::args::{customer, key, plugin, price, provider, task, webhook};
 use super::cli::{Command, ConsoleCommand};
 use super::print::{Shown, credits, reload_in_words, text_at};
@@ -17,25 +16,26 @@ use crate::terminal::show_progress;
 /// See [`ExecuteError`].
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {
     match command {
-        Command::Doctor(output) => doctor(output, api).await,
+        Command::Doctor => doctor(api).await,
         Command::Audit(args) => task::audit(args, api).await,
         Command::Key(command) => key::run(command, api).await,
         Command::Customer(command) => customer::run(command, api).await,
         Command::Webhook(command) => webhook::run(command, api).await,
-        Command::Reload(output) => reload(output, api).await,
+        Command::Reload => reload(api).await,
         Command::Console(command) => login_link(command, api).await,
         Command::Prices(command) => price::run(command, api).await,
         Command::Tasks(args) => task::list(args, api).await,
         Command::Cancel(args) => task::cancel(args, api).await,
         Command::Reconcile(args) => task::reconcile(args, api).await,
-        Command::Steps { task, output } => task::steps(task, output, api).await,
-        Command::Providers(output) => provider::list(output, api).await,
+        Command::Steps { task } => task::steps(task, api).await,
+        Command::Providers => provider::list(api).await,
         Command::Provider(command) => provider::run(command, api).await,
         Command::Plugin(command) => plugin::run(command, api).await,
         Command::Serve(_)
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
         | Command::Health { .. }
+        | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }
         | Command::CompileComponent(_) => {
@@ -45,7 +45,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
 }
 
 /// Ends with a code of its own where something is wrong.
-async fn doctor(output: OutputArgs, api: &Api<'_>) -> Performed {
+async fn doctor(api: &Api<'_>) -> Performed {
     let mut run = api.send_as(ApiRequest::get(&["doctor"]), Need::Examine).await?.body;
     while run["state"] == "running" {
         show_progress(&format!("checked {} of {} rows", run["checked"], run["of"]));
@@ -69,29 +69,25 @@ async fn doctor(output: OutputArgs, api: &Api<'_>) -> Performed {
         text.push_str(&format!("  {}\n", finding.as_str().unwrap_or_default()));
     }
     let exit = if report["sound"] == true { Exit::Done } else { Exit::Refused };
-    Ok((Shown { exit, ..Shown::told(report, text) }, output))
+    Ok(Shown { exit, ..Shown::told(report, text) })
 }
 
-async fn reload(output: OutputArgs, api: &Api<'_>) -> Performed {
+async fn reload(api: &Api<'_>) -> Performed {
     api.needs_gateway("it reads its configuration when it starts")?;
-    let view = api.send(ApiRequest::post(&["config", "reload"])).await?.body;
-    let text = reload_in_words(&view);
-    Ok((Shown::told(view, text), output))
+    api.told(ApiRequest::post(&["config", "reload"]), reload_in_words).await
 }
 
 async fn login_link(command: ConsoleCommand, api: &Api<'_>) -> Performed {
-    let ConsoleCommand::Link { role, output } = command;
+    let ConsoleCommand::Link { role } = command;
     api.needs_gateway("start it, it prints a link to its console")?;
     let make = ApiRequest::post(&["console", "links"]).json(&json!({"role": role}));
-    let link = api.send(make).await?.body;
-    let mut text = String::new();
-    for url in link["urls"].as_array().into_iter().flatten().filter_map(|url| url.as_str()) {
-        text.push_str(url);
-        text.push('\n');
-    }
-    let (role, expires) = (text_at(&link, "role"), text_at(&link, "expires"));
-    text.push_str(&format!(
-        "\nOpen one of them in a browser on this machine. It works once, until {expires}, for one {role}.\n"
-    ));
-    Ok((Shown::told(link, text), output))
+    api.told(make, |link| {
+        let urls = link["urls"].as_array().into_iter().flatten().filter_map(|url| url.as_str());
+        let urls: String = urls.map(|url| format!("{url}\n")).collect();
+        let (role, expires) = (text_at(link, "role"), text_at(link, "expires"));
+        format!(
+            "{urls}\nOpen one of them in a browser on this machine. It works once, until {expires}, for one {role}.\n"
+        )
+    })
+    .await
 }

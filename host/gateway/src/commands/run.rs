@@ -10,14 +10,15 @@ use clap::Parser as _;
 use super::api::{Api, ExecuteError, running};
 use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
-use super::args::values::{OutputArgs, SandboxArgs};
+use super::args::values::SandboxArgs;
 use super::author;
 use super::cli::{Cli, Command, ServeArgs};
 use super::offer::read_defaults;
 use super::packing;
 use super::perform::perform_by_api;
-use super::print::print_shown;
+use super::print::{print_refusal, print_shown};
 use super::shell;
+use super::verify;
 use crate::config::{ConfigErrors, FamilyDefaults, Loaded, Location, SandboxConfig, load_with};
 use crate::exit::Exit;
 use crate::plugins::built_in::PLUGINS;
@@ -33,6 +34,7 @@ pub(crate) fn run() -> ExitCode {
     let started = Instant::now();
     let cli = Cli::parse();
     let location = Location { file: cli.config, data: cli.data, client: cli.client.into() };
+    let json = cli.json;
     let exit = match cli.command {
         None => serve(location, &ServeArgs::default(), started),
         Some(Command::Serve(args)) => serve(location, &args, started),
@@ -41,6 +43,7 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
+        Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),
         Some(Command::CompileComponent(args)) => compiler::run(args),
@@ -50,17 +53,15 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Plugin(PluginCommand::Push { file, target })) => {
             packing::push(&file, &target, &location)
         }
-        Some(Command::Plugin(PluginCommand::Inspect { file, output })) => {
-            packing::inspect(&file, &location, output)
-        }
-        Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location),
-        Some(other) => ask(other, &location),
+        Some(Command::Plugin(PluginCommand::Inspect { file })) => packing::inspect(&file, &location, json),
+        Some(Command::Plugin(PluginCommand::Author(command))) => author(command, &location, json),
+        Some(other) => ask(other, &location, json),
     };
     exit.into()
 }
 
 /// What the authors' commands need of the others.
-fn author(command: AuthorCommand, location: &Location) -> Exit {
+fn author(command: AuthorCommand, location: &Location, json: bool) -> Exit {
     let install = |component: PathBuf, defaults: Option<PathBuf>| {
         let install = PluginCommand::Install {
             // An author takes names away as often as not, and names the file of defaults to have them.
@@ -72,9 +73,8 @@ fn author(command: AuthorCommand, location: &Location) -> Exit {
                 sha256: None,
                 defaults,
             },
-            output: OutputArgs::default(),
         };
-        ask(Command::Plugin(install), location)
+        ask(Command::Plugin(install), location, json)
     };
     author::run(command, &|defaults| configuration_with(location, defaults), &install)
 }
@@ -174,7 +174,7 @@ fn run_sandbox(args: &SandboxArgs) -> Exit {
 }
 
 /// Does what any other command means by the admin API.
-fn ask(command: Command, location: &Location) -> Exit {
+fn ask(command: Command, location: &Location, json: bool) -> Exit {
     privacy::close_process(&print_error);
     if let Err(wrong) = system::check_clock() {
         print_error(&wrong);
@@ -182,14 +182,17 @@ fn ask(command: Command, location: &Location) -> Exit {
     }
     let Some(runtime) = runtime(1) else { return Exit::Broken };
     let performed = runtime.block_on(async {
-        let api = Api::new(location)?;
+        let api = Api::new(location, json)?;
         let performed = perform_by_api(command, &api).await;
         api.close();
         performed
     });
     match performed {
-        Ok((shown, output)) => print_shown(&shown, output.json),
+        Ok(shown) => print_shown(&shown, json),
         Err(error) => {
+            if let ExecuteError::Refused(refusal) = &error {
+                print_refusal(&refusal.body, json);
+            }
             print_error(&error.to_string());
             Exit::from(&error)
         }

@@ -1,7 +1,6 @@
 //! Finding, reading and checking the configuration.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{AdminClient, nearest};
@@ -21,7 +20,8 @@ use super::unusable::Unusable;
 use crate::plugins::built_in::BuiltInPlugin;
 
 /// The file read by default.
-const DEFAULT_FILE: &str = "gatehouse.toml";
+/// Where a configuration is looked for that nobody names: in the folder of work, then where packages put it.
+const DEFAULT_FILES: [&str; 2] = ["gatehouse.toml", "/etc/gatehouse/gatehouse.toml"];
 
 /// Where the configuration of a process comes from, as its command line says.
 #[derive(Clone, Debug, Default)]
@@ -337,12 +337,13 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 
 /// Name, text, and whether there is a file.
 fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
-    let path = file.unwrap_or_else(|| Path::new(DEFAULT_FILE));
+    let default =
+        || DEFAULT_FILES.map(Path::new).into_iter().find(|path| !matches!(path.try_exists(), Ok(false)));
+    let Some(path) = file.or_else(default) else {
+        return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));
+    };
     match fs::read_to_string(path) {
         Ok(text) => Ok((path.display().to_string(), text, true)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => {
-            Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false))
-        }
         Err(error) => {
             let remedy = "name a readable file with --config, or none to try the gateway out";
             Err(ConfigError::of_file(&path.display().to_string(), error.to_string(), remedy))

@@ -66,7 +66,7 @@ pub(crate) struct Installation<'a> {
 
 impl<'a> Installation<'a> {
     /// Looks which of `plugins` are wanted. Families without code count as served: see
-    /// [`PluginService::families_without_code`].
+    /// [`families_without_code`](gatehouse_runtime::Deployments::families_without_code).
     ///
     /// # Errors
     /// The record in `folder` cannot be read.

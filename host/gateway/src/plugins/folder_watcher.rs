@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_admin::{Actor, AdminService, Component, OperationError, PluginOffer, PluginOutcome};
+use gatehouse_admin::{AdminService, ApiRequest, Component, LocalApi, PluginOffer};
 use gatehouse_model::{Clock, Digest, UnixMs};
 use gatehouse_runtime::PluginService;
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::signing;
@@ -144,7 +145,7 @@ impl FolderWatcher {
     async fn deploy(
         &mut self,
         name: &OsStr,
-        service: &AdminService,
+        service: &Arc<AdminService>,
         plugins: &PluginService,
         clock: &dyn Clock,
     ) {
@@ -154,8 +155,9 @@ impl FolderWatcher {
         let into = if result.is_ok() { "accepted" } else { "refused" };
         match &result {
             Ok(_) => tracing::info!(file = %path.display(), "component from the watched folder deployed"),
-            Err(error) => {
-                tracing::error!(file = %path.display(), %error, "component from the watched folder refused");
+            Err(refused) => {
+                let error = &refused.message;
+                tracing::error!(file = %path.display(), error, "component from the watched folder refused");
             }
         }
         if let Err(error) = self.archive(name, into, clock.now(), &result) {
@@ -168,7 +170,7 @@ impl FolderWatcher {
         name: &OsStr,
         into: &str,
         at: UnixMs,
-        result: &Result<PluginOutcome, OperationError>,
+        result: &Result<Value, Refused>,
     ) -> io::Result<()> {
         let mut kept = OsString::from(format!("{at}-"));
         kept.push(name);
@@ -177,7 +179,7 @@ impl FolderWatcher {
         report.push(".report.json");
         let text = match result {
             Ok(result) => serde_json::to_vec_pretty(result)?,
-            Err(error) => serde_json::to_vec_pretty(error)?,
+            Err(refused) => serde_json::to_vec_pretty(&refused.report)?,
         };
         fs::write(report, text)?;
         if signing::signature_path(&from).exists() {
@@ -187,26 +189,43 @@ impl FolderWatcher {
     }
 }
 
+/// Why a component was not deployed: in words, and as the report beside it, which has the form of the admin API's errors.
+struct Refused {
+    message: String,
+    report: Value,
+}
+
+impl Refused {
+    fn of(message: String) -> Self {
+        let report = json!({"error": {"message": message}});
+        Self { message, report }
+    }
+}
+
 /// Reads and installs one component.
 async fn install(
     path: &Path,
-    service: &AdminService,
+    service: &Arc<AdminService>,
     plugins: &PluginService,
-) -> Result<PluginOutcome, OperationError> {
+) -> Result<Value, Refused> {
     let file = path.to_owned();
-    let failed = |error: io::Error| OperationError::Failed(format!("the file cannot be read: {error}"));
+    let failed = |error: io::Error| Refused::of(format!("the file cannot be read: {error}"));
     let read =
         tokio::task::spawn_blocking(move || read(&file)).await.map_err(|error| failed(error.into()))?;
     let (component, digest, signature) = read.map_err(failed)?;
     if let Some(reason) = plugins.rollback_reason(&digest) {
         // An automatic rollback is undone by hand only.
-        return Err(OperationError::Refused(format!(
+        return Err(Refused::of(format!(
             "version {} was rolled back ({reason}); `gatehouse plugin activate` switches to it again",
             digest.short()
         )));
     }
     let offer = PluginOffer { signature, ..PluginOffer::of(component) };
-    Actor::local("watched folder").during(service.install_plugin(offer)).await
+    let api = LocalApi::new(Arc::clone(service), "watched folder");
+    match api.send(ApiRequest::post(&["plugins"]).json(&offer)).await {
+        Ok(answer) => Ok(answer.body),
+        Err(refusal) => Err(Refused { message: refusal.message, report: refusal.body }),
+    }
 }
 
 /// The metadata of a plain file; `None` for a link.
@@ -306,7 +325,7 @@ mod tests {
         let (watcher, folder, _outer) = watcher(false);
         fs::write(folder.join("a.wasm"), b"x").unwrap();
         fs::write(folder.join("a.wasm.sig"), b"s").unwrap();
-        let refused = Err(OperationError::Refused("no".to_owned()));
+        let refused = Err(Refused::of("no".to_owned()));
         watcher.archive(OsStr::new("a.wasm"), "refused", UnixMs(7), &refused).unwrap();
         let report =
             fs::read_to_string(folder.join("refused/1970-01-01T00:00:00.007Z-a.wasm.report.json")).unwrap();

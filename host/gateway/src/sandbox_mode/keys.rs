@@ -5,17 +5,17 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use gatehouse_admin::{AdminService, KeyQuery, KeyState, NewKey, OperationError, Revealed};
+use gatehouse_admin::{AdminService, ApiRefusal, ApiRequest, LocalApi, OperationError, Revealed};
 use gatehouse_files::write_atomic;
-use gatehouse_model::{ApiKey, ChatFormat, Credits, CustomerId, KeyId};
+use gatehouse_model::{ApiKey, ChatFormat, Credits, KeyId};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 const CUSTOMER: &str = "sandbox";
 /// Each start deposits up to this balance: every line of the README, pasted many times.
 const CREDIT: Credits = Credits(100_000 * Credits::UNIT);
-/// Keys that are read at a time.
-const PAGE: usize = 100;
 
 /// Keys that work now.
 #[derive(Debug)]
@@ -34,9 +34,12 @@ pub(crate) struct SandboxKeys {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SandboxKeysError {
-    /// The store refused or failed.
+    /// The store failed.
     #[error(transparent)]
     Operation(#[from] OperationError),
+    /// The API refused a request.
+    #[error(transparent)]
+    Refused(#[from] ApiRefusal),
     /// The file of the keys cannot be read or written.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
@@ -54,20 +57,20 @@ struct StoredKeys {
 ///
 /// # Errors
 /// See [`SandboxKeysError`].
-pub(crate) async fn keys(service: &AdminService, data: &Path) -> Result<SandboxKeys, SandboxKeysError> {
-    let customer = CustomerId::from(CUSTOMER);
-    fill_up(service, &customer).await?;
+pub(crate) async fn keys(service: &Arc<AdminService>, data: &Path) -> Result<SandboxKeys, SandboxKeysError> {
+    let api = LocalApi::new(Arc::clone(service), "gateway");
+    fill_up(&api).await?;
     let file = data.join("sandbox-keys.json");
     let failed = |source| SandboxKeysError::File { path: file.clone(), source };
     let stored = read(&file).map_err(failed)?;
-    let wrapped = usable_or_new(service, stored.wrapped.clone(), ChatFormat::Wrapped).await?;
-    let bare = usable_or_new(service, stored.bare.clone(), ChatFormat::Bare).await?;
+    let wrapped = usable_or_new(service, &api, stored.wrapped.clone(), ChatFormat::Wrapped).await?;
+    let bare = usable_or_new(service, &api, stored.bare.clone(), ChatFormat::Bare).await?;
     let current = StoredKeys { wrapped: Some(wrapped.clone()), bare: Some(bare.clone()) };
     if current != stored {
         // After the keys exist: a crash in between leaves keys that the next start revokes.
         write(file.clone(), current).await.map_err(failed)?;
     }
-    revoke_others(service, &customer, &[&wrapped, &bare]).await?;
+    revoke_others(&api, &[&wrapped, &bare]).await?;
     let differs = |stored: &Option<Revealed>, now: &Revealed| stored.as_ref().is_some_and(|key| key != now);
     let replaced = differs(&stored.wrapped, &wrapped) || differs(&stored.bare, &bare);
     Ok(SandboxKeys { wrapped, bare, file, replaced })
@@ -93,22 +96,20 @@ async fn write(file: PathBuf, keys: StoredKeys) -> io::Result<()> {
 /// The stored key if it works, otherwise a new one.
 async fn usable_or_new(
     service: &AdminService,
+    api: &LocalApi,
     stored: Option<Revealed>,
     chat_format: ChatFormat,
-) -> Result<Revealed, OperationError> {
+) -> Result<Revealed, SandboxKeysError> {
+    let format = chat_format.as_str();
     if let Some(secret) = stored {
         if service.accepts(&secret.0, chat_format)? {
             return Ok(secret);
         }
-        tracing::warn!(
-            chat_format = chat_format.as_str(),
-            "the sandbox key is unknown or revoked; creating a new one"
-        );
+        tracing::warn!(chat_format = format, "the sandbox key is unknown or revoked; creating a new one");
     }
-    let customer = CustomerId::from(CUSTOMER);
-    let mut new = NewKey::unlimited(customer, key_name(chat_format));
-    new.policy.chat_format = chat_format;
-    service.create_key(new).await.map(|(_, secret)| secret)
+    let new = json!({"customer": CUSTOMER, "name": key_name(chat_format), "chat_format": format});
+    let made = api.send(ApiRequest::post(&["keys"]).json(&new)).await?;
+    Ok(Revealed(made.body["secret"].as_str().unwrap_or_default().to_owned()))
 }
 
 /// Keys of sandbox mode are found by their names.
@@ -120,52 +121,50 @@ fn key_name(chat_format: ChatFormat) -> &'static str {
 }
 
 /// Revokes the printed keys of earlier starts whose secret is lost, so that they do not accumulate.
-async fn revoke_others(
-    service: &AdminService,
-    customer: &CustomerId,
-    current: &[&Revealed],
-) -> Result<(), OperationError> {
+async fn revoke_others(api: &LocalApi, current: &[&Revealed]) -> Result<(), ApiRefusal> {
     let printed = [key_name(ChatFormat::Wrapped), key_name(ChatFormat::Bare)];
-    let is_current = |key: &KeyId| {
-        current.iter().any(|secret| ApiKey::parse(&secret.0).is_ok_and(|parsed| parsed.id() == *key))
-    };
-    let (customer, states) = (Some(customer.clone()), vec![KeyState::Active, KeyState::Expired]);
-    let query = KeyQuery { customer, name: None, states, at: service.clock.now() };
-    let mut after = None;
+    let current: Vec<KeyId> =
+        current.iter().filter_map(|secret| Some(ApiKey::parse(&secret.0).ok()?.id())).collect();
+    let list = ApiRequest::get(&["keys"]).query("customer", CUSTOMER).query("limit", 100);
+    let list = list.query("state", "active").query("state", "expired");
+    let mut cursor = None;
     loop {
-        let page = service.keys_page(query.clone(), after, PAGE).await?;
-        for key in page.rows {
-            if printed.contains(&key.name.as_str()) && !is_current(&key.id) {
-                service.revoke_key(&key.id).await?;
+        let page = api.send(list.clone().query_if("cursor", cursor)).await?.body;
+        for key in page["data"].as_array().into_iter().flatten() {
+            let text = |member: &str| key[member].as_str().unwrap_or_default();
+            if printed.contains(&text("name")) && current.iter().all(|one| one.0 != text("id")) {
+                api.send(ApiRequest::post(&["keys", text("id"), "revoke"])).await?;
             }
         }
-        after = page.next;
-        if after.is_none() {
+        cursor = page["next"].as_str().map(str::to_owned);
+        if cursor.is_none() {
             return Ok(());
         }
     }
 }
 
-async fn fill_up(service: &AdminService, customer: &CustomerId) -> Result<(), OperationError> {
-    let found = match service.customer(customer)? {
-        Some(found) => found,
-        None => service.open_customer(customer.clone()).await?,
-    };
-    match CREDIT.checked_sub(found.available) {
-        Some(amount) if amount > Credits::ZERO => {
-            service.deposit(customer.clone(), amount, "to try with".to_owned()).await.map(drop)
+async fn fill_up(api: &LocalApi) -> Result<(), ApiRefusal> {
+    let found = match api.send(ApiRequest::get(&["customers", CUSTOMER])).await {
+        Err(refusal) if refusal.status == 404 => {
+            api.send(ApiRequest::post(&["customers"]).json(&json!({"id": CUSTOMER}))).await?
         }
-        _ => Ok(()),
+        found => found?,
+    };
+    let available = found.body["available_micro"].as_i64().unwrap_or_default();
+    let lacking = CREDIT.0.saturating_sub(available);
+    if lacking > 0 {
+        let paid = json!({"amount_micro": lacking, "memo": "to try with"});
+        api.send(ApiRequest::post(&["customers", CUSTOMER, "deposits"]).json(&paid)).await?;
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
-    use std::sync::Arc;
 
     use gatehouse_admin::Backend;
-    use gatehouse_model::{Key, Pepper};
+    use gatehouse_model::{CustomerId, Key, Pepper};
     use gatehouse_store::Store;
     use tempfile::TempDir;
 
@@ -174,7 +173,7 @@ mod tests {
     use crate::reload::OfflineConfiguration;
     use crate::system::{SystemClock, SystemSeed};
 
-    fn service() -> (AdminService, TempDir) {
+    fn service() -> (Arc<AdminService>, TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Store::open(&folder.path().join("core.redb"), &gatehouse_store::Config::default()).unwrap();
@@ -187,24 +186,26 @@ mod tests {
             seed: Arc::new(SystemSeed),
             public: std::sync::OnceLock::new(),
         };
-        (service, folder)
+        (Arc::new(service), folder)
     }
 
     fn live_keys(service: &AdminService) -> Vec<Key> {
         service.store.keys().unwrap().into_iter().filter(|key| key.revoked.is_none()).collect()
     }
 
-    async fn revoke(service: &AdminService, secret: &Revealed) {
+    async fn revoke(service: &Arc<AdminService>, secret: &Revealed) {
         let key = ApiKey::parse(&secret.0).unwrap().id();
-        service.revoke_key(&key).await.unwrap();
+        let api = LocalApi::new(Arc::clone(service), "test");
+        api.send(ApiRequest::post(&["keys", &key.0, "revoke"])).await.unwrap();
     }
 
     #[tokio::test]
     async fn the_keys_stay_and_the_balance_is_filled_up() {
         let (service, folder) = service();
         let first = keys(&service, folder.path()).await.unwrap();
-        let amount = Credits(600_000_000);
-        service.withdraw(CustomerId::from(CUSTOMER), amount, String::new()).await.unwrap();
+        let back = ApiRequest::post(&["customers", CUSTOMER, "withdrawals"]);
+        let api = LocalApi::new(Arc::clone(&service), "test");
+        api.send(back.json(&json!({"amount_micro": 600_000_000}))).await.unwrap();
         let second = keys(&service, folder.path()).await.unwrap();
         assert_eq!((&first.wrapped, &first.bare), (&second.wrapped, &second.bare));
         assert!(!first.replaced && !second.replaced);

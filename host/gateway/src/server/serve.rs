@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use gatehouse_admin::{Actor, AdminService, PriceCause, Probes, Role};
+use gatehouse_admin::{AdminService, ApiRequest, PriceCause, Probes, Role};
 use gatehouse_console::{Facts, Pages, SandboxSecrets};
 use gatehouse_edge::{Certificates, Edge, TlsError, reachable};
 use gatehouse_model::Clock;
@@ -97,9 +97,9 @@ async fn reload(gateway: &Gateway, hangups: &mut Signal) -> Infallible {
     loop {
         let read: fn(&Certificates) -> Result<bool, TlsError> = tokio::select! {
             Some(()) = hangups.recv() => {
-                let reload = gateway.service.reload_configuration();
-                // It logs its own errors.
-                drop(Actor::local("signal SIGHUP").during(reload).await);
+                let api = gatehouse_admin::LocalApi::new(Arc::clone(&gateway.service), "signal SIGHUP");
+                // The configuration logs its own errors.
+                drop(api.send(ApiRequest::post(&["config", "reload"])).await);
                 continue;
             }
             () = gateway.configuration.reload_asked() => {

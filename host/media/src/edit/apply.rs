@@ -10,15 +10,18 @@ use bytes::Bytes;
 use futures_util::stream::StreamExt;
 use gatehouse_model::Edit;
 use object_store::path::Path;
+use tokio::sync::Semaphore;
 
 use crate::edit::clip::plan::{ClipPlan, plan};
 use crate::edit::locate::{self, LocateError, read};
 use crate::edit::scale::scaled;
 use crate::edit::tile::tile;
 use crate::probe::facts::{SNIFFED, sniff};
-use crate::storage::media_store::MediaStore;
-use crate::storage::objects::Error;
+use crate::storage::objects::{Error, Objects};
 use crate::storage::writer::Writer;
+
+/// Edits of results computed at the same time: each may hold a decoded picture of the largest size.
+const AT_ONCE: usize = 2;
 
 /// Parts of a source that are closer than this are read in one go.
 const GAP: u64 = 256 * 1024;
@@ -67,16 +70,29 @@ impl Edited {
     }
 }
 
-impl MediaStore {
+/// Edits what the store holds.
+pub(crate) struct Editor {
+    objects: Objects,
+    /// Permits for edits under way.
+    permits: Arc<Semaphore>,
+    /// Bytes of an edited result, or of a decoded picture.
+    most: u64,
+}
+
+impl Editor {
+    pub(crate) fn new(objects: Objects, most: u64) -> Self {
+        Self { objects, permits: Arc::new(Semaphore::new(AT_ONCE)), most }
+    }
+
     /// Computes an edit. Nothing is written.
     pub(crate) async fn edit(&self, source: &Stored, edit: &Edit) -> Result<Edited, EditError> {
         // Closed only with the store itself; then the work below ends too.
-        let permit = Arc::clone(&self.0.edits).acquire_owned().await;
-        let objects = &self.0.objects;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let objects = &self.objects;
         match *edit {
             Edit::Tile(wanted) => {
                 let picture = read(objects, &source.path, 0..source.length).await?;
-                let most = self.0.config.max_result();
+                let most = self.most;
                 let head = blocking(permit, move || tile(&picture, &wanted, most)).await?;
                 Ok(Edited { head, parts: vec![] })
             }
@@ -96,8 +112,8 @@ impl MediaStore {
 
     /// A picture as a PNG of those pixels. Nothing is written.
     pub(crate) async fn scaled(&self, picture: Bytes, pixels: (u32, u32)) -> Result<Vec<u8>, EditError> {
-        let permit = Arc::clone(&self.0.edits).acquire_owned().await;
-        let most = self.0.config.max_result();
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let most = self.most;
         blocking(permit, move || scaled(&picture, pixels, most)).await
     }
 
@@ -112,7 +128,7 @@ impl MediaStore {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let mut at = first.start;
             let mut rest = run;
-            let mut body = self.0.objects.read_part(&source.path, first.start..last.end).await?;
+            let mut body = self.objects.read_part(&source.path, first.start..last.end).await?;
             while let Some(piece) = body.next().await.transpose()? {
                 let end = at + piece.len() as u64;
                 while let Some((part, later)) = rest.split_first().filter(|(part, _)| part.start < end) {
@@ -154,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_edit_that_panics_has_lost_its_result_only() {
-        let permits = Arc::new(tokio::sync::Semaphore::new(1));
+        let permits = Arc::new(Semaphore::new(1));
         for _ in 0..2 {
             let permit = Arc::clone(&permits).acquire_owned().await;
             let edited = blocking(permit, || -> Result<(), String> { panic!("a decoder's error") }).await;

@@ -136,19 +136,21 @@ fn is_svg(bytes: &[u8]) -> bool {
 
 /// A short `data:` URI as the host would write it, if that differs. What does not decode is the family's to judge.
 fn mended(json: &[u8], range: std::ops::Range<usize>) -> Option<String> {
-    if !json[range.clone()].get(..5)?.eq_ignore_ascii_case(b"data:") {
+    // White space before it may be escaped.
+    let raw = &json[range.clone()];
+    let may_be = |raw: &[u8]| raw.get(..5).is_some_and(|head| head.eq_ignore_ascii_case(b"data:"));
+    if !may_be(raw) && !matches!(raw.first(), Some(b' ' | b'\\')) {
         return None;
     }
     let text: String = serde_json::from_slice(&json[range.start - 1..=range.end]).ok()?;
-    let payload = data_url::uri_payload(text.as_bytes())?;
+    let (head, payload) = data_url::uri(text.as_bytes())?;
     let bytes = data_url::decode(payload).filter(|bytes| !bytes.is_empty())?;
-    let head = &text[..text.len() - payload.len()];
-    let declared = data_url::declared(text.as_bytes());
-    let known = NewBlob::type_of(&bytes);
-    let head = match known.filter(|known| declared.as_deref() != Some(*known)) {
-        Some(known) => format!("data:{known};base64,"),
-        None => head.to_owned(),
-    };
+    let known = NewBlob::type_of(&bytes).map(str::to_owned);
+    let mime = known.or_else(|| data_url::declared(text.as_bytes())).unwrap_or_default();
+    // Parameters stay where all else of the head is as the host writes it.
+    let plain = format!("data:{mime};");
+    let is_plain = head.starts_with(plain.as_bytes()) && head.ends_with(b";base64,");
+    let head = if is_plain { String::from_utf8_lossy(head).into_owned() } else { format!("{plain}base64,") };
     let mended = head + &STANDARD.encode(&bytes);
     // Heads and base64 have no letter that JSON escapes.
     (mended != text && !mended.contains(['"', '\\'])).then_some(mended)

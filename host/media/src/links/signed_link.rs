@@ -6,15 +6,15 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
-use futures_util::stream::BoxStream;
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{BoxStream, StreamExt};
 use gatehouse_model::{Media, MediaId, UnixMs};
 use object_store::path::Path;
 use url::Url;
 
 use crate::links::range;
+use crate::media_store::MediaStore;
 use crate::probe::facts;
-use crate::storage::media_store::MediaStore;
 use crate::storage::objects::Error;
 
 const PURPOSE: &[u8] = b"media-link";
@@ -115,6 +115,24 @@ impl MediaStore {
     /// When the store fails.
     pub async fn delete_result(&self, media: &Media) -> Result<(), Error> {
         self.0.objects.delete(&path(&name(media.id, &media.mime), media.expires)).await
+    }
+
+    /// Type and bytes of the file behind a link of this gateway, at most as many as a request may embed; `None` where it is
+    /// none, has ended, or leads to a larger file.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn linked_file(&self, link: &str) -> Result<Option<(&'static str, Bytes)>, Error> {
+        let Some(own) = Url::parse(link).ok().and_then(|url| self.own_link(&url)) else { return Ok(None) };
+        let Some(mut found) = self.0.objects.read(&own.path).await? else { return Ok(None) };
+        if found.length > self.0.config.max_blob() {
+            return Ok(None);
+        }
+        let mut bytes = BytesMut::new();
+        while let Some(piece) = found.body.next().await {
+            bytes.extend_from_slice(&piece?);
+        }
+        Ok(Some((own.mime, bytes.freeze())))
     }
 
     async fn read(&self, link: Checked, name: &str, range: Option<&str>) -> Result<MediaFile, MediaRefusal> {

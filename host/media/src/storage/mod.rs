@@ -1,13 +1,6 @@
-//! Blobs and results in the object store: writing, reading, deletion by age.
+//! The object store: writing, reading, deletion by age, and what customers hold of the disk. Knows no other part of this crate.
 
-mod adopt;
-pub(crate) mod copy_result;
-pub(crate) mod input;
-pub(crate) mod media_store;
 pub(crate) mod objects;
-pub(crate) mod shared_source;
 pub(crate) mod shares;
-pub(crate) mod source;
 pub(crate) mod sweep;
-pub(crate) mod task_blobs;
 pub(crate) mod writer;

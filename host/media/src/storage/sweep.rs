@@ -7,8 +7,7 @@ use futures_util::stream::StreamExt;
 use gatehouse_model::{BlobId, UnixMs};
 use object_store::path::Path;
 
-use crate::storage::media_store::MediaStore;
-use crate::storage::objects::Error;
+use crate::storage::objects::{Error, Objects};
 
 /// How long a result outlives its link, for downloads under way.
 const GRACE: Duration = Duration::from_secs(3600);
@@ -26,51 +25,45 @@ pub struct Swept {
     pub blobs: u64,
 }
 
-impl MediaStore {
-    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours.
-    ///
-    /// # Errors
-    /// When the store fails; what was deleted before stays deleted.
-    pub async fn sweep(&self) -> Result<Swept, Error> {
-        let now = self.0.clock.now();
-        let media = self.sweep_folder("media", now, media_ends).await?;
-        let blobs = self.sweep_folder("blobs", now, blob_ends).await?;
-        Ok(Swept { media, blobs })
-    }
+/// Deletes what has expired.
+pub(crate) async fn sweep(objects: &Objects, now: UnixMs) -> Result<Swept, Error> {
+    let media = sweep_folder(objects, "media", now, media_ends).await?;
+    let blobs = sweep_folder(objects, "blobs", now, blob_ends).await?;
+    Ok(Swept { media, blobs })
+}
 
-    async fn sweep_folder(
-        &self,
-        folder: &str,
-        now: UnixMs,
-        ends: impl Fn(&str) -> Option<UnixMs>,
-    ) -> Result<u64, Error> {
-        let mut deleted = 0;
-        for (day, path) in self.0.objects.days(folder).await? {
-            if day > now.day() {
-                continue;
-            }
-            let mut objects = self.0.objects.list(&path);
-            while let Some(object) = objects.next().await.transpose()? {
-                let end = object.location.filename().and_then(&ends);
-                if end.is_some_and(|end| end <= now) {
-                    self.0.objects.delete(&object.location).await?;
-                    deleted += 1;
-                }
-            }
-            if day.saturating_add(LEFTOVER_DAYS) < now.day() {
-                self.clear_leftovers(&path).await?;
+async fn sweep_folder(
+    objects: &Objects,
+    folder: &str,
+    now: UnixMs,
+    ends: impl Fn(&str) -> Option<UnixMs>,
+) -> Result<u64, Error> {
+    let mut deleted = 0;
+    for (day, path) in objects.days(folder).await? {
+        if day > now.day() {
+            continue;
+        }
+        let mut listed = objects.list(&path);
+        while let Some(object) = listed.next().await.transpose()? {
+            let end = object.location.filename().and_then(&ends);
+            if end.is_some_and(|end| end <= now) {
+                objects.delete(&object.location).await?;
+                deleted += 1;
             }
         }
-        Ok(deleted)
-    }
-
-    /// Uploads that a crash interrupted leave files that no listing shows.
-    async fn clear_leftovers(&self, day: &Path) -> Result<(), Error> {
-        let Some(root) = &self.0.objects.root else { return Ok(()) };
-        match tokio::fs::remove_dir_all(root.join(day.as_ref())).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(()),
+        if day.saturating_add(LEFTOVER_DAYS) < now.day() {
+            clear_leftovers(objects, &path).await?;
         }
+    }
+    Ok(deleted)
+}
+
+/// Uploads that a crash interrupted leave files that no listing shows.
+async fn clear_leftovers(objects: &Objects, day: &Path) -> Result<(), Error> {
+    let Some(root) = &objects.root else { return Ok(()) };
+    match tokio::fs::remove_dir_all(root.join(day.as_ref())).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

@@ -101,6 +101,9 @@ fn a_short_file_is_written_as_a_long_one_would_be() {
         format!("data:image/png;base64,{}\\n{}", &plain[..76], &plain[76..]),
         format!("data:image/png;base64,{}", URL_SAFE_NO_PAD.encode(&bytes)),
         format!("data:image/jpeg;base64,{plain}"),
+        format!("DATA:IMAGE/PNG;BASE64,{plain}"),
+        format!(" data:image/png; base64, {plain}\\n"),
+        format!("\\tdata:image/png;charset=x;base64 ,{}", plain.replace('=', "%3D")),
         format!("data:image/png;base64,{plain}"),
     ] {
         let cut = cut_text(&format!(r#"["{written}"]"#)).unwrap();

@@ -1,7 +1,7 @@
 //! Files given as inputs: kept by what their bytes are, read again through their link, collected after its end.
 
 use super::*;
-use crate::storage::input::InputError;
+use crate::results::copy_result::InputError;
 
 #[tokio::test]
 async fn an_input_is_kept_and_collected_like_a_result() {

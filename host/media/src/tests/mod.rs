@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::config::Config;
 use crate::ingest::extract::NewBlob;
-use crate::storage::media_store::MediaStore;
+use crate::media_store::MediaStore;
 
 /// 2026-01-01T00:00:00Z: the beginning of a day, so that days are easy to count.
 pub(crate) const NEW_YEAR: u64 = 1_767_225_600_000;

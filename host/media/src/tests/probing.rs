@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use gatehouse_model::{BlobId, Facts, MediaKind, Probe};
 
 use super::*;
-use crate::probe::look::Probed;
-use crate::storage::task_blobs::TaskBlobs;
+use crate::look::look_at::Probed;
+use crate::media_store::TaskBlobs;
 
 async fn probe(test: &TestMedia, source: &str, keep: bool, blobs: &TaskBlobs) -> Probed {
     test.media.probe(&Probe { source: source.to_owned(), keep }, blobs).await.unwrap()

@@ -6,7 +6,7 @@ use gatehouse_model::{Call, Media, Payload, Product, Reading, Replay, Target};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::storage::source::SaveError;
+use crate::results::source::SaveError;
 
 async fn save(test: &TestMedia, source: &str, mime: Option<&str>) -> Result<Media, String> {
     let product = Product { source: source.to_owned(), mime: mime.map(str::to_owned), edit: None };

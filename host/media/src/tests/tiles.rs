@@ -16,8 +16,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::edit::tile::tile;
-use crate::storage::shared_source::ResultSources;
-use crate::storage::source::SaveError;
+use crate::results::copy_result::ResultSources;
+use crate::results::source::SaveError;
 
 const PLENTY: u64 = 64 * 1024 * 1024;
 const FORMATS: [(ImageFormat, &str); 3] =

@@ -1,6 +1,6 @@
 //! Charges: lines of units, and what they come to at the prices that were in force when a request was accepted.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::credits::Credits;
 use crate::price::Price;
@@ -19,7 +19,7 @@ pub struct Line {
 }
 
 /// What to bill: one line or more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Charge(pub Vec<Line>);
 
@@ -30,29 +30,6 @@ impl Charge {
         let keys = keys.into_iter().map(Into::into).collect();
         Self(vec![Line { keys, quantity, unit: String::new() }])
     }
-}
-
-impl<'de> Deserialize<'de> for Charge {
-    /// A row of the release before charges of several lines has one line, without a list.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        one_or_more(deserializer).map(Self)
-    }
-}
-
-/// A list, or the one value that an older row has in its place.
-pub(crate) fn one_or_more<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMore<T> {
-        More(Vec<T>),
-        One(T),
-    }
-    Ok(match OneOrMore::deserialize(deserializer)? {
-        OneOrMore::More(all) => all,
-        OneOrMore::One(one) => vec![one],
-    })
 }
 
 /// An accepted charge and its limit, with the prices of that moment: of the lines of `charge`, then of those of `at_most`.

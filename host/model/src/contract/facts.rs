@@ -2,20 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a piece of media is. Manifests write it in small letters.
+/// What a piece of media is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaKind {
     /// A still picture.
-    #[serde(alias = "image")]
     Image,
     /// Moving pictures.
-    #[serde(alias = "video")]
     Video,
     /// Sound.
-    #[serde(alias = "audio")]
     Audio,
     /// Anything else.
-    #[serde(alias = "other")]
     Other,
 }
 

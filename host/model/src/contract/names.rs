@@ -1,10 +1,11 @@
 //! What a request may refer to: earlier tasks of its customer, and names the customer owns.
 
 use bytes::Bytes;
+use gatehouse_contract::{FactsWritten, KindWritten, ParentWritten, SOME_TASK, StatusWritten};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::Affinity;
-use crate::contract::facts::Facts;
+use crate::contract::facts::{Facts, MediaKind};
 use crate::contract::failure::Failure;
 use crate::contract::json::Json;
 use crate::ids::TaskId;
@@ -34,6 +35,54 @@ pub struct Parent {
     pub affinity: Option<Affinity>,
     /// Briefs of requests that joined it and that its plugin has not answered yet, oldest first.
     pub joining: Vec<Bytes>,
+}
+
+/// A parent of a self-test; all others come from the host.
+impl TryFrom<ParentWritten> for Parent {
+    type Error = String;
+
+    fn try_from(written: ParentWritten) -> Result<Self, String> {
+        let task = written.task.as_deref().unwrap_or(SOME_TASK);
+        Ok(Self {
+            task: task.parse().map_err(|_| format!("expected a task id, got {task:?}"))?,
+            family: written.family,
+            model: written.model,
+            status: match written.status {
+                StatusWritten::Submitted => Status::Submitted,
+                StatusWritten::Pending => Status::Pending,
+                StatusWritten::Processing => Status::Processing,
+                StatusWritten::Completed => Status::Completed,
+                StatusWritten::Failed => Status::Failed,
+            },
+            public: written.public.into(),
+            private: written.private.into(),
+            media: written.media.into_iter().map(facts).collect(),
+            affinity: written.affinity,
+            joining: written.joining.into_iter().map(Into::into).collect(),
+        })
+    }
+}
+
+fn facts(written: FactsWritten) -> Facts {
+    let FactsWritten {
+        kind,
+        mime,
+        bytes,
+        width,
+        height,
+        milliseconds,
+        fps_milli,
+        has_audio,
+        has_alpha,
+        blob,
+    } = written;
+    let kind = match kind {
+        KindWritten::Image => MediaKind::Image,
+        KindWritten::Video => MediaKind::Video,
+        KindWritten::Audio => MediaKind::Audio,
+        KindWritten::Other => MediaKind::Other,
+    };
+    Facts { kind, mime, bytes, width, height, milliseconds, fps_milli, has_audio, has_alpha, blob }
 }
 
 /// A name that a task claims for its customer, for example `asset://...`.

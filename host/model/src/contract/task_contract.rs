@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Call, Outage, Reply};
 use crate::contract::charge::Charge;
-use crate::contract::edit::Edit;
 use crate::contract::facts::Facts;
 use crate::contract::failure::Failure;
 use crate::contract::json::Json;
 use crate::contract::names::{Claim, OwnedName, Parent};
 use crate::ids::TaskId;
 use crate::time::UnixMs;
+use gatehouse_contract::{Edit, ModelName};
 
 /// Everything a plugin may not look up itself.
 #[derive(Clone, Debug)]
@@ -33,15 +33,6 @@ pub struct Context {
     pub customer: String,
     /// The operator's table for the plugin, as JSON.
     pub settings: std::sync::Arc<str>,
-}
-
-/// A model as a request names it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelName {
-    /// The model's own id.
-    pub id: String,
-    /// The other name under which the request asked for it.
-    pub alias: Option<String>,
 }
 
 /// A request as a plugin judges it.

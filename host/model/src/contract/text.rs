@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::contract::about::is_kebab_case;
+use gatehouse_contract::{Framing, is_kebab_case};
+
 use crate::contract::call::{Call, Header};
 use crate::contract::facts::Facts;
 use crate::contract::json::Json;
@@ -255,32 +256,6 @@ pub struct DialectPrepared {
     pub framing: Framing,
     /// For the answer.
     pub state: Vec<u8>,
-}
-
-/// How a provider frames a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Framing {
-    /// Server-sent events.
-    #[default]
-    Sse,
-    /// A frame a line.
-    Lines,
-    /// Each item of one JSON array is a frame.
-    JsonArray,
-    /// One body.
-    Whole,
-}
-
-impl Framing {
-    /// All of them, by the names of the contract.
-    pub const NAMES: [(&str, Self); 4] =
-        [("sse", Self::Sse), ("lines", Self::Lines), ("json-array", Self::JsonArray), ("whole", Self::Whole)];
-
-    /// The framing of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, framing)| *framing)
-    }
 }
 
 #[cfg(test)]

@@ -15,8 +15,6 @@ use crate::quota::{PeriodUse, QuotaPeriod, QuotaUse};
 use crate::time::UnixMs;
 
 /// An API key's record: its policy and its share of the account's spending.
-///
-/// Rows of earlier releases lack what has a default here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// The public part.

@@ -76,7 +76,7 @@ impl Certificates {
         key: PrivateKeyDer<'static>,
     ) -> Result<Self, TlsError> {
         let expires = expiry(&chain);
-        let config = settings(("certificate", ""), chain, key, None, true)?;
+        let config = settings("certificate", "", chain, key, None, true)?;
         Ok(Self {
             current: Arc::new(ArcSwap::from_pointee(InUse { config, expires })),
             files: None,
@@ -148,7 +148,7 @@ fn load(files: &TlsFiles) -> Result<InUse, TlsError> {
     };
     let pair = format!(" ({}, {})", files.certificate.display(), files.key.display());
     let expires = expiry(&chain);
-    let config = settings((files.table, &pair), chain, own, roots, files.http2)?;
+    let config = settings(files.table, &pair, chain, own, roots, files.http2)?;
     Ok(InUse { config, expires })
 }
 
@@ -164,7 +164,8 @@ fn expiry(chain: &[CertificateDer<'_>]) -> Option<UnixMs> {
 /// older version, no renegotiation and no compression; early data stays off because it can be replayed. Sessions to
 /// resume are kept with these settings: none outlives the roots that let its client in.
 fn settings(
-    (table, pair): (&str, &str),
+    table: &str,
+    pair: &str,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     roots: Option<(String, RootCertStore)>,

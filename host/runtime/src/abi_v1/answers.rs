@@ -7,9 +7,9 @@ use gatehouse_contract::MAX_LINES;
 use gatehouse_model as own;
 use serde::de::IgnoredAny;
 
-use super::contract::bindings::exports::gatehouse::family::{jobs, text};
+use super::contract::bindings::exports::gatehouse::family::{dialect, jobs, text};
 use super::contract::bindings::gatehouse::family::{types, upstream};
-use super::convert::Convert as _;
+use super::types::Convert as _;
 use crate::fault::Fault;
 
 /// Problems of one refusal.
@@ -36,6 +36,32 @@ impl<T: Read<U>, U> Read<Option<U>> for Option<T> {
     fn read(self) -> Result<Option<U>, Fault> {
         self.map(Read::read).transpose()
     }
+}
+
+impl<T: Read<U>, U, E: Read<F>, F> Read<Result<U, F>> for Result<T, E> {
+    fn read(self) -> Result<Result<U, F>, Fault> {
+        match self {
+            Ok(answer) => answer.read().map(Ok),
+            Err(why) => why.read().map(Err),
+        }
+    }
+}
+
+/// What both sides have in one shape.
+macro_rules! same {
+    ($($from:ty => $to:ty),+ $(,)?) => {$(
+        impl Read<$to> for $from {
+            fn read(self) -> Result<$to, Fault> {
+                Ok(self.convert())
+            }
+        }
+    )+};
+}
+
+same! {
+    String => own::Json,
+    types::Failure => own::Failure,
+    upstream::TextFailure => own::TextFailure,
 }
 
 /// Refuses what an `extra` says that must be known.
@@ -272,6 +298,27 @@ impl Read<own::Chunk> for text::Chunk {
             output_bytes: self.output_bytes,
             last: self.last,
         })
+    }
+}
+
+/// Of the frames of a dialect's provider nothing is counted.
+impl Read<own::Chunk> for Vec<upstream::Sse> {
+    fn read(self) -> Result<own::Chunk, Fault> {
+        Ok(own::Chunk::of(self.convert()))
+    }
+}
+
+/// What a dialect makes of a request; how its provider frames a stream is a word yet.
+pub(crate) struct Translated {
+    pub(crate) call: own::Call,
+    pub(crate) framing: String,
+    pub(crate) state: Vec<u8>,
+}
+
+impl Read<Translated> for dialect::DialectPrepared {
+    fn read(self) -> Result<Translated, Fault> {
+        known("prepared request", &self.extra)?;
+        Ok(Translated { call: self.call.read()?, framing: self.framing, state: self.state })
     }
 }
 

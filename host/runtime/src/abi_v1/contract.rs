@@ -1,8 +1,9 @@
-//! The contract itself: generated bindings, its name and version, and the linker entries for its imports.
+//! The contract itself: generated bindings, its name and version, and its imports with their linker entries.
 
-use gatehouse_guest::Guest;
 use std::str::FromStr;
 
+use bindings::gatehouse::family::{log, parents, types, upstream};
+use gatehouse_guest::{Guest, Level};
 use wasmtime::component::{HasSelf, Linker};
 
 #[allow(missing_docs, unreachable_pub, unsafe_code, unused_qualifications, reason = "generated")]
@@ -27,3 +28,20 @@ pub(crate) fn supported_version() -> semver::Version {
 pub(crate) fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     bindings::Family::add_to_linker::<_, HasSelf<_>>(linker, |guest| guest)
 }
+
+impl log::Host for Guest {
+    fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
+        let level = match level {
+            log::Level::Error => Level::Error,
+            log::Level::Warn => Level::Warn,
+            log::Level::Info => Level::Info,
+            log::Level::Debug => Level::Debug,
+        };
+        self.log().line(level, &message, &fields);
+    }
+}
+
+// Interfaces with types only; the linker requires the traits.
+impl types::Host for Guest {}
+impl upstream::Host for Guest {}
+impl parents::Host for Guest {}

@@ -7,9 +7,9 @@ use wasmtime::Store;
 use super::answers::{Read, known, limit};
 use super::contract::bindings::exports::gatehouse::family::direct as wit;
 use super::contract::bindings::gatehouse::family::{types, upstream};
-use super::convert::Convert as _;
 use super::exports::Family;
 use super::lower;
+use super::types::Convert as _;
 use crate::fault::Fault;
 
 /// `direct.prepare`.
@@ -27,12 +27,8 @@ pub(crate) fn prepare(
         blobs: request.blobs.convert(),
         extra: lower::EXTRA,
     };
-    let answer: Result<wit::Plan, types::Refusal> =
-        family.call(store, family.direct()?.prepare, (&cx, &request))?;
-    Ok(match answer {
-        Ok(plan) => Ok(plan.read()?),
-        Err(refusal) => Err(refusal.read()?),
-    })
+    let prepare = family.direct()?.prepare;
+    family.ask::<_, Result<wit::Plan, types::Refusal>, _>(store, prepare, (&cx, &request))
 }
 
 /// `direct.answer`.
@@ -44,12 +40,8 @@ pub(crate) fn answer(
     reply: own::Reply,
 ) -> wasmtime::Result<Result<own::DirectResponse, own::Failure>> {
     let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
-    let answer: Result<wit::DirectResponse, types::Failure> =
-        family.call(store, family.direct()?.answer, (&cx, state, &reply))?;
-    Ok(match answer {
-        Ok(response) => Ok(response.read()?),
-        Err(failure) => Err(failure.convert()),
-    })
+    let answer = family.direct()?.answer;
+    family.ask::<_, Result<wit::DirectResponse, types::Failure>, _>(store, answer, (&cx, state, &reply))
 }
 
 impl Read<own::DirectPlan> for wit::Plan {

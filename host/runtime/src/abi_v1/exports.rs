@@ -5,9 +5,12 @@
 
 use gatehouse_guest::Guest;
 use gatehouse_model::Offers;
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower};
+use wasmtime::component::{
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower,
+};
 use wasmtime::{Engine, Store};
 
+use super::answers::Read;
 use super::contract::bindings::exports::gatehouse::family::{
     bulk, dialect, direct, jobs, manifest, text, views,
 };
@@ -22,14 +25,14 @@ pub(crate) struct FamilyPre {
 
 /// The index of each exported function.
 #[derive(Clone, Copy)]
-pub(super) struct Exports {
-    pub(super) describe: ComponentExportIndex,
-    pub(super) jobs: Option<JobsExports>,
-    pub(super) text: Option<TextExports>,
-    pub(super) view: Option<ComponentExportIndex>,
-    pub(super) bulk: Option<BulkExports>,
-    pub(super) dialect: Option<DialectExports>,
-    pub(super) direct: Option<DirectExports>,
+struct Exports {
+    describe: ComponentExportIndex,
+    jobs: Option<JobsExports>,
+    text: Option<TextExports>,
+    view: Option<ComponentExportIndex>,
+    bulk: Option<BulkExports>,
+    dialect: Option<TextExports>,
+    direct: Option<DirectExports>,
 }
 
 /// The functions of `direct`.
@@ -47,22 +50,21 @@ pub(super) struct JobsExports {
     pub(super) migrate: ComponentExportIndex,
 }
 
-/// The functions of `text`.
+/// Which half of a family translates a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// For the client: `text`.
+    Text,
+    /// From its provider: `dialect`; of its chunks only the events are known.
+    Dialect,
+}
+
+/// The functions of `text`, or of `dialect`.
 #[derive(Clone, Copy)]
 pub(super) struct TextExports {
     pub(super) prepare: ComponentExportIndex,
     pub(super) answer: ComponentExportIndex,
-    pub(super) relay: ComponentExportIndex,
-    pub(super) push: ComponentExportIndex,
-    pub(super) end: ComponentExportIndex,
-}
-
-/// The functions of `dialect`.
-#[derive(Clone, Copy)]
-pub(super) struct DialectExports {
-    pub(super) prepare: ComponentExportIndex,
-    pub(super) answer: ComponentExportIndex,
-    pub(super) reader: ComponentExportIndex,
+    pub(super) open: ComponentExportIndex,
     pub(super) push: ComponentExportIndex,
     pub(super) end: ComponentExportIndex,
 }
@@ -77,63 +79,37 @@ pub(super) struct BulkExports {
 /// One instance.
 pub(crate) struct Family {
     instance: Instance,
-    pub(super) exports: Exports,
+    exports: Exports,
 }
 
 impl FamilyPre {
     /// # Errors
     /// A function is missing in an interface that the component exports; or it exports no `manifest`.
     pub(crate) fn new(instance: InstancePre<Guest>) -> wasmtime::Result<Self> {
-        let component = instance.component();
-        let path = |interface: &str| format!("{PACKAGE}/{interface}@{}", supported_version());
-        let inside = |interface: &str| component.get_export_index(None, path(interface));
-        let find = |interface: &str, name: &str| {
-            inside(interface)
-                .and_then(|inside| component.get_export_index(Some(&inside), name))
-                .ok_or_else(|| wasmtime::Error::msg(format!("no function {name} in {}", path(interface))))
+        let of = |half: [ComponentExportIndex; 5]| {
+            let [prepare, answer, open, push, end] = half;
+            TextExports { prepare, answer, open, push, end }
         };
+        let component = instance.component();
+        let relay = ["prepare", "answer", "[constructor]relay", "[method]relay.push", "[method]relay.end"];
+        let reader = [
+            "prepare",
+            "answer",
+            "[constructor]frame-reader",
+            "[method]frame-reader.push",
+            "[method]frame-reader.end",
+        ];
         let exports = Exports {
-            describe: find(MANIFEST, "describe")?,
-            jobs: match inside("jobs") {
-                None => None,
-                Some(_) => Some(JobsExports {
-                    submit: find("jobs", "submit")?,
-                    advance: find("jobs", "advance")?,
-                    migrate: find("jobs", "migrate")?,
-                }),
-            },
-            text: match inside("text") {
-                None => None,
-                Some(_) => Some(TextExports {
-                    prepare: find("text", "prepare")?,
-                    answer: find("text", "answer")?,
-                    relay: find("text", "[constructor]relay")?,
-                    push: find("text", "[method]relay.push")?,
-                    end: find("text", "[method]relay.end")?,
-                }),
-            },
-            view: inside("views").map(|_| find("views", "view")).transpose()?,
-            bulk: match inside("bulk") {
-                None => None,
-                Some(_) => Some(BulkExports { merge: find("bulk", "merge")?, split: find("bulk", "split")? }),
-            },
-            dialect: match inside("dialect") {
-                None => None,
-                Some(_) => Some(DialectExports {
-                    prepare: find("dialect", "prepare")?,
-                    answer: find("dialect", "answer")?,
-                    reader: find("dialect", "[constructor]frame-reader")?,
-                    push: find("dialect", "[method]frame-reader.push")?,
-                    end: find("dialect", "[method]frame-reader.end")?,
-                }),
-            },
-            direct: match inside("direct") {
-                None => None,
-                Some(_) => Some(DirectExports {
-                    prepare: find("direct", "prepare")?,
-                    answer: find("direct", "answer")?,
-                }),
-            },
+            describe: functions(component, MANIFEST, ["describe"])?.ok_or_else(|| missing(MANIFEST))?[0],
+            jobs: functions(component, "jobs", ["submit", "advance", "migrate"])?
+                .map(|[submit, advance, migrate]| JobsExports { submit, advance, migrate }),
+            text: functions(component, "text", relay)?.map(of),
+            view: functions(component, "views", ["view"])?.map(|[view]| view),
+            bulk: functions(component, "bulk", ["merge", "split"])?
+                .map(|[merge, split]| BulkExports { merge, split }),
+            dialect: functions(component, "dialect", reader)?.map(of),
+            direct: functions(component, "direct", ["prepare", "answer"])?
+                .map(|[prepare, answer]| DirectExports { prepare, answer }),
         };
         Ok(Self { instance, exports })
     }
@@ -186,8 +162,24 @@ impl FamilyPre {
     }
 }
 
+/// The functions of an interface, where the component exports it.
+fn functions<const N: usize>(
+    component: &Component,
+    interface: &str,
+    names: [&str; N],
+) -> wasmtime::Result<Option<[ComponentExportIndex; N]>> {
+    let path = format!("{PACKAGE}/{interface}@{}", supported_version());
+    let Some(inside) = component.get_export_index(None, &path) else { return Ok(None) };
+    let mut found = Vec::with_capacity(N);
+    for name in names {
+        let index = component.get_export_index(Some(&inside), name);
+        found.push(index.ok_or_else(|| wasmtime::Error::msg(format!("no function {name} in {path}")))?);
+    }
+    Ok(<[ComponentExportIndex; N]>::try_from(found).ok())
+}
+
 /// The error of a call into an interface that the component does not export. The registry asks for none.
-pub(super) fn missing(interface: &str) -> wasmtime::Error {
+fn missing(interface: &str) -> wasmtime::Error {
     wasmtime::Error::msg(format!("the component does not export {PACKAGE}/{interface}"))
 }
 
@@ -207,6 +199,20 @@ impl Family {
         Ok(function.call(store, parameters)?.0)
     }
 
+    /// The same, with what it returns as the model's type.
+    pub(super) fn ask<P, R: Read<U>, U>(
+        &self,
+        store: &mut Store<Guest>,
+        function: ComponentExportIndex,
+        parameters: P,
+    ) -> wasmtime::Result<U>
+    where
+        P: ComponentNamedList + Lower,
+        (R,): ComponentNamedList + Lift,
+    {
+        Ok(self.call::<P, R>(store, function, parameters)?.read()?)
+    }
+
     /// `manifest.describe`: the document.
     pub(crate) fn describe(&self, store: &mut Store<Guest>) -> wasmtime::Result<String> {
         self.call(store, self.exports.describe, ())
@@ -220,11 +226,18 @@ impl Family {
         self.exports.direct.ok_or_else(|| missing("direct"))
     }
 
-    pub(super) fn text(&self) -> wasmtime::Result<TextExports> {
-        self.exports.text.ok_or_else(|| missing("text"))
+    pub(super) fn half(&self, half: Half) -> wasmtime::Result<TextExports> {
+        match half {
+            Half::Text => self.exports.text.ok_or_else(|| missing("text")),
+            Half::Dialect => self.exports.dialect.ok_or_else(|| missing("dialect")),
+        }
     }
 
-    pub(super) fn dialect(&self) -> wasmtime::Result<DialectExports> {
-        self.exports.dialect.ok_or_else(|| missing("dialect"))
+    pub(super) fn view(&self) -> wasmtime::Result<ComponentExportIndex> {
+        self.exports.view.ok_or_else(|| missing("views"))
+    }
+
+    pub(super) fn bulk(&self) -> wasmtime::Result<BulkExports> {
+        self.exports.bulk.ok_or_else(|| missing("bulk"))
     }
 }

@@ -1,15 +1,14 @@
-//! The calls of the `jobs` interface.
+//! The calls of the interfaces `jobs`, `views` and `bulk`.
 
 use gatehouse_guest::Guest;
-use gatehouse_model::{Accepted, Context, Event, Refusal, Step, Submission};
+use gatehouse_model::{Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView};
 use wasmtime::Store;
 
-use super::answers::Read as _;
-use super::contract::bindings::exports::gatehouse::family::jobs as wit;
-use super::contract::bindings::gatehouse::family::types;
-use super::convert::Convert as _;
+use super::contract::bindings::exports::gatehouse::family::{jobs as wit, views};
+use super::contract::bindings::gatehouse::family::{types, upstream};
 use super::exports::Family;
 use super::lower;
+use super::types::Convert as _;
 
 /// `jobs.submit`.
 pub(crate) fn submit(
@@ -28,12 +27,8 @@ pub(crate) fn submit(
         blobs: submission.blobs.convert(),
         extra: lower::EXTRA,
     };
-    let answer: Result<wit::Accepted, types::Refusal> =
-        family.call(store, family.jobs()?.submit, (&cx, &request))?;
-    Ok(match answer {
-        Ok(accepted) => Ok(accepted.read()?),
-        Err(refusal) => Err(refusal.read()?),
-    })
+    let submit = family.jobs()?.submit;
+    family.ask::<_, Result<wit::Accepted, types::Refusal>, _>(store, submit, (&cx, &request))
 }
 
 /// `jobs.advance`.
@@ -45,8 +40,7 @@ pub(crate) fn advance(
     event: Event,
 ) -> wasmtime::Result<Step> {
     let (cx, event): (_, wit::Event) = (lower::context(cx), event.convert());
-    let step: wit::Step = family.call(store, family.jobs()?.advance, (&cx, state, &event))?;
-    Ok(step.read()?)
+    family.ask::<_, wit::Step, _>(store, family.jobs()?.advance, (&cx, state, &event))
 }
 
 /// `jobs.migrate`.
@@ -57,4 +51,43 @@ pub(crate) fn migrate(
     state: &[u8],
 ) -> wasmtime::Result<Result<Vec<u8>, String>> {
     family.call(store, family.jobs()?.migrate, (from, state))
+}
+
+/// `views.view`.
+pub(crate) fn view(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &Context,
+    surface: &str,
+    view: TaskView,
+) -> wasmtime::Result<Json> {
+    let view: views::TaskView = view.convert();
+    family.ask::<_, String, _>(store, family.view()?, (&lower::context(cx), surface, &view))
+}
+
+/// `bulk.merge`.
+pub(crate) fn merge(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &Context,
+    key: &str,
+    items: &[String],
+) -> wasmtime::Result<Call> {
+    let merge = family.bulk()?.merge;
+    family.ask::<_, upstream::Call, _>(store, merge, (&lower::context(cx), key, items))
+}
+
+/// `bulk.split`.
+pub(crate) fn split(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &Context,
+    key: &str,
+    items: &[String],
+    reply: Reply,
+) -> wasmtime::Result<Vec<Option<Reply>>> {
+    let reply: upstream::Reply = reply.convert();
+    let split = family.bulk()?.split;
+    let parameters = (&lower::context(cx), key, items, &reply);
+    family.ask::<_, Vec<Option<upstream::Reply>>, _>(store, split, parameters)
 }

@@ -1,16 +1,17 @@
-//! The calls of the `text` interface.
+//! The calls of the interfaces `text` and `dialect`: the same five functions, of which only the request and what is counted
+//! differ.
 
 use gatehouse_guest::Guest;
 use gatehouse_model as own;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use super::answers::Read;
-use super::contract::bindings::exports::gatehouse::family::text as wit;
+use super::answers::Translated;
+use super::contract::bindings::exports::gatehouse::family::{dialect, text};
 use super::contract::bindings::gatehouse::family::{types, upstream};
-use super::convert::Convert as _;
-use super::exports::Family;
+use super::exports::{Family, Half};
 use super::lower;
+use super::types::Convert as _;
 
 /// `text.prepare`.
 pub(crate) fn prepare(
@@ -28,16 +29,31 @@ pub(crate) fn prepare(
         route: lower::route(request.route),
         extra: lower::EXTRA,
     };
-    let answer: Result<wit::Prepared, types::Refusal> =
-        family.call(store, family.text()?.prepare, (&cx, &request))?;
-    Ok(match answer {
-        Ok(prepared) => Ok(prepared.read()?),
-        Err(refusal) => Err(refusal.read()?),
-    })
+    let prepare = family.half(Half::Text)?.prepare;
+    family.ask::<_, Result<text::Prepared, types::Refusal>, _>(store, prepare, (&cx, &request))
+}
+
+/// `dialect.prepare`.
+pub(crate) fn translate(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    request: own::DialectRequest,
+) -> wasmtime::Result<Result<Translated, own::Refusal>> {
+    let cx = lower::context(cx);
+    let request = lower::DialectRequest {
+        body: &request.body,
+        streaming: request.streaming,
+        blobs: request.blobs.convert(),
+        route: lower::route(request.route),
+        extra: lower::EXTRA,
+    };
+    let prepare = family.half(Half::Dialect)?.prepare;
+    family.ask::<_, Result<dialect::DialectPrepared, types::Refusal>, _>(store, prepare, (&cx, &request))
 }
 
 /// `text.answer`.
-pub(crate) fn whole(
+pub(crate) fn answer(
     family: &Family,
     store: &mut Store<Guest>,
     cx: &own::Context,
@@ -45,47 +61,57 @@ pub(crate) fn whole(
     reply: own::Reply,
 ) -> wasmtime::Result<Result<own::Answered, own::TextFailure>> {
     let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
-    let answer: Result<wit::Answered, wit::TextFailure> =
-        family.call(store, family.text()?.answer, (&cx, state, &reply))?;
-    read(answer)
+    let answer = family.half(Half::Text)?.answer;
+    family.ask::<_, Result<text::Answered, upstream::TextFailure>, _>(store, answer, (&cx, state, &reply))
 }
 
-/// The constructor of `text.relay`.
-pub(crate) fn relay(
+/// `dialect.answer`.
+pub(crate) fn read_answer(
+    family: &Family,
+    store: &mut Store<Guest>,
+    cx: &own::Context,
+    state: &[u8],
+    reply: own::Reply,
+) -> wasmtime::Result<Result<own::Json, own::TextFailure>> {
+    let (cx, reply): (_, upstream::Reply) = (lower::context(cx), reply.convert());
+    let answer = family.half(Half::Dialect)?.answer;
+    family.ask::<_, Result<String, upstream::TextFailure>, _>(store, answer, (&cx, state, &reply))
+}
+
+/// The constructor of `text.relay` or `dialect.frame-reader`.
+pub(crate) fn open(
+    half: Half,
     family: &Family,
     store: &mut Store<Guest>,
     cx: &own::Context,
     state: &[u8],
 ) -> wasmtime::Result<ResourceAny> {
-    family.call(store, family.text()?.relay, (&lower::context(cx), state))
+    family.call(store, family.half(half)?.open, (&lower::context(cx), state))
 }
 
-/// `text.relay.push`.
+type Frames = Result<Vec<upstream::Sse>, upstream::TextFailure>;
+type Chunk = Result<text::Chunk, upstream::TextFailure>;
+
+/// The provider's next events, or the end of its stream.
 pub(crate) fn push(
+    half: Half,
     family: &Family,
     store: &mut Store<Guest>,
-    relay: ResourceAny,
-    events: Vec<own::Sse>,
+    stream: ResourceAny,
+    events: Option<Vec<own::Sse>>,
 ) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
-    let events: Vec<wit::Sse> = events.convert();
-    let answer: Result<wit::Chunk, wit::TextFailure> =
-        family.call(store, family.text()?.push, (relay, events.as_slice()))?;
-    read(answer)
-}
-
-/// `text.relay.end`.
-pub(crate) fn end(
-    family: &Family,
-    store: &mut Store<Guest>,
-    relay: ResourceAny,
-) -> wasmtime::Result<Result<own::Chunk, own::TextFailure>> {
-    let answer: Result<wit::Chunk, wit::TextFailure> = family.call(store, family.text()?.end, (relay,))?;
-    read(answer)
-}
-
-fn read<T: Read<U>, U>(answer: Result<T, wit::TextFailure>) -> wasmtime::Result<Result<U, own::TextFailure>> {
-    Ok(match answer {
-        Ok(answer) => Ok(answer.read()?),
-        Err(failure) => Err(failure.convert()),
-    })
+    let functions = family.half(half)?;
+    let Some(events) = events else {
+        let (end, parameters) = (functions.end, (stream,));
+        return match half {
+            Half::Text => family.ask::<_, Chunk, _>(store, end, parameters),
+            Half::Dialect => family.ask::<_, Frames, _>(store, end, parameters),
+        };
+    };
+    let events: Vec<upstream::Sse> = events.convert();
+    let (push, parameters) = (functions.push, (stream, events.as_slice()));
+    match half {
+        Half::Text => family.ask::<_, Chunk, _>(store, push, parameters),
+        Half::Dialect => family.ask::<_, Frames, _>(store, push, parameters),
+    }
 }

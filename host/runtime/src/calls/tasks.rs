@@ -1,28 +1,25 @@
-//! The calls of the plugin service for tasks: judge a request, take a step, and what families may offer besides.
+//! The calls for tasks: judge a request, take a step, and what families may offer besides.
 //!
 //! New work is shared between customers, and refused to the one that fills a family's queue; begun work waits.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use gatehouse_model::{
-    Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView, metric,
-};
+use gatehouse_model::{Accepted, Call, Context, Event, Json, Refusal, Reply, Step, Submission, TaskView};
 
-use crate::exec::instance_permits::InstancePermits;
-use crate::exec::queue::family_queue::{JobKind, Origin};
+use crate::calls::fallback::{ServedBy, begun_by, begun_work};
+use crate::calls::service::PluginService;
 use crate::fault::Fault;
-use crate::service::PluginService;
-use crate::version::Version;
-use crate::version_first_step::{StartContext, Submitted};
+use crate::serving::registry::Resolved;
+use crate::version::loaded::Version;
+use crate::version::tasks::{StartContext, Submitted};
 
-/// What a customer is already served with.
-pub(crate) fn begun_by(customer: &str) -> Origin {
-    Origin { customer: customer.into(), kind: JobKind::Begun }
-}
-
-pub(crate) fn begun_work(cx: &Context) -> Origin {
-    begun_by(&cx.customer)
+/// A state before its migration.
+#[derive(Clone, Debug)]
+pub struct StateBefore {
+    /// The version that wrote it.
+    pub by: Arc<Version>,
+    /// The state.
+    pub state: Vec<u8>,
 }
 
 impl PluginService {
@@ -49,8 +46,71 @@ impl PluginService {
         start: StartContext,
     ) -> Result<Result<Submitted, Refusal>, Fault> {
         let origin = self.new_work(&cx, submission.body.len());
-        let submit = move |version: &Version| version.submit_and_start(&cx, submission, &start);
+        let submit = move |version: &Arc<Version>| version.submit_and_start(&cx, submission, &start);
         self.call(version, "submit", &origin, submit).await
+    }
+
+    /// Judges a request, and takes the first step of its task if `start` gives a context for it. If the version faults and
+    /// its standby serves the model, the standby judges it.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn submit_with_fallback(
+        &self,
+        found: &Resolved,
+        surface: &str,
+        cx: Context,
+        submission: Submission,
+        start: StartContext,
+    ) -> Result<ServedBy<Result<Submitted, Refusal>>, Fault> {
+        let version = &found.version;
+        let standby = self.standby(version).filter(|standby| standby.serves(surface, &found.model));
+        let Some(standby) = standby else {
+            let answer = self.submit_and_start(version, cx, submission, start).await;
+            return self.without_fallback(version, answer);
+        };
+        let origin = self.new_work(&cx, submission.body.len());
+        let first = async |cx: Context, submission, start: StartContext| {
+            if version.is_rolled_back() {
+                return Err(Fault::RolledBack);
+            }
+            let submit = move |version: &Arc<Version>| {
+                // It may have been rolled back while this call waited for a thread.
+                if version.is_rolled_back() {
+                    Err(Fault::RolledBack)
+                } else {
+                    version.submit_and_start(&cx, submission, &start)
+                }
+            };
+            self.call(version, "submit", &origin, submit).await
+        };
+        let answer = first(cx.clone(), submission.clone(), start.clone()).await;
+        let second = || self.submit_and_start(&standby, cx, submission, start);
+        self.fall_back(version, &standby, "submit", answer, second).await
+    }
+
+    /// Takes one step. If `version` faults, the version that wrote the state takes it, or the standby, if both have
+    /// the same state version.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn advance_with_fallback(
+        &self,
+        version: &Arc<Version>,
+        before: Option<StateBefore>,
+        cx: Context,
+        state: Vec<u8>,
+        event: Event,
+    ) -> Result<ServedBy<Step>, Fault> {
+        let before = before.map(|before| (before.by, Some(before.state)));
+        let fallback = before.or_else(|| Some((self.fallback_of(version)?, None)));
+        let Some((other, older)) = fallback else {
+            return self.without_fallback(version, self.advance(version, cx, state, event).await);
+        };
+        let older = older.unwrap_or_else(|| state.clone());
+        let answer = self.advance(version, cx.clone(), state, event.clone()).await;
+        let second = || self.advance(&other, cx, older, event);
+        self.fall_back(version, &other, "advance", answer, second).await
     }
 
     /// Takes one step.
@@ -65,7 +125,7 @@ impl PluginService {
         event: Event,
     ) -> Result<Step, Fault> {
         let origin = begun_work(&cx);
-        let step = move |version: &Version| version.advance(&cx, &state, event);
+        let step = move |version: &Arc<Version>| version.advance(&cx, &state, event);
         let answer = self.call(version, "advance", &origin, step).await;
         if let Err(fault) = &answer
             && fault.is_unread_state()
@@ -105,9 +165,9 @@ impl PluginService {
         items: Arc<[String]>,
     ) -> Result<Call, Fault> {
         let origin = begun_work(&cx);
-        let merge = move |version: &Version| version.merge(&cx, &key, &items);
+        let merge = move |version: &Arc<Version>| version.merge(&cx, &key, &items);
         let answer = self.call(version, "merge", &origin, merge).await;
-        self.state.record_call(version, answer.as_ref().err());
+        self.serving.record_call(version, answer.as_ref().err());
         answer
     }
 
@@ -124,9 +184,9 @@ impl PluginService {
         reply: Reply,
     ) -> Result<Vec<Option<Reply>>, Fault> {
         let origin = begun_work(&cx);
-        let split = move |version: &Version| version.split(&cx, &key, &items, reply);
+        let split = move |version: &Arc<Version>| version.split(&cx, &key, &items, reply);
         let answer = self.call(version, "split", &origin, split).await;
-        self.state.record_call(version, answer.as_ref().err());
+        self.serving.record_call(version, answer.as_ref().err());
         answer
     }
 
@@ -141,51 +201,27 @@ impl PluginService {
         state: Vec<u8>,
     ) -> Result<Result<Vec<u8>, String>, Fault> {
         let origin = begun_by("");
-        let migrate = move |version: &Version| version.migrate(from, &state);
+        let migrate = move |version: &Arc<Version>| version.migrate(from, &state);
         let answer = self.call(version, "migrate", &origin, migrate).await;
         if let Err(fault) = answer.as_ref() {
-            self.state.record_call(version, Some(fault));
+            self.serving.record_call(version, Some(fault));
         }
         answer
     }
 
-    /// Calls of `family` that wait for a plugin thread, new work left out.
+    /// The version that may take a step in place of `version`: it reads the same states. Where the standby does not, that is the
+    /// version which has replaced `version` since.
+    fn fallback_of(&self, version: &Version) -> Option<Arc<Version>> {
+        let standby = self.standby(version)?;
+        let active = || self.serving.registry.load().family(version.family());
+        let reads =
+            |other: &Arc<Version>| other.digest() != version.digest() && other.shares_state_with(version);
+        Some(standby).filter(reads).or_else(|| active().filter(reads))
+    }
+
+    /// Whether a step that `version` faults on is taken by another version at once, without a state of before a migration.
     #[must_use]
-    pub fn waiting(&self, family: &str) -> usize {
-        self.state.threads.waiting(family)
-    }
-
-    /// Permits to keep an instance: for a stream, or else for a request that is answered whole.
-    pub(crate) fn instance_permits(&self, streaming: bool) -> &Arc<InstancePermits> {
-        if streaming { &self.state.streams } else { &self.state.request_instances }
-    }
-
-    /// What a request begins, with the bytes of its body.
-    pub(crate) fn new_work(&self, cx: &Context, bytes: usize) -> Origin {
-        Origin { customer: cx.customer.as_str().into(), kind: JobKind::New { key: self.key(), bytes } }
-    }
-
-    pub(crate) async fn call<R: Send + 'static>(
-        &self,
-        version: &Arc<Version>,
-        function: &'static str,
-        origin: &Origin,
-        body: impl FnOnce(&Version) -> Result<R, Fault> + Send + 'static,
-    ) -> Result<R, Fault> {
-        let called = Arc::clone(version);
-        let answer = self
-            .state
-            .threads
-            .run(version.family(), origin, move || {
-                let begun = Instant::now();
-                let answer = body(&called);
-                metrics::histogram!(metric::PLUGIN_SECONDS, "family" => called.family().to_owned())
-                    .record(begun.elapsed());
-                answer
-            })
-            .await;
-        let outcome = answer.as_ref().map_or_else(Fault::label, |_| "ok");
-        version.count_call(function, outcome);
-        answer
+    pub fn has_fallback(&self, version: &Version) -> bool {
+        self.fallback_of(version).is_some()
     }
 }

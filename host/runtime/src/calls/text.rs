@@ -1,21 +1,29 @@
-//! The text half of the plugin service: prepare, answer, and streams with an instance of their own.
+//! The calls for text, for dialects (between a text family and a provider whose protocol no text family speaks), and for requests
+//! that are answered while the client waits. Streams have an instance of their own.
 //!
-//! When a fresh version faults, its standby answers, as long as the client has got nothing yet.
+//! A version serves a request to its end. When a fresh version faults, its standby answers, as long as nothing of the answer was
+//! handed on.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use gatehouse_model::{Answered, Chunk, Context, Refusal, Reply, Sse, TextFailure, TextRequest};
+use gatehouse_model::{
+    Answered, Chunk, Context, DialectRequest, DirectPlan, DirectRequest, DirectResponse, Failure, Json,
+    Refusal, Reply, Sse, TextFailure, TextRequest,
+};
 
-use crate::calls::tasks::begun_work;
-use crate::deploy::fallback::ServedBy;
+use crate::abi_v1::exports::Half;
+use crate::calls::fallback::{ServedBy, begun_work};
+use crate::calls::service::PluginService;
 use crate::exec::instance::Instance;
 use crate::exec::instance_permits::InstancePermit;
 use crate::exec::queue::family_queue::Origin;
 use crate::fault::Fault;
-use crate::service::PluginService;
-use crate::state::lock;
-use crate::version::Version;
-use crate::version_text::{Half, PreparedText, RequestInstance, Stream};
+use crate::serving::versions::lock;
+use crate::version::loaded::Version;
+use crate::version::text::{
+    PreparedDialect, PreparedRequest, PreparedText, RequestInstance, Stream, TextAsk, WholeAnswer,
+};
 
 /// Translates one stream. Dropping it frees its instance.
 #[derive(Debug)]
@@ -45,8 +53,8 @@ struct Opening {
     instance: Option<Instance>,
 }
 
-impl std::fmt::Debug for Opening {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Opening")
     }
 }
@@ -54,9 +62,6 @@ impl std::fmt::Debug for Opening {
 /// The input of a stream's first call.
 type Input = (Context, Vec<u8>, Option<Vec<Sse>>);
 type Translated = Result<Chunk, TextFailure>;
-/// How a version reads a whole answer: `text.answer` or `dialect.answer`.
-type ReadAnswer<T> =
-    fn(&Version, &Context, &[u8], Reply, Option<Instance>) -> Result<Result<T, TextFailure>, Fault>;
 
 impl PluginService {
     /// Prepares a text request. Only the version that served it reads the state it returned. Its instance is kept for the
@@ -73,27 +78,50 @@ impl PluginService {
         request: TextRequest,
         only_asks: bool,
     ) -> Result<ServedBy<Result<PreparedText, Refusal>>, Fault> {
-        let surface = request.surface.clone();
-        let standby = self.standby(version).filter(|standby| standby.serves_text(&surface));
-        self.call_with_fallback(
-            version,
-            standby,
-            "prepare",
-            (cx, request),
-            |version, (cx, request)| async move {
-                let origin = self.new_work(&cx, request.body.len());
-                let (serving, service) = (Arc::clone(&version), self.clone());
-                let prepare = move |_: &Version| {
-                    if only_asks {
-                        return Ok(serving.prepare(&cx, request)?.map(PreparedText::without_instance));
-                    }
-                    let permit = |streaming| service.instance_permits(streaming).take(&cx.customer);
-                    serving.prepare_and_keep(&cx, request, permit)
-                };
-                self.call(&version, "prepare", &origin, prepare).await
-            },
-        )
-        .await
+        let standby = self.standby(version).filter(|standby| standby.serves_text(&request.surface));
+        let origin = self.new_work(&cx, request.body.len());
+        self.prepare(version, standby, &origin, cx, request, only_asks).await
+    }
+
+    /// Translates a Messages request for its provider. Its instance is kept as that of a text family is, and a stream takes a
+    /// permit of its own.
+    ///
+    /// # Errors
+    /// As [`PluginService::prepare_text`].
+    pub async fn prepare_dialect(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        request: DialectRequest,
+        only_asks: bool,
+    ) -> Result<ServedBy<Result<PreparedDialect, Refusal>>, Fault> {
+        let standby = self.standby(version).filter(|standby| standby.speaks(request.route.protocol.as_str()));
+        let origin = begun_work(&cx);
+        self.prepare(version, standby, &origin, cx, request, only_asks).await
+    }
+
+    async fn prepare<Q: TextAsk + Clone>(
+        &self,
+        version: &Arc<Version>,
+        standby: Option<Arc<Version>>,
+        origin: &Origin,
+        cx: Context,
+        request: Q,
+        only_asks: bool,
+    ) -> Result<ServedBy<Result<PreparedRequest<Q::Prepared>, Refusal>>, Fault> {
+        let prepare = async |version: Arc<Version>, (cx, request): (Context, Q)| {
+            let capacity = Arc::clone(&self.capacity);
+            let prepare = move |version: &Arc<Version>| {
+                if only_asks {
+                    let prepared = version.prepare(version.limits().call_ms.get(), &cx, request)?;
+                    return Ok(prepared.map(|prepared| PreparedRequest { prepared, instance: None }));
+                }
+                let permit = |streaming| capacity.instance_permits(streaming).take(&cx.customer);
+                version.prepare_and_keep(&cx, request, permit)
+            };
+            self.call(&version, "prepare", origin, prepare).await
+        };
+        self.call_with_fallback(version, standby, "prepare", (cx, request), prepare).await
     }
 
     /// Translates a whole answer.
@@ -108,31 +136,42 @@ impl PluginService {
         reply: Reply,
         instance: Option<&mut RequestInstance>,
     ) -> Result<Result<Answered, TextFailure>, Fault> {
-        self.answer_by(Version::answer, version, (cx, state, reply), instance).await
+        self.read_whole(version, cx, state, reply, instance).await
     }
 
-    /// Has `read` read a whole answer, in the instance that prepared its request or in another version that reads its state.
-    pub(crate) async fn answer_by<T: Send + 'static>(
+    /// A whole answer as that of a Messages provider.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn read_dialect(
         &self,
-        read: ReadAnswer<T>,
         version: &Arc<Version>,
-        input: (Context, Vec<u8>, Reply),
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
         instance: Option<&mut RequestInstance>,
-    ) -> Result<Result<T, TextFailure>, Fault> {
-        let standby = self.standby(version).filter(|standby| standby.shares_state_with(version));
+    ) -> Result<Result<Json, TextFailure>, Fault> {
+        self.read_whole(version, cx, state, reply, instance).await
+    }
+
+    /// In the instance that prepared its request, or in another version that reads its state.
+    async fn read_whole<A: WholeAnswer>(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+        instance: Option<&mut RequestInstance>,
+    ) -> Result<Result<A, TextFailure>, Fault> {
+        let standby = self.standby_that_reads(version);
         let instance = Mutex::new(instance.and_then(|instance| instance.take(version)));
-        let answered = self.call_with_fallback(
-            version,
-            standby,
-            "answer",
-            input,
-            async |version, (cx, state, reply)| {
-                let (origin, instance) = (begun_work(&cx), lock(&instance).take());
-                let answer = move |version: &Version| read(version, &cx, &state, reply, instance);
-                self.call(&version, "answer", &origin, answer).await
-            },
-        );
-        answered.await.map(|answered| answered.answer)
+        let read = async |version: Arc<Version>, (cx, state, reply): (Context, Vec<u8>, Reply)| {
+            let (origin, instance) = (begun_work(&cx), lock(&instance).take());
+            let answer = move |version: &Arc<Version>| version.answer(&cx, &state, reply, instance);
+            self.call(&version, "answer", &origin, answer).await
+        };
+        let served = self.call_with_fallback(version, standby, "answer", (cx, state, reply), read);
+        served.await.map(|served| served.answer)
     }
 
     /// A stream, in the instance that prepared its request, or one of its own. Nothing is called before its first events.
@@ -149,7 +188,21 @@ impl PluginService {
         self.stream(Half::Text, version, cx, state, instance)
     }
 
-    pub(crate) fn stream(
+    /// The reader of a stream. Its chunks are events of a Messages provider, of which nothing is counted.
+    ///
+    /// # Errors
+    /// As [`PluginService::relay`].
+    pub fn frame_reader(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        instance: Option<Box<RequestInstance>>,
+    ) -> Result<Relay, Fault> {
+        self.stream(Half::Dialect, version, cx, state, instance)
+    }
+
+    fn stream(
         &self,
         half: Half,
         version: &Arc<Version>,
@@ -159,11 +212,56 @@ impl PluginService {
     ) -> Result<Relay, Fault> {
         let (instance, permit) = match instance {
             Some(mut instance) => (instance.take(version), instance.into_permit()),
-            None => (None, self.instance_permits(true).take(&cx.customer).ok_or(Fault::Busy)?),
+            None => (None, self.capacity.instance_permits(true).take(&cx.customer).ok_or(Fault::Busy)?),
         };
         let origin = begun_work(&cx);
         let progress = Progress::New(Box::new(Opening { half, cx, state, instance }));
         Ok(Relay { service: self.clone(), progress, version: Arc::clone(version), origin, _permit: permit })
+    }
+
+    /// Prepares a request that is answered while the client waits. The version that served it reads the state it returned.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn prepare_direct(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        request: DirectRequest,
+    ) -> Result<ServedBy<Result<DirectPlan, Refusal>>, Fault> {
+        let serves = |standby: &Arc<Version>| {
+            standby.about().offers.direct && standby.surface(&request.surface).is_some()
+        };
+        let standby = self.standby(version).filter(serves);
+        let prepare = async |version: Arc<Version>, (cx, request): (Context, DirectRequest)| {
+            let origin = self.new_work(&cx, request.body.len());
+            let call = move |version: &Arc<Version>| {
+                version.prepare_direct(&cx, request, version.limits().call_ms.get())
+            };
+            self.call(&version, "prepare", &origin, call).await
+        };
+        self.call_with_fallback(version, standby, "prepare", (cx, request), prepare).await
+    }
+
+    /// Translates an answer to it.
+    ///
+    /// # Errors
+    /// [`Fault`] when there is no acceptable answer.
+    pub async fn answer_direct(
+        &self,
+        version: &Arc<Version>,
+        cx: Context,
+        state: Vec<u8>,
+        reply: Reply,
+    ) -> Result<Result<DirectResponse, Failure>, Fault> {
+        let standby = self.standby_that_reads(version);
+        let answer = async |version: Arc<Version>, (cx, state, reply): (Context, Vec<u8>, Reply)| {
+            let origin = begun_work(&cx);
+            let call = move |version: &Arc<Version>| version.answer_direct(&cx, &state, reply);
+            self.call(&version, "answer", &origin, call).await
+        };
+        let served = self.call_with_fallback(version, standby, "answer", (cx, state, reply), answer);
+        served.await.map(|served| served.answer)
     }
 }
 
@@ -198,7 +296,7 @@ impl Relay {
         let (answer, stream) = match std::mem::replace(&mut self.progress, Progress::Over) {
             Progress::New(opening) => self.open(function, *opening, events).await?,
             Progress::Open(mut stream) => {
-                let call = move |_: &Version| {
+                let call = move |_: &Arc<Version>| {
                     let answer = stream.translate(events)?;
                     Ok((answer, stream))
                 };
@@ -224,13 +322,12 @@ impl Relay {
     ) -> Result<(Translated, Box<Stream>), Fault> {
         let Opening { half, cx, state, instance } = opening;
         let instance = Mutex::new(instance);
-        let standby =
-            self.service.standby(&self.version).filter(|standby| standby.shares_state_with(&self.version));
+        let standby = self.service.standby_that_reads(&self.version);
         let (input, origin, service) = ((cx, state, events), &self.origin, &self.service);
         let open = async |version: Arc<Version>, (cx, state, events): Input| {
-            let (serving, instance) = (Arc::clone(&version), lock(&instance).take());
-            let open = move |_: &Version| {
-                let mut stream = Box::new(serving.open_stream(half, &cx, &state, instance)?);
+            let instance = lock(&instance).take();
+            let open = move |version: &Arc<Version>| {
+                let mut stream = Box::new(version.open_stream(half, &cx, &state, instance)?);
                 let answer = stream.translate(events)?;
                 Ok((answer, stream))
             };

@@ -10,41 +10,21 @@ use std::time::Instant;
 use gatehouse_model::Digest;
 
 use crate::config::Config;
-use crate::deploy::companion::Companion;
-use crate::deploy::error::StageError;
-use crate::deploy::report::{DeployError, DeployReport, StageLog};
-use crate::deploy::stages::admit::{AdmitError, admit};
-use crate::deploy::stages::fit::{FitError, check_inventory, check_settings};
-use crate::deploy::stages::inspect::inspect;
-use crate::deploy::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
-use crate::deploy::stages::removal::check_removal;
-use crate::deploy::stages::routes::check_routes;
-use crate::deploy::verifier::Candidate;
+use crate::deploy::deployments::Deployments;
 use crate::fault::Fault;
-use crate::registry::Registry;
-use crate::state::{ServiceState, lock};
-use crate::version::Version;
-
-/// A component and its signature.
-#[derive(Clone, Copy, Debug)]
-pub struct SignedComponent<'a> {
-    /// The component's bytes.
-    pub wasm: &'a [u8],
-    /// The line of its signature file, if there is one.
-    pub signature: Option<&'a str>,
-}
-
-impl<'a> From<&'a [u8]> for SignedComponent<'a> {
-    fn from(wasm: &'a [u8]) -> Self {
-        Self { wasm, signature: None }
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for SignedComponent<'a> {
-    fn from(wasm: &'a Vec<u8>) -> Self {
-        Self { wasm, signature: None }
-    }
-}
+use crate::serving::registry::Registry;
+use crate::serving::switch::{Companion, Switched};
+use crate::serving::versions::lock;
+use crate::stages::admit::{AdmitError, SignedComponent, admit};
+use crate::stages::error::StageError;
+use crate::stages::fit::{FitError, check_inventory, check_settings};
+use crate::stages::inspect::inspect;
+use crate::stages::rehearse::{LiveSample, MAX_STATES, RehearseError, rehearse};
+use crate::stages::removal::check_removal;
+use crate::stages::report::{DeployError, DeployReport, StageLog};
+use crate::stages::routes::check_routes;
+use crate::stages::verifier::Candidate;
+use crate::version::loaded::Version;
 
 /// How far a deployment goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +66,8 @@ const CHECKED: usize = 16;
 /// The stages that a loaded version skips.
 const LOADED: &str = "it is loaded, and passed this before";
 
-impl ServiceState {
-    pub(crate) fn deploy(
+impl Deployments {
+    pub(super) fn deploy(
         &self,
         component: &SignedComponent<'_>,
         order: Order,
@@ -95,12 +75,12 @@ impl ServiceState {
     ) -> Result<DeployReport, DeployError> {
         match companion {
             Some(companion) => self.deploy_under(companion.config(), component, order, Some(companion)),
-            None => self.deploy_under(&self.config.load_full(), component, order, None),
+            None => self.deploy_under(&self.config(), component, order, None),
         }
     }
 
     /// The same under one configuration, from the first stage to the last.
-    pub(crate) fn deploy_under(
+    pub(super) fn deploy_under(
         &self,
         config: &Config,
         component: &SignedComponent<'_>,
@@ -138,7 +118,7 @@ impl ServiceState {
         let passed = self.run_stages(config, wasm, digest, order.removal, log);
         self.drop_surplus_code(&digest, passed.as_ref().err());
         let Passed { version, compiled, self_tests } = passed?;
-        let active = self.registry.load().is_active(&digest);
+        let active = self.serving.registry.load().is_active(&digest);
         let mut replaced = None;
         match goal {
             Goal::Check => log.skip("switch", "only checked"),
@@ -146,7 +126,17 @@ impl ServiceState {
                 log.skip("switch", "it serves already");
                 companion.map_or(Ok(()), |companion| keep_and_apply(companion, version.family(), &digest))?;
             }
-            _ => replaced = log.stage("switch", || self.switch(&version, component, goal, companion))?,
+            _ => {
+                // The operator brings back a version that has served: it is not on trial.
+                let rule = (goal == Goal::Switch).then(|| {
+                    companion.map_or_else(|| self.config().canary, |companion| companion.config().canary)
+                });
+                replaced = log.stage("switch", || {
+                    let switched = self.serving.switch(&version, component, rule, companion)?;
+                    let Switched { replaced, note } = switched;
+                    Ok((replaced, note))
+                })?;
+            }
         }
         Ok(DeployReport {
             about: version.about().clone(),
@@ -169,8 +159,8 @@ impl ServiceState {
         removal: Removal,
         log: &mut StageLog,
     ) -> Result<Passed, StageError> {
-        let registry = self.registry.load_full();
-        if let Some(version) = self.loaded(&digest) {
+        let registry = self.serving.registry.load_full();
+        if let Some(version) = self.serving.versions.loaded(&digest) {
             log.describe(version.about());
             ["inspect", "compile", "link", "describe"].iter().for_each(|name| log.skip(name, LOADED));
             self.fit(config, &version, &registry, removal, log)?;
@@ -183,16 +173,16 @@ impl ServiceState {
             Ok((package, "its imports and exports are the contract's, its sections can be read".to_owned()))
         })?;
         let (component, compiled) = log.stage("compile", || {
-            let (component, compiled) = self.compiler.compile(&digest, wasm, config)?;
+            let (component, compiled) = self.serving.versions.compiler.compile(&digest, wasm, config)?;
             let note = if compiled { "compiled now" } else { "compiled before" };
             Ok(((component, compiled), note.to_owned()))
         })?;
         let candidate = Candidate { component, digest, bytes: Some(wasm.len()), manifest: package.manifest };
-        let version = self.verifier.verify(&candidate, config, log)?;
+        let version = self.serving.versions.verifier.verify(&candidate, config, log)?;
         log.describe(version.about());
         self.fit(config, &version, &registry, removal, log)?;
         let self_tests = log.stage("self-test", || {
-            let passed = self.verifier.self_test(&version)?;
+            let passed = self.serving.versions.verifier.self_test(&version)?;
             Ok((passed, format!("{passed} passed, each twice with the same answer")))
         })?;
         self.rehearse(&version, &registry, log)?;
@@ -246,10 +236,7 @@ impl ServiceState {
     /// A warning when another kept version of the family calls itself the same.
     fn same_semver(&self, version: &Version) -> Option<String> {
         let about = version.about();
-        let kept = lock(&self.kept);
-        let (other, _) = kept.iter().find(|(digest, entry)| {
-            **digest != version.digest() && (&entry.family, &entry.version) == (&about.family, &about.version)
-        })?;
+        let other = self.serving.versions.same_semver(version)?;
         let semver = &about.version;
         tracing::warn!(family = about.family, semver, %other, "two plugin versions have the same semver");
         Some(format!(
@@ -272,11 +259,13 @@ impl ServiceState {
             let sample: LiveSample =
                 live.sample(version.family(), MAX_STATES).map_err(RehearseError::Unreadable)?;
             let digests: BTreeSet<Digest> = sample.states.iter().map(|live| live.digest).collect();
-            let writers: HashMap<Digest, Arc<Version>> =
-                digests.into_iter().filter_map(|digest| Some((digest, self.load(&digest).ok()?))).collect();
-            let (version, now) = (Arc::clone(version), self.clock.now());
+            let writers: HashMap<Digest, Arc<Version>> = digests
+                .into_iter()
+                .filter_map(|digest| Some((digest, self.serving.versions.load(&digest).ok()?)))
+                .collect();
+            let (version, now) = (Arc::clone(version), self.serving.clock.now());
             let rehearsed: Result<Result<String, RehearseError>, Fault> =
-                self.verifier.run(move || Ok(rehearse(&version, sample, &writers, now)));
+                self.serving.versions.verifier.run(move || Ok(rehearse(&version, sample, &writers, now)));
             let note = rehearsed.map_err(|fault| StageError::Host(fault.to_string()))??;
             Ok(((), note))
         })
@@ -287,10 +276,11 @@ impl ServiceState {
     /// ago.
     fn drop_surplus_code(&self, digest: &Digest, refused: Option<&StageError>) {
         let is_sound = refused.is_none_or(|why| matches!(why, StageError::Fit(_)));
-        let dropped = if is_sound || self.store.has_component(digest) {
-            self.store.drop_checked_code(CHECKED)
+        let store = &self.serving.versions.store;
+        let dropped = if is_sound || store.has_component(digest) {
+            store.drop_checked_code(CHECKED)
         } else {
-            self.store.drop_code(digest)
+            store.drop_code(digest)
         };
         if let Err(error) = dropped {
             tracing::warn!(%digest, %error, "code of a plugin could not be removed");

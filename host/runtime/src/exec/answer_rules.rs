@@ -311,12 +311,12 @@ pub(crate) fn text_state(state: &[u8], input: usize, limits: &Limits) -> Result<
 }
 
 /// The call of a text request. The operator decides which provider serves a text model.
-pub(crate) fn text_call(asked: &Call, provider: String) -> Result<(), Fault> {
-    if asked.provider != provider {
+pub(crate) fn text_call(asked: &Call, provider: &String) -> Result<(), Fault> {
+    if asked.provider != *provider {
         let why = format!("expected a call to the route's provider {provider:?}, got {:?}", asked.provider);
         return Err(Fault::bad("call", why));
     }
-    call(asked, &[provider])?;
+    call(asked, std::slice::from_ref(provider))?;
     plain_call(asked)
 }
 

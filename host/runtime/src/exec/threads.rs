@@ -110,10 +110,6 @@ impl Threads {
         self
     }
 
-    pub(crate) fn is_synchronous(&self) -> bool {
-        self.synchronous
-    }
-
     /// Runs `call` on a thread. A call whose caller is dropped while it waits does not run.
     ///
     /// # Errors

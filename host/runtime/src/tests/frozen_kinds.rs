@@ -1,6 +1,6 @@
 //! Frozen components of the other interfaces, and one that is written in JavaScript (`tests/frozen/README.md`): each is loaded
 //! with its self-tests and played. In tests this host says more in every record than they know (`abi_v1/types.rs`), and offers one more
-//! interface (`deploy/stages/link.rs`), as a later one may.
+//! interface (`stages/verifier.rs`), as a later one may.
 
 use std::io::Read as _;
 

@@ -1,8 +1,8 @@
 //! The limits that the contract states are those that the host enforces.
 
 use crate::abi_v1::answers;
-use crate::deploy::stages::{describe, document};
 use crate::exec::answer_rules as rules;
+use crate::stages::{describe, document};
 use crate::{Limits, MAX_OUTPUT_TOKENS};
 
 /// A number as the contract writes it: 1,048,576.

@@ -1,9 +1,9 @@
 //! The tables of operators' idempotency keys: by token, and by expiry. The writer opens them only for such requests, so
 //! that no other commit pays for them.
 
-use gatehouse_model::{Digest, UnixMs};
+use gatehouse_model::Digest;
 use gatehouse_tasks::AdminIdempotencyRecord;
-use redb::{ReadableTable as _, WriteTransaction};
+use redb::WriteTransaction;
 
 use crate::error::StoreError;
 use crate::layout::{ADMIN_IDEMPOTENCY, ADMIN_IDEMPOTENCY_EXPIRY};
@@ -42,19 +42,5 @@ impl<'txn> AdminIdempotencyTables<'txn> {
         self.0.open_table(ADMIN_IDEMPOTENCY)?.remove(record.token.0)?;
         self.0.open_table(ADMIN_IDEMPOTENCY_EXPIRY)?.remove((record.expires.0, record.token.0))?;
         Ok(())
-    }
-
-    pub(crate) fn expired(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, StoreError> {
-        let expiry = self.0.open_table(ADMIN_IDEMPOTENCY_EXPIRY)?;
-        let rows = self.0.open_table(ADMIN_IDEMPOTENCY)?;
-        let mut expired = Vec::new();
-        for row in expiry.range(..(now.0.saturating_add(1), [0; 32]))?.take(limit) {
-            expired.extend(find(ROWS, &rows, row?.0.value().1)?);
-        }
-        Ok(expired)
     }
 }

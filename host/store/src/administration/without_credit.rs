@@ -39,19 +39,6 @@ pub(crate) fn write<'c>(
     Ok(())
 }
 
-/// Lists them all: files of earlier releases have no list.
-pub(crate) fn fill(txn: &WriteTransaction) -> Result<(), StoreError> {
-    txn.delete_table(WITHOUT_CREDIT)?;
-    let mut list = txn.open_table(WITHOUT_CREDIT)?;
-    for row in txn.open_table(CUSTOMERS)?.iter()? {
-        let customer: Customer = decode(ROWS, row?.1.value())?;
-        if !customer.has_credit() {
-            list.insert(customer.id.0.as_str(), ())?;
-        }
-    }
-    Ok(())
-}
-
 /// Each customer without credit is listed, and nothing else is.
 pub(crate) fn check(txn: &ReadTransaction, examination: &mut Examination) -> Result<(), StoreError> {
     let (list, rows) = (txn.open_table(WITHOUT_CREDIT)?, txn.open_table(CUSTOMERS)?);

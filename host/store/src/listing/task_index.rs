@@ -11,16 +11,12 @@ use std::collections::btree_map::Entry;
 
 use gatehouse_model::{CustomerId, KeyId, Status, Task, TaskId};
 use gatehouse_tasks::Examination;
-use redb::{
-    ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
-    WriteTransaction,
-};
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, WriteTransaction};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::StoreError;
 use crate::layout::{self, Day, IndexKey};
-use crate::row::decode;
 use crate::tables::task_in;
 
 /// What the index holds of a task, as read from the task's own row.
@@ -164,30 +160,6 @@ impl<'txn> TaskIndex<'txn> {
             Entry::Vacant(closed) => closed.insert(self.txn.open_table(Day::new(day).task_index())?),
         })
     }
-}
-
-/// Writes the whole index from the tasks; how many there are.
-pub(crate) fn build(txn: &WriteTransaction) -> Result<u64, StoreError> {
-    let (mut index, mut tasks) = (TaskIndex::new(txn), 0);
-    let mut add = |name: &str, rows: &Table<'_, u128, layout::Row>| -> Result<(), StoreError> {
-        for row in rows.iter()? {
-            let (id, row) = row?;
-            let (id, task) = (TaskId::from_bits(id.value()), decode::<IndexedTask>(name, row.value())?);
-            for row in task.rows(id).into_iter().flatten() {
-                index.day(id)?.insert(row, ())?;
-            }
-            tasks += 1;
-        }
-        Ok(())
-    };
-    add("live", &txn.open_table(layout::LIVE)?)?;
-    let days: Vec<u32> = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
-    for day in days {
-        let day = Day::new(day);
-        let history = txn.open_table(day.history())?;
-        add(history.name(), &history)?;
-    }
-    Ok(tasks)
 }
 
 /// Compares the index with the tasks: every task has its row, and there is no other row.

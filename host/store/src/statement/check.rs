@@ -25,20 +25,20 @@ struct Expected {
 
 impl StatementCheck {
     /// The next row of the ledger.
-    pub(crate) fn entry(&mut self, entry: &JournalEntry) {
+    pub(crate) fn entry(&mut self, position: u64, entry: &JournalEntry) {
         let moved = entry.movement;
-        self.add((CUSTOMER_ROWS, &entry.customer.0), entry.seq, moved.available.0);
+        self.add((CUSTOMER_ROWS, &entry.customer.0), position, moved.available.0);
         if let Some(key) = &entry.key {
-            self.add((KEY_ROWS, &key.0), entry.seq, moved.reserved.0.wrapping_add(moved.spent.0));
+            self.add((KEY_ROWS, &key.0), position, moved.reserved.0.wrapping_add(moved.spent.0));
         }
     }
 
-    fn add(&mut self, (kind, owner): (&'static str, &str), seq: u64, change: i64) {
+    fn add(&mut self, (kind, owner): (&'static str, &str), position: u64, change: i64) {
         let expected = self.0.entry((kind, owner.to_owned())).or_default();
         // A ledger whose sums do not fit is found elsewhere.
         expected.balance = expected.balance.wrapping_add(change);
         expected.entries += 1;
-        expected.hashes = expected.hashes.wrapping_add(hash(seq, expected.balance));
+        expected.hashes = expected.hashes.wrapping_add(hash(position, expected.balance));
     }
 
     /// Once every row was seen: what the index lists.
@@ -52,9 +52,9 @@ impl StatementCheck {
             let (kind, owner, _) = key.value();
             let kind = if kind == KEY_ROWS { KEY_ROWS } else { CUSTOMER_ROWS };
             let left = self.0.entry((kind, owner.to_owned())).or_default();
-            for (seq, after) in decode::<Listed>("ledger-index", row.value())? {
+            for (position, after) in decode::<Listed>("ledger-index", row.value())? {
                 left.entries = left.entries.wrapping_sub(1);
-                left.hashes = left.hashes.wrapping_sub(hash(seq, after.0));
+                left.hashes = left.hashes.wrapping_sub(hash(position, after.0));
             }
         }
         let wrong = self.0.into_iter().filter(|(_, left)| (left.entries, left.hashes) != (0, 0));
@@ -67,8 +67,8 @@ impl StatementCheck {
     }
 }
 
-fn hash(seq: u64, balance: i64) -> u64 {
+fn hash(position: u64, balance: i64) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (seq, balance).hash(&mut hasher);
+    (position, balance).hash(&mut hasher);
     hasher.finish()
 }

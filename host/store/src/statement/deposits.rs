@@ -8,8 +8,7 @@ use gatehouse_tasks::{EntryKind, Examination, JournalEntry};
 use redb::{ReadTransaction, ReadableTable as _, WriteTransaction};
 
 use crate::error::StoreError;
-use crate::layout::{DEPOSIT_DAYS, LEDGER};
-use crate::row::decode;
+use crate::layout::DEPOSIT_DAYS;
 
 /// Credits paid in, and credits taken back, both positive.
 pub(crate) type Paid = (i64, i64);
@@ -54,16 +53,6 @@ fn of(change: Credits) -> Paid {
 
 pub(crate) fn plus((paid, taken): Paid, more: Paid) -> Paid {
     (paid.saturating_add(more.0), taken.saturating_add(more.1))
-}
-
-/// Adds up the whole ledger: files of earlier releases have no such sums.
-pub(crate) fn fill(txn: &WriteTransaction) -> Result<(), StoreError> {
-    txn.delete_table(DEPOSIT_DAYS)?;
-    let mut deposits = Deposits::default();
-    for row in txn.open_table(LEDGER)?.iter()? {
-        deposits.add(&decode("ledger", row?.1.value())?);
-    }
-    deposits.write(txn)
 }
 
 /// The sums are those of the ledger, of which `deposits` has seen every row.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
 use gatehouse_tasks::JournalEntry;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable as _};
 
@@ -42,6 +42,8 @@ pub struct StatementQuery {
 /// A row of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementRow {
+    /// Its position: later rows have higher ones.
+    pub position: u64,
     /// The row of the ledger.
     pub entry: JournalEntry,
     /// What the customer had free, or the key had used, after it.
@@ -84,6 +86,26 @@ impl Store {
         self.off_worker(move || store.read(count))
     }
 
+    /// A customer's ledger rows behind a position, oldest first, and in the same snapshot the customer, with whose head the
+    /// last row of all ends. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn statement_behind(
+        &self,
+        id: CustomerId,
+        position: Option<u64>,
+        limit: usize,
+    ) -> LongRead<'_, Option<(Customer, Vec<StatementRow>)>> {
+        let store = self.clone();
+        let read = move |txn: &ReadTransaction| {
+            let customer = find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())?;
+            let Some(customer) = customer else { return Ok(None) };
+            Ok(Some((customer, behind(txn, &id.0, position, limit)?)))
+        };
+        self.off_worker(move || store.read(read))
+    }
+
     /// A customer's last ledger rows, newest first.
     ///
     /// # Errors
@@ -103,17 +125,47 @@ fn page(txn: &ReadTransaction, query: &StatementQuery) -> Result<StatementPage, 
     if query.limit == 0 {
         return Ok(page);
     }
-    for (seq, after) in shown(txn, &ledger, query, &mut page)? {
+    for (position, after) in shown(txn, &ledger, query, &mut page)? {
         if page.rows.len() == query.limit {
-            page.next = page.rows.last().map(|row| row.entry.seq);
+            page.next = page.rows.last().map(|row| row.position);
             break;
         }
         page.rows_read += 1;
-        let entry = find("ledger", &ledger, seq)?;
-        let entry = entry.ok_or_else(|| StoreError::failed(format_args!("ledger row {seq} is missing")))?;
-        page.rows.push(StatementRow { entry, after });
+        page.rows.push(row(&ledger, position, after)?);
     }
     Ok(page)
+}
+
+fn row(ledger: &Ledger, position: u64, after: Option<Credits>) -> Result<StatementRow, StoreError> {
+    let entry = find("ledger", ledger, position)?;
+    let entry = entry.ok_or_else(|| StoreError::failed(format_args!("ledger row {position} is missing")))?;
+    Ok(StatementRow { position, entry, after })
+}
+
+/// The first rows of a customer's statement behind a position.
+fn behind(
+    txn: &ReadTransaction,
+    customer: &str,
+    position: Option<u64>,
+    limit: usize,
+) -> Result<Vec<StatementRow>, StoreError> {
+    let from = position.map_or(0, |position| position.saturating_add(1));
+    let (index, ledger) = (txn.open_table(layout::LEDGER_INDEX)?, txn.open_table(layout::LEDGER)?);
+    let of = |position: u64| (CUSTOMER_ROWS, customer, position);
+    // The row that lists it may begin before it.
+    let first = index.range(of(0)..=of(from))?.next_back().transpose()?;
+    let first = first.map_or(from, |(key, _)| key.value().2);
+    let mut rows = Vec::new();
+    for listed in index.range(of(first)..=of(u64::MAX))? {
+        let entries: Listed = decode("ledger-index", listed?.1.value())?;
+        for (position, after) in entries.into_iter().filter(|(position, _)| *position >= from) {
+            if rows.len() == limit {
+                return Ok(rows);
+            }
+            rows.push(row(&ledger, position, Some(after))?);
+        }
+    }
+    Ok(rows)
 }
 
 /// The balance after the last row of a statement: none of all customers together, zero before any row.
@@ -129,7 +181,7 @@ pub(super) fn last_balance(
     Ok(Some(last.and_then(|(_, after)| after).unwrap_or_default()))
 }
 
-/// Numbers of the rows to show, one more than the limit where there are more.
+/// Positions of the rows to show, one more than the limit where there are more.
 fn shown(
     txn: &ReadTransaction,
     ledger: &Ledger,
@@ -155,7 +207,7 @@ fn shown(
     }
 }
 
-/// Numbers of the last rows of the ledger, one more than the limit.
+/// Positions of the last rows of the ledger, one more than the limit.
 fn whole(
     ledger: &Ledger,
     span: Range<u64>,
@@ -193,7 +245,7 @@ fn listed(
     Ok(shown)
 }
 
-/// The number of the first row that is not before that moment.
+/// The position of the first row that is not before that moment.
 fn first_since(ledger: &Ledger, moment: UnixMs, rows_read: &mut usize) -> Result<u64, StoreError> {
     let (mut low, mut high) = (0, ledger.last()?.map_or(0, |(seq, _)| seq.value().saturating_add(1)));
     while low < high {

@@ -1,4 +1,4 @@
-//! The index of the ledger by customer and by key: for each commit one row that lists the numbers of its ledger rows and the
+//! The index of the ledger by customer and by key: for each commit one row that lists the positions of its ledger rows and the
 //! balance after each, so that a page of a statement begins anywhere and reads no more than it shows.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::row::encode;
 /// Ledger rows that one row of the index lists: a page reads little more than it shows.
 const LISTED: usize = 64;
 
-/// What one row lists: numbers of ledger rows, each with the balance after it.
+/// What one row lists: positions of ledger rows, each with the balance after it.
 pub(crate) type Listed = Vec<(u64, Credits)>;
 
 /// The ledger rows that the commands of a transaction append.
@@ -25,10 +25,10 @@ pub(crate) struct NewEntries {
 }
 
 impl NewEntries {
-    pub(crate) fn add(&mut self, entry: &JournalEntry, after: BalancesAfter) {
-        push(&mut self.customers, &entry.customer.0, (entry.seq, after.available));
+    pub(crate) fn add(&mut self, position: u64, entry: &JournalEntry, after: BalancesAfter) {
+        push(&mut self.customers, &entry.customer.0, (position, after.available));
         if let (Some(key), Some(used)) = (&entry.key, after.used) {
-            push(&mut self.keys, &key.0, (entry.seq, used));
+            push(&mut self.keys, &key.0, (position, used));
         }
     }
 

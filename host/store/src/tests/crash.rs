@@ -20,7 +20,7 @@ use super::{Dump, remember};
 use crate::config::Config;
 use crate::store::Store;
 use crate::transaction::batch::Batch;
-use crate::transaction::open::commit;
+use crate::transaction::open::OpenTransaction;
 use gatehouse_fault_injection::{Disk, Op, each_cut};
 
 const SEEDS: Range<u64> = 1..8;
@@ -66,6 +66,13 @@ impl Checkpoint {
         (batch, Self { dump: Dump::of_memory(&storage), storage, workload })
     }
 
+    /// The checkpoint after history was dropped.
+    fn without_history(mut self) -> (u32, Self) {
+        let day = self.workload.old_days();
+        self.storage.drop_history(day);
+        (day, Self { dump: Dump::of_memory(&self.storage), ..self })
+    }
+
     /// The checkpoint after that command.
     pub(super) fn after(&self, command: &Command) -> Self {
         let Self { mut storage, workload, .. } = self.clone();
@@ -109,6 +116,8 @@ struct Counts {
     ahead: usize,
     /// Where the file's length was in doubt.
     lengths: usize,
+    /// Days of history that batches have dropped.
+    dropped: usize,
     /// States with a request that joined and waits, with one that is being delivered, with a result of a task that
     /// goes on, with names, and with an ambiguous call.
     cases: [usize; 5],
@@ -163,10 +172,20 @@ impl CrashRun {
         let store =
             Store::with_backend(disk.clone(), &Config::default()).map_err(|error| error.to_string())?;
         disk.acknowledge(self.checkpoints.len() - 1);
-        for _ in 0..BATCHES {
-            let (commands, checkpoint) =
+        for batch in 0..BATCHES {
+            let (commands, mut checkpoint) =
                 self.checkpoints[self.checkpoints.len() - 1].next_batch(1 + self.random.usize(..9));
-            commit(&store.database().unwrap(), commands).map_err(|error| error.to_string())?;
+            let mut transaction =
+                OpenTransaction::begin(&store.database().unwrap()).map_err(|error| error.to_string())?;
+            for command in commands {
+                transaction.apply(command).map_err(|error| error.to_string())?.ok();
+            }
+            if batch % 2 == 1 {
+                let (day, after) = checkpoint.without_history();
+                let dropped = transaction.drop_history(day).map_err(|error| error.to_string())?;
+                (checkpoint, self.counts.dropped) = (after, self.counts.dropped + dropped);
+            }
+            transaction.commit().map_err(|error| error.to_string())?;
             self.checkpoints.push(checkpoint);
             disk.acknowledge(self.checkpoints.len() - 1);
         }
@@ -230,6 +249,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
             total.while_recovering += counts.while_recovering;
             total.ahead += counts.ahead;
             total.lengths += counts.lengths;
+            total.dropped += counts.dropped;
             (0..5).for_each(|case| total.cases[case] += counts.cases[case]);
         }
     };
@@ -243,6 +263,7 @@ fn no_power_cut_loses_what_was_acknowledged() {
     if replayed.is_none() {
         assert!(total.images >= IMAGES, "{total:?}");
         assert!(total.while_recovering > 100 && total.ahead > 100 && total.lengths > 100, "{total:?}");
+        assert!(total.dropped > 5, "{total:?}");
         assert!(total.cases.iter().all(|images| *images > 100), "{total:?}");
     }
 }

@@ -1,11 +1,13 @@
 //! A power cut while the file is made: nothing was kept yet, so the next start begins again.
 
 use fastrand::Rng;
+use redb::ReadableDatabase as _;
 
 use super::Dump;
 use super::crash::Checkpoint;
 use crate::config::Config;
 use crate::error::OpenError;
+use crate::layout::{META, SCHEMA, SCHEMA_KEY};
 use crate::store::Store;
 use gatehouse_fault_injection::{Disk, each_cut};
 
@@ -29,6 +31,28 @@ fn a_first_start_that_was_cut_short_is_begun_again() {
     })
     .unwrap();
     assert!(images > 20, "{images}");
+}
+
+/// Without this a file of another layout would be read as if it were of this one.
+#[test]
+fn a_file_of_another_schema_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("core.redb");
+    Store::open(&path, &Config::default()).unwrap().close();
+    for (schema, expected) in
+        [(SCHEMA - 1, "begin with an empty data folder"), (SCHEMA + 1, "use the newer release")]
+    {
+        let database = redb::Database::open(&path).unwrap();
+        let txn = database.begin_write().unwrap();
+        txn.open_table(META).unwrap().insert(SCHEMA_KEY, schema).unwrap();
+        txn.commit().unwrap();
+        drop(database);
+        let error = Store::open(&path, &Config::default()).err().unwrap().to_string();
+        assert!(error.contains(&format!("schema {schema}")) && error.contains(expected), "{error}");
+        let database = redb::Database::open(&path).unwrap();
+        let txn = database.begin_read().unwrap();
+        assert_eq!(txn.open_table(META).unwrap().get(SCHEMA_KEY).unwrap().unwrap().value(), schema);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use gatehouse_model::{Credits, CustomerPolicy};
 use gatehouse_sample::{START, customer_id, task, task_id};
 use gatehouse_tasks::{Applied, Command, Rejection};
-use redb::{Database, TableDefinition};
+use redb::TableDefinition;
 use tokio::task::JoinSet;
 
 use super::{Dump, begin, memory_store};
@@ -62,23 +62,6 @@ fn a_file_of_another_format_is_refused() {
     assert!(matches!(error, OpenError::Storage { .. }), "{error}");
     let error = Store::open(&folder.path().join("no/such/folder"), &Config::default()).err().unwrap();
     assert!(error.to_string().contains("no/such/folder"), "{error}");
-}
-
-#[test]
-fn a_newer_file_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("core.redb");
-    Store::open(&path, &Config::default()).unwrap().close();
-    let database = Database::create(&path).unwrap();
-    let txn = database.begin_write().unwrap();
-    txn.open_table(crate::layout::META).unwrap().insert("schema", 5).unwrap();
-    txn.commit().unwrap();
-    drop(database);
-    let error = Store::open(&path, &Config::default()).err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "the store has schema 5, this release reads up to 4; use the newer release"
-    );
 }
 
 /// Makes the row of the live task 1 unreadable; the error of those that need it.

@@ -90,7 +90,7 @@ async fn names_are_their_customers_after_a_restart() {
     assert_eq!(foreign, Err(Rejection::NameTaken(name(2))));
     applied(&store, finish(2, 0, failed(), vec![claim(3, 3)])).await;
     applied(&store, finish(3, 0, completed(1), vec![claim(1, 7)])).await;
-    store.execute(Command::DropHistory { before_day: u32::MAX }).await.unwrap().unwrap();
+    assert_eq!(store.drop_history(u32::MAX).await, Ok(1));
     let asked = [3, 2, 8, 1].map(name);
     assert_eq!(store.owned_names(&customer_id(0), &asked).unwrap(), [claim(2, 1), claim(1, 7)]);
     assert_eq!(store.owned_names(&customer_id(1), &asked).unwrap(), [claim(3, 3)]);

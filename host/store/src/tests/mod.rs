@@ -7,17 +7,16 @@ mod creation;
 mod damage;
 mod deferred;
 mod disk;
+mod expired;
 mod handle;
 mod joined;
 mod ledger;
 mod lists;
-mod old_rows;
 mod open_transaction;
 mod quotas;
 mod records;
 mod responses;
 mod same;
-mod schema;
 mod steps;
 mod webhooks;
 mod workload;
@@ -215,7 +214,7 @@ fn usage_rows(
 fn statements(storage: &MemoryLedgerStorage) -> BTreeMap<(String, String), Vec<(u64, Credits)>> {
     let mut found: BTreeMap<(String, String), Vec<(u64, Credits)>> = BTreeMap::new();
     let mut sums: BTreeMap<(String, String), i64> = BTreeMap::new();
-    for entry in storage.ledger() {
+    for (position, entry) in (0..).zip(storage.ledger()) {
         let moved = entry.movement;
         let used = moved.reserved.0 + moved.spent.0;
         let customer = Some((("customer".to_owned(), entry.customer.0.clone()), moved.available.0));
@@ -223,7 +222,7 @@ fn statements(storage: &MemoryLedgerStorage) -> BTreeMap<(String, String), Vec<(
         for (owner, change) in customer.into_iter().chain(key) {
             let sum = sums.entry(owner.clone()).or_default();
             *sum += change;
-            found.entry(owner).or_default().push((entry.seq, Credits(*sum)));
+            found.entry(owner).or_default().push((position, Credits(*sum)));
         }
     }
     found

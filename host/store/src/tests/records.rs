@@ -1,4 +1,4 @@
-//! Versions of the price book and reports of deployments in the file: pages, a restart, a file of an earlier release.
+//! Versions of the price book and reports of deployments in the file: pages, a restart.
 
 use gatehouse_model::{Credits, Digest};
 use gatehouse_tasks::{

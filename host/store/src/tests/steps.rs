@@ -58,8 +58,8 @@ async fn the_log_is_read_back_and_goes_with_its_day() {
     let store = Store::open(&path, &Config::default()).unwrap();
     assert_eq!(store.steps(task_id(1)).await.unwrap(), expected, "after a restart");
     let day = task_id(1).timestamp().day();
-    store.execute(Command::DropHistory { before_day: day }).await.unwrap().unwrap();
+    assert_eq!(store.drop_history(day).await, Ok(0));
     assert_eq!(store.steps(task_id(1)).await.unwrap().len(), expected.len());
-    store.execute(Command::DropHistory { before_day: day + 1 }).await.unwrap().unwrap();
+    assert_eq!(store.drop_history(day + 1).await, Ok(1));
     assert_eq!(store.steps(task_id(1)).await.unwrap(), []);
 }

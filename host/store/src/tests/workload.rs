@@ -1,5 +1,5 @@
 //! The commands of a busy gateway, generated from a seed: tasks that are submitted, repeated, advanced and
-//! ended, money, keys, holds of requests, sweeps, and history that is dropped.
+//! ended, money, keys, holds of requests, and what is forgotten in time.
 //!
 //! Unlike the sequences that look for contradictions, these use each id once, as the gateway does, so that the
 //! doctor must find nothing.
@@ -28,6 +28,11 @@ const EDITS_EVERY: u32 = 16;
 impl Workload {
     pub(super) fn new(seed: u64, longest: usize) -> Self {
         Self { random: Rng::with_seed(seed), at: START, longest, tasks: 0, requests: 0, keys: 3, commands: 0 }
+    }
+
+    /// The day before which history may go now.
+    pub(super) fn old_days(&self) -> u32 {
+        START.day() + u32::from(self.tasks) / 3
     }
 
     /// The next command, in view of those storage.
@@ -105,9 +110,11 @@ impl Workload {
             },
             25 => CommandTemplate::Settle { request: self.random.u8(..8), amount: self.random.i64(0..10) },
             26 => CommandTemplate::Release { request: self.random.u8(..8) },
-            27 => CommandTemplate::Sweep { limit: 1 + self.random.usize(..3) },
-            28 => CommandTemplate::SweepHolds { limit: 1 + self.random.usize(..3) },
-            29 => CommandTemplate::DropHistory { days: u32::from(self.tasks) / 3 },
+            27..=29 => CommandTemplate::Forget {
+                customer: self.random.u8(..2),
+                limit: 1 + self.random.usize(..3),
+                early: false,
+            },
             30 => CommandTemplate::AddKey {
                 key: next(&mut self.keys),
                 customer: 0,

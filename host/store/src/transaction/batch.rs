@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::mem;
 
 use gatehouse_model::{
-    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs, WebhookId,
+    Customer, CustomerId, DeliveryId, Digest, Key, KeyDigest, KeyId, Task, TaskId, WebhookId,
 };
 use gatehouse_tasks::{
     AdminIdempotencyRecord, AuditRecord, BalancesAfter, DeploymentRecord, Hold, HoldId, IdempotencyRecord,
-    JournalEntry, LedgerHead, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals,
-    StepRow, UsageKey, UsageSums, WebhookDelivery, WebhookEndpoint,
+    JournalEntry, LedgerStorage, NameRecord, PriceVersion, ResponseRecord, ResponseTotals, StepRow, UsageKey,
+    UsageSums, WebhookDelivery, WebhookEndpoint,
 };
 use redb::{AccessGuard, Key as RedbKey, ReadableTable, Table, TableHandle, WriteTransaction};
 use serde::Serialize;
@@ -50,7 +50,8 @@ pub(crate) struct Batch<'txn> {
     names: Rows<'txn, (&'static str, &'static str)>,
     name_owners: Table<'txn, &'static str, &'static str>,
     ledger: Rows<'txn, u64>,
-    head: LedgerHead,
+    /// The position of the next ledger entry.
+    next_entry: u64,
     idempotency: Rows<'txn, (&'static str, DigestKey)>,
     idempotency_expiry: Table<'txn, (u64, &'static str, DigestKey), ()>,
     audit: Rows<'txn, u64>,
@@ -69,7 +70,7 @@ impl<'txn> Batch<'txn> {
     pub(crate) fn open(txn: &'txn WriteTransaction) -> Result<Self, StoreError> {
         let days = txn.list_tables()?.filter_map(|table| layout::history_day(&table)).collect();
         let ledger = txn.open_table(layout::LEDGER)?;
-        let last = ledger.last()?.map(|(_, row)| decode("ledger", row.value())).transpose()?;
+        let next_entry = ledger.last()?.map_or(0, |(position, _)| position.value().saturating_add(1));
         Ok(Self {
             txn,
             days,
@@ -87,7 +88,7 @@ impl<'txn> Batch<'txn> {
             names: txn.open_table(layout::NAMES)?,
             name_owners: txn.open_table(layout::NAME_OWNERS)?,
             ledger,
-            head: last.as_ref().map_or_else(LedgerHead::default, LedgerHead::after),
+            next_entry,
             idempotency: txn.open_table(layout::IDEMPOTENCY)?,
             idempotency_expiry: txn.open_table(layout::IDEMPOTENCY_EXPIRY)?,
             audit: txn.open_table(layout::AUDIT)?,
@@ -111,6 +112,21 @@ impl<'txn> Batch<'txn> {
         mem::take(&mut self.deposits).write(self.txn)?;
         mem::take(&mut self.usage).write(self.txn)?;
         Ok(self.webhooks.take_written())
+    }
+
+    /// Drops the history of all days before `day`, with the index and the logs of their tasks; how many days that were. A live
+    /// task is listed in the day of its creation and will end there, so that day stays.
+    pub(crate) fn drop_history(&mut self, day: u32) -> Result<usize, StoreError> {
+        let oldest = self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value()));
+        let day = day.min(oldest.map_or(u32::MAX, |task| task.timestamp().day()));
+        let kept = self.days.split_off(&day);
+        let dropped = mem::replace(&mut self.days, kept);
+        self.task_index.drop_before(day)?;
+        self.steps.drop_before(day)?;
+        for old in &dropped {
+            self.txn.delete_table(Day::new(*old).history())?;
+        }
+        Ok(dropped.len())
     }
 
     /// What the row said that the command has read last, if it is that task's.
@@ -180,9 +196,6 @@ impl LedgerStorage for Batch<'_> {
         let history = self.txn.open_table(day.history())?;
         find(history.name(), &history, id.bits())
     }
-    fn oldest_live(&self) -> Result<Option<TaskId>, StoreError> {
-        Ok(self.live.first()?.map(|(id, _)| TaskId::from_bits(id.value())))
-    }
     fn put_live(&mut self, task: &Task) -> Result<(), StoreError> {
         let bytes = encode("live", task)?;
         let read = self.take_read(task.id);
@@ -205,16 +218,6 @@ impl LedgerStorage for Batch<'_> {
     fn put_steps(&mut self, row: &StepRow) -> Result<(), StoreError> {
         self.steps.put(row)
     }
-    fn drop_history(&mut self, day: u32) -> Result<u32, StoreError> {
-        let kept = self.days.split_off(&day);
-        let dropped = mem::replace(&mut self.days, kept);
-        self.task_index.drop_before(day)?;
-        self.steps.drop_before(day)?;
-        for old in &dropped {
-            self.txn.delete_table(Day::new(*old).history())?;
-        }
-        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
-    }
 
     fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, StoreError> {
         Ok(self.name_owners.get(name)?.map(|customer| CustomerId::from(customer.value())))
@@ -233,9 +236,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), StoreError> {
         self.write_back.remove_hold(hold, &mut self.holds)
-    }
-    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, StoreError> {
-        self.write_back.expired_holds(now, limit, &self.holds)
     }
 
     fn idempotency_record(
@@ -259,20 +259,6 @@ impl LedgerStorage for Batch<'_> {
         self.idempotency.remove((key.0.as_str(), token.0))?;
         Ok(())
     }
-    fn expired_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let mut expired = Vec::new();
-        let end = (now.0.saturating_add(1), "", [0; 32]);
-        for row in self.idempotency_expiry.range(..end)?.take(limit) {
-            let row = row?;
-            let (_, key, token) = row.0.value();
-            expired.extend(find("idempotency", &self.idempotency, (key, token))?);
-        }
-        Ok(expired)
-    }
 
     fn admin_idempotency_record(&self, token: &Digest) -> Result<Option<AdminIdempotencyRecord>, StoreError> {
         self.admin_idempotency.find(token)
@@ -282,13 +268,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), StoreError> {
         self.admin_idempotency.remove(record)
-    }
-    fn expired_admin_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, StoreError> {
-        self.admin_idempotency.expired(now, limit)
     }
 
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, StoreError> {
@@ -305,9 +284,6 @@ impl LedgerStorage for Batch<'_> {
     }
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), StoreError> {
         self.responses.remove(record)
-    }
-    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, StoreError> {
-        self.responses.expired(now, limit)
     }
 
     fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
@@ -334,9 +310,6 @@ impl LedgerStorage for Batch<'_> {
     fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), StoreError> {
         self.webhooks.remove_delivery(delivery)
     }
-    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, StoreError> {
-        self.webhooks.older_than(before, limit)
-    }
 
     fn newest_price_book(&self) -> Result<Option<PriceVersion>, StoreError> {
         self.records.newest_price_book()
@@ -351,15 +324,13 @@ impl LedgerStorage for Batch<'_> {
         self.records.put_deployment(row, below)
     }
 
-    fn head(&self) -> Result<LedgerHead, StoreError> {
-        Ok(self.head)
-    }
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), StoreError> {
-        keep(&mut self.ledger, entry.seq, entry)?;
-        self.entries.add(entry, after);
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, StoreError> {
+        let position = self.next_entry;
+        keep(&mut self.ledger, position, entry)?;
+        self.entries.add(position, entry, after);
         self.deposits.add(entry);
-        self.head = LedgerHead::after(entry);
-        Ok(())
+        self.next_entry = position.saturating_add(1);
+        Ok(position)
     }
 
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), StoreError> {

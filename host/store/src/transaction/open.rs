@@ -59,6 +59,11 @@ impl OpenTransaction {
         self.tables.with_dependent_mut(|_, batch| guarded(|| apply(batch, command)))
     }
 
+    /// Drops the history of all days before `day`; how many days that were.
+    pub(crate) fn drop_history(&mut self, day: u32) -> Result<usize, StoreError> {
+        self.tables.with_dependent_mut(|_, batch| guarded(|| batch.drop_history(day)))
+    }
+
     /// Applies what nobody waits for: of a rejection only the log hears.
     pub(crate) fn apply_posted(&mut self, commands: Vec<Command>) -> Result<(), StoreError> {
         for command in commands {

@@ -100,33 +100,6 @@ impl WriteBack {
         Ok(())
     }
 
-    /// At most `limit` holds of requests whose expiry is not after `now`, the oldest expiry first.
-    pub(crate) fn expired_holds(
-        &self,
-        now: UnixMs,
-        limit: usize,
-        tables: &HoldTables<'_>,
-    ) -> Result<Vec<Hold>, StoreError> {
-        let mut expired = Vec::new();
-        for row in tables.expiry.range(..=(now.0, [u8::MAX; 17]))? {
-            let (_, key) = row?.0.value();
-            if !self.holds.contains_key(&key) {
-                expired.extend(find::<_, Hold>("holds", &tables.rows, key)?);
-            }
-            if expired.len() == limit {
-                break;
-            }
-        }
-        let made = self.holds.values().filter_map(|(expires, change)| match change {
-            HoldChange::Made(hold) if *expires <= now => Some(hold.clone()),
-            _ => None,
-        });
-        expired.extend(made);
-        expired.sort_by_key(|hold| (hold.expires, layout::hold_key(hold.id)));
-        expired.truncate(limit);
-        Ok(expired)
-    }
-
     /// Writes them all.
     pub(crate) fn write(
         self,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::mem;
 
-use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 use gatehouse_tasks::{WebhookDelivery, WebhookEndpoint};
 use redb::{ReadableTable as _, WriteTransaction};
 
@@ -13,7 +13,7 @@ use crate::layout::{
     ALL_DELIVERIES, DELIVERIES, DELIVERY_DUE, DELIVERY_INDEX, PENDING_DELIVERIES, TROUBLED_WEBHOOKS,
     WEBHOOK_OWNERS, WEBHOOKS,
 };
-use crate::row::{decode, encode};
+use crate::row::encode;
 use crate::tables::find;
 
 const ROWS: &str = "webhooks";
@@ -38,19 +38,6 @@ impl<'txn> WebhookTables<'txn> {
         txn.open_table(DELIVERY_INDEX)?;
         txn.open_table(DELIVERY_DUE)?;
         txn.open_table(TROUBLED_WEBHOOKS)?;
-        Ok(())
-    }
-
-    /// Lists all that are in trouble: files of earlier releases have no list, or one that may be behind.
-    pub(crate) fn list_troubled(txn: &WriteTransaction) -> Result<(), StoreError> {
-        txn.delete_table(TROUBLED_WEBHOOKS)?;
-        let mut troubled = txn.open_table(TROUBLED_WEBHOOKS)?;
-        for row in txn.open_table(WEBHOOKS)?.iter()? {
-            let webhook: WebhookEndpoint = decode(ROWS, row?.1.value())?;
-            if webhook.is_troubled() {
-                troubled.insert(webhook.id.bits(), ())?;
-            }
-        }
         Ok(())
     }
 
@@ -147,23 +134,5 @@ impl<'txn> WebhookTables<'txn> {
             self.txn.open_table(DELIVERY_DUE)?.remove((webhook, due.0, id))?;
         }
         Ok(())
-    }
-
-    /// Ids begin with the moment, so the oldest are the first.
-    pub(crate) fn older_than(
-        &self,
-        before: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<WebhookDelivery>, StoreError> {
-        let rows = self.txn.open_table(DELIVERIES)?;
-        let mut old = Vec::new();
-        for row in rows.iter()?.take(limit) {
-            let row = row?;
-            if DeliveryId::from_bits(row.0.value()).timestamp() >= before {
-                break;
-            }
-            old.push(decode(DELIVERY_ROWS, row.1.value())?);
-        }
-        Ok(old)
     }
 }

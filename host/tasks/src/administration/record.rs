@@ -62,7 +62,7 @@ pub struct AdminIdempotencyRecord {
     pub fingerprint: Digest,
     /// What it made or changed.
     pub object: String,
-    /// The ledger row it made.
+    /// The position of the ledger entry it made.
     pub entry: Option<u64>,
     /// From when on it counts as absent.
     pub expires: UnixMs,

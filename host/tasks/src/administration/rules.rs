@@ -71,5 +71,5 @@ pub(crate) fn repeat<B: LedgerStorage>(
 
 fn append<B: LedgerStorage>(storage: &mut B, request: AuditedRequest, at: UnixMs) -> Result<(), B::Error> {
     let text = request.text();
-    storage.append_audit(&AuditRecord { at, task: None, text, request: Some(request) })
+    storage.append_audit(&AuditRecord { at, text, request: Some(request), ..AuditRecord::default() })
 }

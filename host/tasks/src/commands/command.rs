@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotency, AuditedRequest};
 use crate::commands::change::{Change, Ending, Reconciliation};
+use crate::commands::expired_row::ExpiredRow;
 use crate::commands::request::{Idempotency, JoinRequest};
+use crate::ledger::mark::LedgerMark;
 use crate::records::record::OperatorRecord;
 use crate::responses::record::{ResponseLimits, ResponseRecord};
 use crate::steps::record::StepRecord;
@@ -67,11 +69,6 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
-    /// Drops the history of finished tasks created before a day; a day in which a live task was created stays.
-    DropHistory {
-        /// Days since the epoch.
-        before_day: u32,
-    },
     /// Replaces a customer's policy, by the same rules as a key's.
     EditCustomer {
         /// The customer.
@@ -108,6 +105,16 @@ pub enum Command {
         /// When.
         at: UnixMs,
     },
+    /// Forgets rows of one customer, or of nobody, whose time is over. A row that is another's, that is gone, or whose time is not
+    /// over by now stays as it is.
+    Forget {
+        /// Whose they are.
+        customer: Option<CustomerId>,
+        /// Their names.
+        rows: Vec<ExpiredRow>,
+        /// The present.
+        at: UnixMs,
+    },
     /// Forgets a response of that customer. One that is not there changes nothing.
     ForgetResponse {
         /// Its owner.
@@ -127,7 +134,7 @@ pub enum Command {
         model: String,
         /// How much at most.
         amount: Credits,
-        /// When the sweep releases it.
+        /// From when on it is released.
         expires: UnixMs,
         /// When.
         at: UnixMs,
@@ -244,26 +251,12 @@ pub enum Command {
         /// Recognises a repetition.
         idempotency: Option<Idempotency>,
     },
-    /// Forgets expired idempotency keys.
-    Sweep {
-        /// The present.
-        now: UnixMs,
-        /// At most this many.
-        limit: usize,
-    },
-    /// Releases expired holds of requests.
-    SweepHolds {
-        /// The present.
-        now: UnixMs,
-        /// At most this many.
-        limit: usize,
-    },
-    /// Forgets expired responses.
-    SweepResponses {
-        /// The present.
-        now: UnixMs,
-        /// At most this many.
-        limit: usize,
+    /// Writes the heads of all chains into the audit record.
+    MarkLedger {
+        /// What was read of them.
+        mark: LedgerMark,
+        /// When.
+        at: UnixMs,
     },
     /// Changes a webhook or a delivery.
     Webhook {
@@ -296,7 +289,7 @@ pub enum Applied {
     Administered {
         /// What it made or changed, as its idempotency record says; empty without one.
         object: String,
-        /// The ledger row it made.
+        /// The position of the ledger entry it made.
         entry: Option<u64>,
         /// Whether it came before: nothing was changed now.
         repeated: bool,
@@ -305,10 +298,12 @@ pub enum Applied {
     },
     /// The customer after [`Command::EditCustomer`].
     Customer(Box<Customer>),
+    /// The position in the ledger of the entry that [`Command::Deposit`] made.
+    Deposited(u64),
     /// Done; there is nothing to say.
     Done,
-    /// Days of history dropped.
-    Dropped(u32),
+    /// How many rows were forgotten that had been there.
+    Forgotten(usize),
     /// The request joined this task.
     Joined(TaskId),
     /// The key after [`Command::EditKey`], or the new one of [`Command::RotateKey`].
@@ -324,13 +319,6 @@ pub enum Applied {
     },
     /// The task was accepted.
     Submitted(TaskId),
-    /// Expired rows swept, and whether there are more.
-    Swept {
-        /// How many.
-        removed: usize,
-        /// Send the command again.
-        more: bool,
-    },
     /// The task after [`Command::Advance`], [`Command::Finish`] or [`Command::Reconcile`].
     Task(Box<Task>),
 }

@@ -68,10 +68,8 @@ pub(crate) fn deposit<B: LedgerStorage>(
     at: UnixMs,
 ) -> Ruling<Applied, B> {
     let customer = customer_of(storage, customer)?;
-    let entry =
-        BalancedEntry::deposit(customer, amount, memo, storage.head()?, at).map_err(Stop::Rejected)?;
-    entry.write(storage)?;
-    Ok(Applied::Done)
+    let entry = BalancedEntry::deposit(customer, amount, memo, at).map_err(Stop::Rejected)?;
+    Ok(Applied::Deposited(entry.write(storage)?))
 }
 
 /// From when to when the hold lasts at most.
@@ -100,7 +98,7 @@ pub(crate) fn hold<B: LedgerStorage>(
         created: at,
         expires,
         shares: Vec::new(),
-        model: Some(model),
+        model,
         counted: None,
         counted_of_customer: None,
     };
@@ -123,8 +121,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
     let id = HoldId::Request(id);
     let hold = storage.hold(id)?.ok_or(Stop::Rejected(Rejection::NoHold(id)))?;
     let paid = cost.map(|cost| payable(storage, &hold, cost, at)).transpose()?;
-    let model = hold.model.as_deref().unwrap_or_default();
-    resolution(storage, &hold, paid, &memo, at)?.write(storage, model, tokens)?;
+    resolution(storage, &hold, paid, &memo, at)?.write(storage, &hold.model, tokens)?;
     storage.remove_hold(&hold)?;
     let Some((cost, paid)) = cost.zip(paid) else { return Ok(Applied::Done) };
     let unpaid = cost.checked_sub(paid).ok_or(Stop::Rejected(Rejection::Overflow))?;
@@ -134,7 +131,7 @@ pub(crate) fn resolve<B: LedgerStorage>(
             "text request {id} of customer {customer}, key {key}: it cost {cost} credits, {amount} were held and {paid} paid; \
              {unpaid} are the operator's cost"
         );
-        storage.append_audit(&AuditRecord { at, task: None, text, request: None })?;
+        storage.append_audit(&AuditRecord { at, text, ..AuditRecord::default() })?;
     }
     Ok(Applied::Settled { paid, unpaid })
 }
@@ -209,7 +206,7 @@ pub fn shared_quota<E>(
 pub(crate) fn reservation<B: LedgerStorage>(storage: &B, key: Key, hold: &Hold) -> Ruling<BalancedEntry, B> {
     let customer = customer_of(storage, &key.customer)?;
     let key = KeyLineage::read(storage, key)?;
-    BalancedEntry::hold(customer, key, hold, storage.head()?).map_err(Stop::Rejected)
+    BalancedEntry::hold(customer, key, hold).map_err(Stop::Rejected)
 }
 
 /// What more of an open hold does to the balances, checked.
@@ -222,7 +219,7 @@ pub(crate) fn addition<B: LedgerStorage>(
 ) -> Ruling<BalancedEntry, B> {
     let customer = customer_of(storage, &hold.customer)?;
     let key = KeyLineage::read(storage, key)?;
-    BalancedEntry::join(customer, key, hold, amount, storage.head()?, at).map_err(Stop::Rejected)
+    BalancedEntry::join(customer, key, hold, amount, at).map_err(Stop::Rejected)
 }
 
 /// What the end of a hold does to the balances, checked.
@@ -261,7 +258,7 @@ pub(crate) fn resolution<B: LedgerStorage>(
         let key = storage.key(id)?.ok_or_else(|| Stop::Rejected(Rejection::NoKey(id.clone())))?;
         keys.push(KeyLineage::read(storage, key)?);
     }
-    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), storage.head()?, at);
+    let entries = BalancedEntry::resolve(customer, keys, hold, (cost, memo), at);
     entries.map(Resolution).map_err(Stop::Rejected)
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The only file that makes [`JournalEntry`] values and changes balances.
 
-use gatehouse_model::{Credits, Customer, KeyId, UnixMs, Usage};
+use gatehouse_model::{Credits, Customer, KeyId, LedgerHead, UnixMs, Usage};
 
 use crate::commands::rejection::Rejection;
 use crate::ledger::hold::{Hold, HoldId, PeriodShares};
-use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead, Movement};
+use crate::ledger::journal_entry::{EntryKind, JournalEntry, Movement};
 use crate::ledger::key_lineage::KeyLineage;
 use crate::ledger::quota::{PeriodCounter, QuotaOwner, check_quota};
 use crate::storage::ledger_storage::{BalancesAfter, LedgerStorage};
@@ -41,7 +41,6 @@ impl BalancedEntry {
         customer: Customer,
         amount: Credits,
         memo: String,
-        head: LedgerHead,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
         if amount == Credits::ZERO {
@@ -53,7 +52,7 @@ impl BalancedEntry {
         }
         let movement = Movement::deposit(amount).ok_or(Rejection::Overflow)?;
         let entry = JournalEntry {
-            seq: head.next,
+            seq: customer.head.next,
             at,
             customer: customer.id.clone(),
             key: None,
@@ -61,24 +60,17 @@ impl BalancedEntry {
             kind: EntryKind::Deposit,
             movement,
             memo,
-            chain: head.chain,
+            chain: customer.head.chain,
         };
-        Self::balanced(customer, None, entry, head)
+        Self::balanced(customer, None, entry)
     }
 
     /// Reserves a new hold. The key is the one the hold names, the customer that key's. Concurrency comes before money: a
     /// client that has to wait is not told to pay.
-    pub(crate) fn hold(
-        customer: Customer,
-        mut key: KeyLineage,
-        hold: &Hold,
-        head: LedgerHead,
-    ) -> Result<Self, Rejection> {
-        if let Some(model) = &hold.model {
-            key.check_concurrency(model)?;
-            key.open(model);
-        }
-        Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), head, hold.created)
+    pub(crate) fn hold(customer: Customer, mut key: KeyLineage, hold: &Hold) -> Result<Self, Rejection> {
+        key.check_concurrency(&hold.model)?;
+        key.open(&hold.model);
+        Self::reserve(customer, key, hold, (EntryKind::Hold, hold.amount), hold.created)
     }
 
     /// Reserves more for an open hold, counted against any key of its customer.
@@ -87,10 +79,9 @@ impl BalancedEntry {
         key: KeyLineage,
         hold: &Hold,
         amount: Credits,
-        head: LedgerHead,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
-        Self::reserve(customer, key, hold, (EntryKind::Join, amount), head, at)
+        Self::reserve(customer, key, hold, (EntryKind::Join, amount), at)
     }
 
     fn reserve(
@@ -98,7 +89,6 @@ impl BalancedEntry {
         mut key: KeyLineage,
         hold: &Hold,
         (kind, needed): (EntryKind, Credits),
-        head: LedgerHead,
         at: UnixMs,
     ) -> Result<Self, Rejection> {
         if needed < Credits::ZERO {
@@ -106,13 +96,13 @@ impl BalancedEntry {
         }
         check_affordable(&customer, &key, needed, at)?;
         let movement = Movement::hold(needed).ok_or(Rejection::Overflow)?;
-        let entry = entry_of(hold, key.id(), (kind, movement), head, at);
+        let entry = entry_of(hold, key.id(), (kind, movement), customer.head, at);
         let overflow = || Rejection::Overflow;
         let counted = PeriodShares {
             key: key.period_counter().reserve(needed, at).ok_or_else(overflow)?,
             customer: PeriodCounter::of_customer(&mut customer).reserve(needed, at).ok_or_else(overflow)?,
         };
-        Ok(Self { counted, ..Self::balanced(customer, Some(key), entry, head)? })
+        Ok(Self { counted, ..Self::balanced(customer, Some(key), entry)? })
     }
 
     /// Resolves an open hold: settles `cost`, or releases it when there is none; `memo` is for people. An
@@ -123,7 +113,6 @@ impl BalancedEntry {
         keys: Vec<KeyLineage>,
         hold: &Hold,
         (cost, memo): (Option<Credits>, &str),
-        mut head: LedgerHead,
         at: UnixMs,
     ) -> Result<Vec<Self>, Rejection> {
         let kind = if cost.is_some() { EntryKind::Settle } else { EntryKind::Release };
@@ -146,14 +135,13 @@ impl BalancedEntry {
             let movement = Movement::resolve(held, cost).ok_or(Rejection::Overflow)?;
             // Two of the keys may be of one lineage.
             entries.iter().filter_map(|entry| entry.key.as_ref()).for_each(|changed| key.refresh(changed));
-            if let Some(model) = hold.model.as_deref().filter(|_| entries.is_empty()) {
-                key.close(model);
+            if entries.is_empty() {
+                key.close(&hold.model);
             }
             key.period_counter().resolve((held, cost), counted, at).ok_or(Rejection::Overflow)?;
-            let row = entry_of(hold, key.id(), (kind, movement), head, at);
+            let row = entry_of(hold, key.id(), (kind, movement), customer.head, at);
             let entry = JournalEntry { memo: memo.to_owned(), ..row };
-            let balanced = Self::balanced(customer, Some(key), entry, head)?;
-            head = LedgerHead::after(&balanced.entry);
+            let balanced = Self::balanced(customer, Some(key), entry)?;
             customer = balanced.customer.clone();
             entries.push(balanced);
         }
@@ -172,22 +160,24 @@ impl BalancedEntry {
         Some((UsageKey { customer, key, hour: hour_of(entry.at), model: model.to_owned() }, sums))
     }
 
-    /// Writes row and balances.
-    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<(), B::Error> {
+    /// Writes entry and balances; the entry's position in the storage.
+    pub(crate) fn write<B: LedgerStorage>(self, storage: &mut B) -> Result<u64, B::Error> {
         let used = self.key.as_ref().map(|key| key.used_alone(storage)).transpose()?;
-        storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
+        let number =
+            storage.append(&self.entry, BalancesAfter { available: self.customer.available, used })?;
         storage.put_customer(&self.customer)?;
-        self.key.map_or(Ok(()), |key| key.write(storage))
+        self.key.map_or(Ok(()), |key| key.write(storage))?;
+        Ok(number)
     }
 
     fn balanced(
         mut customer: Customer,
         mut key: Option<KeyLineage>,
         mut entry: JournalEntry,
-        head: LedgerHead,
     ) -> Result<Self, Rejection> {
         // Until here the entry holds the chain of the entry before it.
-        entry.chain = entry.link(head.chain);
+        entry.chain = entry.link(customer.head.chain);
+        customer.head = entry.head();
         move_balances(&mut customer, &entry.movement).ok_or(Rejection::Overflow)?;
         if let Some(key) = &mut key {
             let used = entry.movement.used().and_then(|change| key.add_used(change));
@@ -232,7 +222,7 @@ fn entry_of(
 }
 
 /// `None` where a balance would not fit; balances may then be half changed, so the caller drops them.
-fn move_balances(customer: &mut Customer, movement: &Movement) -> Option<()> {
+pub(crate) fn move_balances(customer: &mut Customer, movement: &Movement) -> Option<()> {
     customer.available = customer.available.checked_add(movement.available)?;
     customer.reserved = customer.reserved.checked_add(movement.reserved)?;
     customer.spent = customer.spent.checked_add(movement.spent)?;

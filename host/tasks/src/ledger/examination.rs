@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task};
+use gatehouse_model::{Credits, Customer, CustomerId, Key, KeyId, Status, Task, UnixMs};
 
+use crate::ledger::head_examination::{HeadExamination, named};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{EntryKind, JournalEntry, LedgerHead};
+use crate::ledger::journal_entry::{EntryKind, JournalEntry};
 use crate::ledger::key_examination::KeyExamination;
+use crate::ledger::mark::LedgerMark;
 use crate::ledger::quota_examination::CustomerQuotas;
 use crate::records::check::RecordCheck;
 use crate::records::record::{DeploymentRecord, PriceVersion};
@@ -20,10 +22,10 @@ use crate::usage::sums::UsageSums;
 /// Findings kept as text; beyond them only the count goes on.
 const KEPT: usize = 1000;
 
-/// An examination under way. Feed the ledger first and in order, the rest in any order.
+/// An examination under way. Feed the marks first, then the ledger in order, the rest in any order.
 #[derive(Debug, Default)]
 pub struct Examination {
-    head: LedgerHead,
+    chains: HeadExamination,
     external: i128,
     folds: BTreeMap<CustomerId, Balances>,
     keys: KeyExamination,
@@ -97,17 +99,15 @@ impl Report {
 }
 
 impl Examination {
+    /// What the audit record says of the ledger at a moment.
+    pub fn mark(&mut self, at: UnixMs, mark: LedgerMark) {
+        self.chains.mark(at, mark);
+    }
+
     /// The next row of the ledger.
     pub fn entry(&mut self, entry: &JournalEntry) {
         self.report.entries += 1;
-        let seq = entry.seq;
-        if seq != self.head.next {
-            self.report.add(format!("ledger row {seq}: expected row {} here", self.head.next));
-        }
-        if entry.link(self.head.chain) != entry.chain {
-            self.report.add(format!("ledger row {seq}: the hash chain is broken"));
-        }
-        self.head = LedgerHead::after(entry);
+        self.chains.entry(entry).into_iter().for_each(|finding| self.report.add(finding));
 
         let [available, reserved, spent, external] = [
             entry.movement.available,
@@ -117,7 +117,7 @@ impl Examination {
         ]
         .map(|credits| i128::from(credits.0));
         if available + reserved + spent + external != 0 {
-            self.report.add(format!("ledger row {seq}: the movement does not sum to zero"));
+            self.report.add(format!("{}: the movement does not sum to zero", named(entry)));
         }
         self.external += external;
         let fold = self.folds.entry(entry.customer.clone()).or_default();
@@ -135,6 +135,7 @@ impl Examination {
     /// A customer's row.
     pub fn customer(&mut self, customer: &Customer) {
         self.report.customers += 1;
+        self.chains.customer(customer).into_iter().for_each(|finding| self.report.add(finding));
         self.quotas.customer(customer);
         let balances = Balances {
             available: customer.available.0.into(),
@@ -262,6 +263,7 @@ impl Examination {
     #[must_use]
     pub fn report(self) -> Report {
         let mut report = self.report;
+        self.chains.rest().into_iter().for_each(|finding| report.add(finding));
         for (customer, _) in self.folds.iter().filter(|(_, fold)| **fold != Balances::default()) {
             report.add(format!("customer {customer}: it is in the ledger, but has no row"));
         }
@@ -312,13 +314,11 @@ impl Examination {
 
     /// Each hold is opened once for a key and resolved at most once, by exactly what was held (I3).
     fn follow_hold(&mut self, entry: &JournalEntry) {
-        let (seq, moved) = (entry.seq, entry.movement);
+        let (row, moved) = (named(entry), entry.movement);
         let (hold, key) = match (entry.kind, entry.hold, &entry.key) {
             (EntryKind::Deposit, None, None) => return,
             (EntryKind::Deposit, _, _) | (_, None, _) | (_, _, None) => {
-                return self
-                    .report
-                    .add(format!("ledger row {seq}: its kind and its hold contradict each other"));
+                return self.report.add(format!("{row}: its kind and its hold contradict each other"));
             }
             (_, Some(hold), Some(key)) => (hold, key.clone()),
         };
@@ -326,13 +326,13 @@ impl Examination {
             EntryKind::Deposit => {}
             EntryKind::Hold => {
                 if self.is_open(hold) || self.settled.contains_key(&hold) {
-                    self.report.add(format!("ledger row {seq}: hold {hold} was opened before"));
+                    self.report.add(format!("{row}: hold {hold} was opened before"));
                 }
                 self.open.insert((hold, key), moved.reserved);
             }
             EntryKind::Join => {
                 if !matches!(hold, HoldId::Task(_)) || !self.is_open(hold) {
-                    self.report.add(format!("ledger row {seq}: it adds to hold {hold}, which is not open"));
+                    self.report.add(format!("{row}: it adds to hold {hold}, which is not open"));
                 }
                 let open = self.open.entry((hold, key)).or_default();
                 *open = Credits(open.0.saturating_add(moved.reserved.0));
@@ -347,17 +347,16 @@ impl Examination {
     }
 
     fn follow_end(&mut self, entry: &JournalEntry, hold: HoldId, key: KeyId) {
-        let (seq, moved) = (entry.seq, entry.movement);
+        let (row, moved) = (named(entry), entry.movement);
         match self.open.remove(&(hold, key)) {
             Some(amount) if amount.checked_neg() == Some(moved.reserved) => {}
             Some(amount) => {
-                self.report
-                    .add(format!("ledger row {seq}: it resolves other than the {amount} credits held"));
+                self.report.add(format!("{row}: it resolves other than the {amount} credits held"));
             }
-            None => self.report.add(format!("ledger row {seq}: hold {hold} is not open")),
+            None => self.report.add(format!("{row}: hold {hold} is not open")),
         }
         if entry.kind == EntryKind::Release && moved.spent != Credits::ZERO {
-            self.report.add(format!("ledger row {seq}: a release spends"));
+            self.report.add(format!("{row}: a release spends"));
         }
         if matches!(hold, HoldId::Task(_)) {
             let settled = self.settled.entry(hold).or_default();

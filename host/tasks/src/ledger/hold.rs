@@ -67,9 +67,8 @@ pub struct Hold {
     /// What of `amount` counts against other keys: of requests that joined the task through them. One for each key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<HoldShare>,
-    /// The canonical model, under which the key counts it as open, and for the sums of usage. None in rows of releases that did not count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    /// The canonical model, under which the key counts it as open, and for the sums of usage.
+    pub model: String,
     /// What counts in a period of its own key's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<PeriodShare>,

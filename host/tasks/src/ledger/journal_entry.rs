@@ -1,16 +1,18 @@
-//! The ledger's rows: append-only, gap-free, hash-chained, each summing to zero.
+//! The ledger's entries: append-only, each summing to zero. Those of one customer are gap-free and hash-chained; the head of
+//! the chain is in the customer's row.
 //!
 //! Four accounts hold money: a customer's `available`, `reserved` and `spent`, and `external`, all that is outside. A
 //! [`Movement`] names how each changes and can only be made so that the changes cancel out. Balances and a
 //! key's `used` are folds of these rows; `doctor` folds them again.
 
-use gatehouse_model::{Credits, CustomerId, Digest, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, Digest, KeyId, LedgerHead, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::hold::HoldId;
 
 /// Why money moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryKind {
     /// Paid in, or taken back when negative.
     Deposit,
@@ -71,7 +73,7 @@ impl Movement {
 /// One row of the ledger. Written once, never changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Counts up by one from zero.
+    /// Its place among the entries of its customer: counts up by one from zero.
     pub seq: u64,
     /// When.
     pub at: UnixMs,
@@ -88,7 +90,7 @@ pub struct JournalEntry {
     pub movement: Movement,
     /// For people; may be empty.
     pub memo: String,
-    /// [`JournalEntry::link`] of the row before and this one.
+    /// [`JournalEntry::link`] of the customer's entry before and this one.
     pub chain: Digest,
 }
 
@@ -115,6 +117,12 @@ impl JournalEntry {
             self.memo.as_bytes(),
         ])
     }
+
+    /// The head of its customer's chain once it is the last entry.
+    #[must_use]
+    pub fn head(&self) -> LedgerHead {
+        LedgerHead { next: self.seq.saturating_add(1), chain: self.chain }
+    }
 }
 
 impl EntryKind {
@@ -128,22 +136,5 @@ impl EntryKind {
             Self::Release => "release",
             Self::Settle => "settle",
         }
-    }
-}
-
-/// The present end of the ledger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LedgerHead {
-    /// The number of the next row.
-    pub next: u64,
-    /// The chain of the last row; all zero for an empty ledger.
-    pub chain: Digest,
-}
-
-impl LedgerHead {
-    /// The head once `entry` is the last row.
-    #[must_use]
-    pub fn after(entry: &JournalEntry) -> Self {
-        Self { next: entry.seq.saturating_add(1), chain: entry.chain }
     }
 }

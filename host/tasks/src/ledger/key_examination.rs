@@ -37,9 +37,7 @@ impl KeyExamination {
 
     /// The row of an open hold.
     pub(crate) fn hold(&mut self, hold: &Hold) {
-        if let Some(model) = &hold.model {
-            *self.open.entry(hold.key.clone()).or_default().entry(model.clone()).or_default() += 1;
-        }
+        *self.open.entry(hold.key.clone()).or_default().entry(hold.model.clone()).or_default() += 1;
         let own = std::iter::once((&hold.key, hold.counted));
         for (key, counted) in own.chain(hold.shares.iter().map(|share| (&share.key, share.counted))) {
             add_share(self.counted.entry(key.clone()).or_default(), counted);

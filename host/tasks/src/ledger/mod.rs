@@ -2,10 +2,13 @@
 
 pub(crate) mod balanced_entry;
 pub(crate) mod examination;
+pub(crate) mod head_examination;
 pub(crate) mod hold;
 pub(crate) mod journal_entry;
 pub(crate) mod key_examination;
 pub(crate) mod key_lineage;
+pub(crate) mod mark;
 pub(crate) mod price_table;
 pub(crate) mod quota;
 pub(crate) mod quota_examination;
+pub(crate) mod statement_lines;

@@ -32,24 +32,14 @@ pub(crate) fn keep<B: LedgerStorage>(
     Ok(Applied::Done)
 }
 
+/// Whether it was there: one that has expired was gone before.
 pub(crate) fn forget<B: LedgerStorage>(
     storage: &mut B,
     customer: &CustomerId,
     id: &str,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    let Some(record) = storage.response(customer, id)? else {
-        return Ok(Applied::Swept { removed: 0, more: false });
-    };
+    let Some(record) = storage.response(customer, id)? else { return Ok(Applied::Forgotten(0)) };
     storage.remove_response(&record)?;
-    // One that has expired was gone before.
-    Ok(Applied::Swept { removed: usize::from(record.expires > at), more: false })
-}
-
-pub(crate) fn sweep<B: LedgerStorage>(storage: &mut B, now: UnixMs, limit: usize) -> Ruling<Applied, B> {
-    let expired = storage.expired_responses(now, limit)?;
-    for record in &expired {
-        storage.remove_response(record)?;
-    }
-    Ok(Applied::Swept { removed: expired.len(), more: !expired.is_empty() && expired.len() == limit })
+    Ok(Applied::Forgotten(usize::from(record.expires > at)))
 }

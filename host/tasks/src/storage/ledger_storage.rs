@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::administration::record::{AdminIdempotencyRecord, AuditedRequest};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::ledger::journal_entry::JournalEntry;
+use crate::ledger::mark::LedgerMark;
 use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
@@ -34,7 +35,7 @@ pub struct IdempotencyRecord {
 }
 
 /// One line of the audit record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRecord {
     /// When.
     pub at: UnixMs,
@@ -45,6 +46,9 @@ pub struct AuditRecord {
     /// The operator's request it is about; none for a decision of the gateway itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<AuditedRequest>,
+    /// What it says of the whole ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<LedgerMark>,
 }
 
 /// A name that a customer owns.
@@ -90,8 +94,6 @@ pub trait LedgerStorage {
     fn live(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
     /// The task of that id, if it has ended and is still in history.
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Self::Error>;
-    /// The live task created first.
-    fn oldest_live(&self) -> Result<Option<TaskId>, Self::Error>;
     /// Keeps a live task. Its owner finds it by status and model.
     fn put_live(&mut self, task: &Task) -> Result<(), Self::Error>;
     /// Moves a task from the live ones into the history of the day of its creation.
@@ -100,8 +102,6 @@ pub trait LedgerStorage {
     fn step_rows(&mut self, day: u32) -> Result<u64, Self::Error>;
     /// Keeps a row of a task's log at its [`StepRow::position`], instead of one that is there.
     fn put_steps(&mut self, row: &StepRow) -> Result<(), Self::Error>;
-    /// Drops the history of all days before `day`, with the logs of their tasks; how many days that were.
-    fn drop_history(&mut self, day: u32) -> Result<u32, Self::Error>;
 
     /// The customer that owns a name.
     fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, Self::Error>;
@@ -114,8 +114,6 @@ pub trait LedgerStorage {
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
     /// Forgets a hold.
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
-    /// At most `limit` holds of requests whose expiry is not after `now`, the oldest expiry first.
-    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Self::Error>;
 
     /// What is remembered of that token of that key, expired or not.
     fn idempotency_record(
@@ -130,12 +128,6 @@ pub trait LedgerStorage {
         &mut self,
         idempotency_record: &IdempotencyRecord,
     ) -> Result<(), Self::Error>;
-    /// At most `limit` submissions whose expiry is not after `now`, the oldest expiry first.
-    fn expired_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<IdempotencyRecord>, Self::Error>;
 
     /// What is remembered of an operator's request with that token, expired or not.
     fn admin_idempotency_record(&self, token: &Digest)
@@ -145,12 +137,6 @@ pub trait LedgerStorage {
     /// Forgets an operator's request.
     fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord)
     -> Result<(), Self::Error>;
-    /// At most `limit` of operators' requests whose expiry is not after `now`, the oldest expiry first.
-    fn expired_admin_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, Self::Error>;
 
     /// A customer's kept response of that id, expired or not.
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Self::Error>;
@@ -162,8 +148,6 @@ pub trait LedgerStorage {
     fn put_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
     /// Forgets a response.
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Self::Error>;
-    /// At most `limit` responses whose expiry is not after `now`, the oldest expiry first.
-    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Self::Error>;
 
     /// The webhook of that id.
     fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, Self::Error>;
@@ -181,8 +165,6 @@ pub trait LedgerStorage {
     fn put_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
     /// Forgets a delivery.
     fn remove_delivery(&mut self, delivery: &WebhookDelivery) -> Result<(), Self::Error>;
-    /// At most `limit` deliveries made before a moment, the oldest first.
-    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Self::Error>;
 
     /// The newest version of the price book.
     fn newest_price_book(&self) -> Result<Option<PriceVersion>, Self::Error>;
@@ -193,10 +175,8 @@ pub trait LedgerStorage {
     /// Keeps the report of a deployment by its number, and forgets those below a number.
     fn put_deployment(&mut self, row: &DeploymentRecord, below: u64) -> Result<(), Self::Error>;
 
-    /// The present end of the ledger.
-    fn head(&self) -> Result<LedgerHead, Self::Error>;
-    /// Appends a row, made for the present head. Its customer and its key find it, with these balances.
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Self::Error>;
+    /// Appends an entry, and tells its position. Its customer and its key find it, with these balances.
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, Self::Error>;
     /// Adds to the sums of usage of that hour and of its day.
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Self::Error>;
 

@@ -1,6 +1,6 @@
 //! Ledger storage in memory: for tests and simulations, and the reference for other implementations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use gatehouse_model::{
@@ -8,9 +8,10 @@ use gatehouse_model::{
 };
 
 use crate::administration::record::AdminIdempotencyRecord;
+use crate::commands::expired_row::{ExpiredRow, ExpiredRows};
 use crate::ledger::examination::{Examination, Report};
 use crate::ledger::hold::{Hold, HoldId};
-use crate::ledger::journal_entry::{JournalEntry, LedgerHead};
+use crate::ledger::journal_entry::JournalEntry;
 use crate::records::record::{DeploymentRecord, PriceVersion};
 use crate::responses::record::{ResponseRecord, ResponseTotals};
 use crate::steps::record::StepRow;
@@ -21,6 +22,7 @@ use crate::storage::memory_records::MemoryRecords;
 use crate::storage::memory_webhooks::MemoryWebhooks;
 use crate::usage::sums::{UsageKey, UsageSums};
 use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
+use crate::webhooks::schedule::is_old;
 
 /// Rows in memory. Cannot fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +34,7 @@ pub struct MemoryLedgerStorage {
     steps: BTreeMap<(u32, TaskId, u64), StepRow>,
     step_rows_before: u64,
     holds: BTreeMap<HoldId, Hold>,
-    hold_expiry: BTreeSet<(UnixMs, HoldId)>,
     idempotency_records: BTreeMap<(KeyId, Digest), IdempotencyRecord>,
-    idempotency_expiry: BTreeSet<(UnixMs, KeyId, Digest)>,
     admin_idempotency_records: BTreeMap<Digest, AdminIdempotencyRecord>,
     names: BTreeMap<(CustomerId, String), NameRecord>,
     name_owners: BTreeMap<String, CustomerId>,
@@ -156,10 +156,50 @@ impl MemoryLedgerStorage {
         self.webhooks.deliveries.values()
     }
 
+    /// The rows whose time is over at that moment, each kind the oldest first.
+    #[must_use]
+    pub fn expired(&self, now: UnixMs) -> ExpiredRows {
+        let mut rows: Vec<(UnixMs, Option<CustomerId>, ExpiredRow)> = Vec::new();
+        for hold in self.holds.values() {
+            if let HoldId::Request(id) = hold.id {
+                rows.push((hold.expires, Some(hold.customer.clone()), ExpiredRow::Hold(id)));
+            }
+        }
+        for row in self.idempotency_records.values() {
+            let customer = self.keys.get(&row.key).map(|key| key.customer.clone());
+            let (key, token) = (row.key.clone(), row.token);
+            rows.push((row.expires, customer, ExpiredRow::Idempotency { key, token }));
+        }
+        for row in self.admin_idempotency_records.values() {
+            rows.push((row.expires, None, ExpiredRow::AdminIdempotency(row.token)));
+        }
+        for row in self.responses.values() {
+            rows.push((row.expires, Some(row.customer.clone()), ExpiredRow::Response(row.id.clone())));
+        }
+        rows.retain(|(expires, ..)| *expires <= now);
+        rows.sort_by_key(|(expires, ..)| *expires);
+        let deliveries = self.deliveries().filter(|row| is_old(row.id, now));
+        let deliveries = deliveries.map(|row| (Some(row.customer.clone()), ExpiredRow::Delivery(row.id)));
+        rows.into_iter().map(|(_, customer, row)| (customer, row)).chain(deliveries).collect()
+    }
+
+    /// Drops the history of all days before `day`, with the logs of their tasks; how many days that were. A live task will end
+    /// in the day of its creation, so that day stays.
+    pub fn drop_history(&mut self, day: u32) -> usize {
+        let needed = self.live.keys().next().map_or(u32::MAX, |task| task.timestamp().day());
+        let day = day.min(needed);
+        self.steps.retain(|(of, ..), _| *of >= day);
+        let kept = self.history.split_off(&day);
+        std::mem::replace(&mut self.history, kept).len()
+    }
+
     /// Re-sums everything.
     #[must_use]
     pub fn examine(&self) -> Report {
         let mut examination = Examination::default();
+        for (at, mark) in self.audit_records.iter().filter_map(|record| Some((record.at, record.mark?))) {
+            examination.mark(at, mark);
+        }
         self.ledger.iter().for_each(|entry| examination.entry(entry));
         self.customers().for_each(|customer| examination.customer(customer));
         self.keys().for_each(|key| examination.key(key));
@@ -205,9 +245,6 @@ impl LedgerStorage for MemoryLedgerStorage {
     fn finished(&self, id: TaskId) -> Result<Option<Task>, Infallible> {
         Ok(self.history.get(&id.timestamp().day()).and_then(|day| day.get(&id)).cloned())
     }
-    fn oldest_live(&self) -> Result<Option<TaskId>, Infallible> {
-        Ok(self.live.keys().next().copied())
-    }
     fn put_live(&mut self, task: &Task) -> Result<(), Infallible> {
         self.live.insert(task.id, task.clone());
         Ok(())
@@ -225,12 +262,6 @@ impl LedgerStorage for MemoryLedgerStorage {
         self.steps.insert((day, row.task, StepRow::position(row.revision)), row.clone());
         Ok(())
     }
-    fn drop_history(&mut self, day: u32) -> Result<u32, Infallible> {
-        self.steps.retain(|(of, ..), _| *of >= day);
-        let kept = self.history.split_off(&day);
-        let dropped = std::mem::replace(&mut self.history, kept);
-        Ok(u32::try_from(dropped.len()).unwrap_or(u32::MAX))
-    }
 
     fn name_owner(&self, name: &str) -> Result<Option<CustomerId>, Infallible> {
         Ok(self.name_owners.get(name).cloned())
@@ -247,19 +278,11 @@ impl LedgerStorage for MemoryLedgerStorage {
     }
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
         self.holds.insert(hold.id, hold.clone());
-        if matches!(hold.id, HoldId::Request(_)) {
-            self.hold_expiry.insert((hold.expires, hold.id));
-        }
         Ok(())
     }
     fn remove_hold(&mut self, hold: &Hold) -> Result<(), Infallible> {
         self.holds.remove(&hold.id);
-        self.hold_expiry.remove(&(hold.expires, hold.id));
         Ok(())
-    }
-    fn expired_holds(&self, now: UnixMs, limit: usize) -> Result<Vec<Hold>, Infallible> {
-        let expired = self.hold_expiry.iter().take_while(|(expires, _)| *expires <= now);
-        Ok(expired.filter_map(|(_, id)| self.holds.get(id).cloned()).take(limit).collect())
     }
 
     fn idempotency_record(
@@ -270,8 +293,7 @@ impl LedgerStorage for MemoryLedgerStorage {
         Ok(self.idempotency_records.get(&(key.clone(), *token)).cloned())
     }
     fn put_idempotency_record(&mut self, idempotency_record: &IdempotencyRecord) -> Result<(), Infallible> {
-        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
-        self.idempotency_expiry.insert((*expires, key.clone(), *token));
+        let IdempotencyRecord { key, token, .. } = idempotency_record;
         self.idempotency_records.insert((key.clone(), *token), idempotency_record.clone());
         Ok(())
     }
@@ -279,19 +301,9 @@ impl LedgerStorage for MemoryLedgerStorage {
         &mut self,
         idempotency_record: &IdempotencyRecord,
     ) -> Result<(), Infallible> {
-        let IdempotencyRecord { key, token, expires, .. } = idempotency_record;
-        self.idempotency_expiry.remove(&(*expires, key.clone(), *token));
+        let IdempotencyRecord { key, token, .. } = idempotency_record;
         self.idempotency_records.remove(&(key.clone(), *token));
         Ok(())
-    }
-    fn expired_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<IdempotencyRecord>, Infallible> {
-        let expired = self.idempotency_expiry.iter().take_while(|(expires, ..)| *expires <= now);
-        let rows = expired.filter_map(|(_, key, token)| self.idempotency_records.get(&(key.clone(), *token)));
-        Ok(rows.take(limit).cloned().collect())
     }
 
     fn admin_idempotency_record(&self, token: &Digest) -> Result<Option<AdminIdempotencyRecord>, Infallible> {
@@ -304,16 +316,6 @@ impl LedgerStorage for MemoryLedgerStorage {
     fn remove_admin_idempotency_record(&mut self, record: &AdminIdempotencyRecord) -> Result<(), Infallible> {
         self.admin_idempotency_records.remove(&record.token);
         Ok(())
-    }
-    fn expired_admin_idempotency_records(
-        &self,
-        now: UnixMs,
-        limit: usize,
-    ) -> Result<Vec<AdminIdempotencyRecord>, Infallible> {
-        let mut expired: Vec<_> =
-            self.admin_idempotency_records.values().filter(|record| record.expires <= now).collect();
-        expired.sort_by_key(|record| (record.expires, record.token));
-        Ok(expired.into_iter().take(limit).cloned().collect())
     }
 
     fn response(&self, customer: &CustomerId, id: &str) -> Result<Option<ResponseRecord>, Infallible> {
@@ -334,11 +336,6 @@ impl LedgerStorage for MemoryLedgerStorage {
     fn remove_response(&mut self, record: &ResponseRecord) -> Result<(), Infallible> {
         self.responses.remove(&(record.customer.clone(), record.id.clone()));
         Ok(())
-    }
-    fn expired_responses(&self, now: UnixMs, limit: usize) -> Result<Vec<ResponseRecord>, Infallible> {
-        let mut expired: Vec<_> = self.responses.values().filter(|record| record.expires <= now).collect();
-        expired.sort_by_key(|record| (record.expires, &record.customer, &record.id));
-        Ok(expired.into_iter().take(limit).cloned().collect())
     }
 
     fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, Infallible> {
@@ -369,9 +366,6 @@ impl LedgerStorage for MemoryLedgerStorage {
         self.webhooks.deliveries.remove(&delivery.id);
         Ok(())
     }
-    fn old_deliveries(&self, before: UnixMs, limit: usize) -> Result<Vec<WebhookDelivery>, Infallible> {
-        Ok(self.webhooks.older_than(before, limit))
-    }
 
     fn newest_price_book(&self) -> Result<Option<PriceVersion>, Infallible> {
         Ok(self.records.price_books.values().next_back().cloned())
@@ -388,13 +382,10 @@ impl LedgerStorage for MemoryLedgerStorage {
         Ok(())
     }
 
-    fn head(&self) -> Result<LedgerHead, Infallible> {
-        Ok(self.ledger.last().map_or_else(LedgerHead::default, LedgerHead::after))
-    }
-    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<(), Infallible> {
+    fn append(&mut self, entry: &JournalEntry, after: BalancesAfter) -> Result<u64, Infallible> {
         self.ledger.push(entry.clone());
         self.balances_after.push(after);
-        Ok(())
+        Ok(self.ledger.len() as u64 - 1)
     }
     fn add_usage(&mut self, key: UsageKey, sums: UsageSums) -> Result<(), Infallible> {
         self.usage.entry(key).or_default().add(&sums);

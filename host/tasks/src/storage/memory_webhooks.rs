@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::{CustomerId, DeliveryId, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, WebhookId};
 
 use crate::webhooks::record::{WebhookDelivery, WebhookEndpoint};
 
@@ -21,10 +21,5 @@ impl MemoryWebhooks {
     pub(crate) fn oldest_pending(&self, webhook: WebhookId) -> Option<WebhookDelivery> {
         let waits = |row: &&WebhookDelivery| row.webhook == webhook && row.due().is_some();
         self.deliveries.values().find(waits).cloned()
-    }
-
-    pub(crate) fn older_than(&self, before: UnixMs, limit: usize) -> Vec<WebhookDelivery> {
-        let old = self.deliveries.values().take_while(|row| row.id.timestamp() < before);
-        old.take(limit).cloned().collect()
     }
 }

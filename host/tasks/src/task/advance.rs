@@ -65,7 +65,7 @@ pub(crate) fn audit<B: LedgerStorage>(
     text: String,
     at: UnixMs,
 ) -> Ruling<Applied, B> {
-    storage.append_audit(&AuditRecord { at, task, text, request: None })?;
+    storage.append_audit(&AuditRecord { at, task, text, ..AuditRecord::default() })?;
     Ok(Applied::Done)
 }
 

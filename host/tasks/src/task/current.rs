@@ -28,6 +28,6 @@ pub(crate) fn append_audit_text<B: LedgerStorage>(
     at: UnixMs,
 ) -> Result<(), B::Error> {
     text.map_or(Ok(()), |text| {
-        storage.append_audit(&AuditRecord { at, task: Some(task), text, request: None })
+        storage.append_audit(&AuditRecord { at, task: Some(task), text, ..AuditRecord::default() })
     })
 }

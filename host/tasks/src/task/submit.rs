@@ -51,7 +51,7 @@ fn hold_of(task: &Task) -> Hold {
         created: task.created,
         expires: task.deadline,
         shares: Vec::new(),
-        model: Some(task.model.clone()),
+        model: task.model.clone(),
         counted: None,
         counted_of_customer: None,
     }

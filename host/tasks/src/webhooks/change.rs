@@ -67,9 +67,4 @@ pub enum WebhookChange {
         /// Spreads retries: 0 to 1000.
         chance: u32,
     },
-    /// Forgets deliveries whose time is over.
-    Sweep {
-        /// At most this many.
-        limit: usize,
-    },
 }

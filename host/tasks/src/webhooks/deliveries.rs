@@ -7,7 +7,7 @@
 //!   '-- sent again by hand, from any state
 //! ```
 
-use gatehouse_model::{DeliveryId, Task, UnixMs, WebhookId};
+use gatehouse_model::{CustomerId, DeliveryId, Task, UnixMs, WebhookId};
 
 use crate::commands::command::Applied;
 use crate::commands::rejection::Rejection;
@@ -19,7 +19,7 @@ use crate::webhooks::record::{
     DeliveryState, Disabled, MAX_ATTEMPTS, MAX_PENDING, MAX_RESENT, WebhookAttempt, WebhookDelivery,
     WebhookEndpoint, WebhookEvent,
 };
-use crate::webhooks::schedule::{FAILING_DAYS, KEPT, wait_after};
+use crate::webhooks::schedule::{FAILING_DAYS, is_old, wait_after};
 
 /// The status by which a receiver says that it wants nothing more.
 const GONE: u16 = 410;
@@ -130,25 +130,32 @@ pub(crate) fn record<B: LedgerStorage>(
         if let Some(reason) = disabled {
             let text =
                 format!("webhook {} of account {} was disabled: {reason}", webhook.id, webhook.customer);
-            storage.append_audit(&AuditRecord { at, task: delivery.task, text, request: None })?;
+            storage.append_audit(&AuditRecord { at, task: delivery.task, text, ..AuditRecord::default() })?;
         }
     }
     storage.put_delivery(&delivery)?;
     Ok(Applied::Done)
 }
 
-pub(crate) fn sweep<B: LedgerStorage>(storage: &mut B, limit: usize, at: UnixMs) -> Ruling<Applied, B> {
-    let before = UnixMs(at.0.saturating_sub(u64::try_from(KEPT.as_millis()).unwrap_or(u64::MAX)));
-    let old = storage.old_deliveries(before, limit)?;
-    for delivery in &old {
-        let waited = delivery.due().is_some();
-        if waited && let Some(mut webhook) = storage.webhook(delivery.webhook)? {
-            webhook.pending = webhook.pending.saturating_sub(1);
-            storage.put_webhook(&webhook)?;
-        }
-        storage.remove_delivery(delivery)?;
+/// Forgets a delivery of that customer, if its time is over; whether it was there.
+pub(crate) fn forget<B: LedgerStorage>(
+    storage: &mut B,
+    customer: &CustomerId,
+    id: DeliveryId,
+    at: UnixMs,
+) -> Result<bool, B::Error> {
+    let Some(delivery) = storage.delivery(id)?.filter(|row| row.customer == *customer && is_old(row.id, at))
+    else {
+        return Ok(false);
+    };
+    if delivery.due().is_some()
+        && let Some(mut webhook) = storage.webhook(delivery.webhook)?
+    {
+        webhook.pending = webhook.pending.saturating_sub(1);
+        storage.put_webhook(&webhook)?;
     }
-    Ok(Applied::Swept { removed: old.len(), more: !old.is_empty() && old.len() == limit })
+    storage.remove_delivery(&delivery)?;
+    Ok(true)
 }
 
 /// What an attempt says of its webhook; the reason where it is disabled for it.

@@ -8,6 +8,8 @@
 
 use std::time::Duration;
 
+use gatehouse_model::{DeliveryId, UnixMs};
+
 /// The waits after the first attempt, the second, ...
 const WAITS: [Duration; 6] = [
     Duration::from_secs(5),
@@ -27,6 +29,12 @@ pub(crate) const FAILING_DAYS: Duration = Duration::from_secs(5 * 86_400);
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3_600);
 /// Deliveries are kept for so long.
 pub const KEPT: Duration = Duration::from_secs(7 * 86_400);
+
+/// Whether the time of a delivery is over. Its id begins with the moment it was made.
+#[must_use]
+pub fn is_old(delivery: DeliveryId, now: UnixMs) -> bool {
+    delivery.timestamp().plus(KEPT) < now
+}
 
 /// The wait after so many attempts; `None` after the last. `chance` in `0.0..1.0`; `asked` is what the receiver asked for
 /// (`Retry-After`): never sooner than that, but for half a day at most.

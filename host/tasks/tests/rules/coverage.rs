@@ -87,7 +87,7 @@ fn is_rotated(storage: &MemoryLedgerStorage, id: &KeyId) -> bool {
 fn the_sequences_meet_every_case() {
     let (mut runner, sequences) = (TestRunner::deterministic(), command_sequences(60));
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
-    for _ in 0..1_500 {
+    for _ in 0..4_000 {
         let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
         for template in sequences.new_tree(&mut runner).unwrap().current() {
             at = at.plus(STEP);

@@ -1,19 +1,22 @@
 //! The examination finds changed rows and names them.
 
-use gatehouse_model::{Credits, Customer, CustomerId, Digest, Key, Status, Task};
+use std::collections::BTreeMap;
+
+use gatehouse_model::{Credits, Customer, CustomerId, Key, LedgerHead, Status, Task};
 
 use super::{advance, finish, funded, run, submit};
 use gatehouse_sample::{
     START, change, claim, completed, customer_id, delivery, failed, join_request, key_id, request_id, task_id,
 };
 use gatehouse_tasks::{
-    Command, Ending, EntryKind, Examination, Hold, JoinRequest, JournalEntry, JudgedTask,
+    Command, Ending, EntryKind, Examination, Hold, JoinRequest, JournalEntry, JudgedTask, LedgerMark,
     MemoryLedgerStorage, NameRecord, Report, UsageKey, UsageSums,
 };
 
 /// Rows as they might be found in a file.
 #[derive(Clone)]
 struct Rows {
+    marks: Vec<LedgerMark>,
     ledger: Vec<JournalEntry>,
     customers: Vec<Customer>,
     keys: Vec<Key>,
@@ -28,6 +31,7 @@ struct Rows {
 impl Rows {
     fn of(storage: &MemoryLedgerStorage) -> Self {
         Self {
+            marks: vec![],
             ledger: storage.ledger().to_vec(),
             customers: storage.customers().cloned().collect(),
             keys: storage.keys().cloned().collect(),
@@ -42,6 +46,7 @@ impl Rows {
 
     fn examine(&self) -> Report {
         let mut examination = Examination::default();
+        self.marks.iter().for_each(|mark| examination.mark(START, *mark));
         self.ledger.iter().for_each(|row| examination.entry(row));
         self.holds.iter().for_each(|row| examination.hold(row));
         self.live.iter().for_each(|row| examination.live(row));
@@ -54,12 +59,17 @@ impl Rows {
         examination.report()
     }
 
-    /// Makes the chain fit again, as a forger with write access would.
+    /// Makes the chains and their heads fit again, as a forger with write access would.
     fn rechain(&mut self) {
-        let mut chain = Digest::default();
+        let mut heads: BTreeMap<CustomerId, LedgerHead> = BTreeMap::new();
         for entry in &mut self.ledger {
-            entry.chain = entry.link(chain);
-            chain = entry.chain;
+            let head = heads.entry(entry.customer.clone()).or_default();
+            entry.seq = head.next;
+            entry.chain = entry.link(head.chain);
+            *head = entry.head();
+        }
+        for customer in &mut self.customers {
+            customer.head = heads.get(&customer.id).copied().unwrap_or_default();
         }
     }
 }
@@ -142,9 +152,8 @@ fn a_ledger_of_joined_tasks_is_clean_until_it_is_changed() {
     let join = |rows: &Rows| rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
     assert_eq!(join(&joined()).hold, Some(gatehouse_tasks::HoldId::Task(task_id(1))));
     let late = |rows: &mut Rows| {
-        let seq = rows.ledger.len() as u64;
         let row = rows.ledger.iter().rfind(|row| row.kind == EntryKind::Join).unwrap().clone();
-        rows.ledger.push(JournalEntry { seq, ..row });
+        rows.ledger.push(row);
         rows.rechain();
     };
     find(late, "which is not open");
@@ -197,7 +206,7 @@ fn changed_balances_are_found() {
     check(|rows| rows.keys[0].quota = Some(Credits(1)), 0, &["key key0: its use is outside its quota"]);
     let open = "what it has open is not what its holds say";
     check(|rows| rows.keys[2].open.clear(), 0, &[open]);
-    check(|rows| rows.holds[0].model = None, 0, &[open]);
+    check(|rows| rows.holds[0].model.clear(), 0, &[open]);
     check(|rows| rows.keys[1].open = [("model-0".into(), 1)].into(), 0, &[open]);
     let unknown = "key key1: the key of its rotation does not know of it";
     check(|rows| rows.keys[1].rotated_to = Some(key_id(2)), 0, &[unknown]);
@@ -212,13 +221,22 @@ fn changed_balances_are_found() {
 
 #[test]
 fn a_changed_ledger_is_found() {
-    check(|rows| rows.ledger[1].memo = "a gift".into(), 0, &["ledger row 1: the hash chain is broken"]);
-    check(|rows| drop(rows.ledger.remove(1)), 60, &["ledger row 2: expected row 1 here", "hash chain"]);
+    // Entry 0 of each customer is what it was given; the others are those of the first.
+    let first = "customer customer-0, ledger entry 3";
+    check(|rows| rows.ledger[4].memo = "a gift".into(), 0, &[&format!("{first}: the hash chain is broken")]);
+    check(|rows| drop(rows.ledger.remove(3)), 0, &[&format!("{first}: expected entry 2 here"), "hash chain"]);
     let made = |rows: &mut Rows| {
         rows.ledger[0].movement.available.0 += 1;
         rows.rechain();
     };
-    check(made, 0, &["ledger row 0: the movement does not sum to zero", "customer customer-0: its balances"]);
+    check(
+        made,
+        0,
+        &[
+            "customer customer-0, ledger entry 0: the movement does not sum to zero",
+            "customer customer-0: its balances",
+        ],
+    );
     let renamed = |rows: &mut Rows| {
         rows.ledger[0].customer = customer_id(1);
         rows.rechain();
@@ -226,17 +244,70 @@ fn a_changed_ledger_is_found() {
     check(renamed, 0, &["customer customer-0: its balances", "customer customer-1: its balances"]);
 }
 
+/// Without the head a cut end would pass for the present one, and without the marks so would a cut end whose row was put back
+/// too.
+#[test]
+fn a_chain_that_was_cut_is_found_by_its_head_and_one_put_back_by_the_mark() {
+    let cut = |rows: &mut Rows| drop(rows.ledger.pop());
+    check(cut, 0, &["customer customer-1: its row knows 2 ledger entries, and there are 1"]);
+    let newer = |rows: &mut Rows| rows.customers[0].head.next -= 1;
+    check(newer, 0, &["customer customer-0: its row knows 6 ledger entries, and there are 7"]);
+    let other = |rows: &mut Rows| rows.customers[1].head.chain = rows.customers[0].head.chain;
+    check(
+        other,
+        0,
+        &["customer customer-1: its chain does not end with the ledger entry that its row names"],
+    );
+
+    let mark = |rows: &Rows| {
+        let heads = rows.customers.iter().map(|customer| (&customer.id, customer.head));
+        heads.fold(LedgerMark::default(), |mark, (id, head)| mark.with(id, head))
+    };
+    // The customer's last deposit never was, says the forger.
+    let mut storage = funded();
+    let before = Rows::of(&storage);
+    let more =
+        Command::Deposit { customer: customer_id(0), amount: Credits(5), memo: String::new(), at: START };
+    run(&mut storage, more).unwrap();
+    let after = Rows::of(&storage);
+    let examine = |rows: &Rows, marked: &[&Rows]| {
+        Rows { marks: marked.iter().map(|rows| mark(rows)).collect(), ..rows.clone() }.examine()
+    };
+    assert!(examine(&after, &[&before, &after]).is_clean());
+    assert!(examine(&before, &[&before]).is_clean());
+    let report = examine(&before, &[&after]);
+    assert_eq!(report.findings.len(), 1, "{report:?}");
+    assert!(report.findings[0].contains("the ledger had 3 entries at"), "{report:?}");
+    // Or it was smaller.
+    let mut forged = after.clone();
+    forged.ledger[2].movement = gatehouse_tasks::Movement::deposit(Credits(4)).unwrap();
+    forged.rechain();
+    forged.customers[0].available = Credits(304);
+    forged.customers[0].deposited = Credits(304);
+    assert!(examine(&forged, &[]).is_clean());
+    let report = examine(&forged, &[&after]);
+    assert!(report.findings[0].contains("the ledger's chains ended elsewhere at"), "{report:?}");
+}
+
 #[test]
 fn a_hold_resolved_twice_is_found() {
     let twice = |rows: &mut Rows| {
         let release = rows.ledger[7].clone();
-        rows.ledger.push(JournalEntry { seq: 9, ..release });
+        rows.ledger.push(release);
         rows.rechain();
     };
-    check(twice, 0, &["ledger row 9: hold task_", "is not open", "customer customer-0: its balances"]);
+    check(
+        twice,
+        0,
+        &[
+            "customer customer-0, ledger entry 7: hold task_",
+            "is not open",
+            "customer customer-0: its balances",
+        ],
+    );
     let reopened = |rows: &mut Rows| {
         let open = rows.ledger[5].clone();
-        rows.ledger.push(JournalEntry { seq: 9, ..open });
+        rows.ledger.push(open);
         rows.rechain();
     };
     check(reopened, 0, &["was opened before"]);

@@ -99,7 +99,7 @@ proptest! {
     fn the_doctor_finds_nothing(templates in command_sequences(60)) {
         let mut submitted = BTreeSet::new();
         play(&templates, |storage, command| {
-            // Ids are used once; the pool of the sample is small, and history that was dropped knows no ids.
+            // Ids are used once; the pool of the sample is small.
             let reused = matches!(&command, Command::Submit { task, .. } if submitted.contains(&task.id));
             if !reused && run(storage, command.clone()).is_ok()
                 && let Command::Submit { task, .. } = &command
@@ -127,16 +127,11 @@ proptest! {
     fn tasks_never_go_back(templates in command_sequences(60)) {
         let mut known: BTreeMap<TaskId, gatehouse_model::Task> = BTreeMap::new();
         play(&templates, |storage, command| {
-            // A task of the sample that was dropped may be made anew; that is another task.
-            let dropping = matches!(command, Command::DropHistory { .. });
             let _ = run(storage, command);
             let now: BTreeMap<_, _> =
                 storage.live_tasks().chain(storage.finished_tasks()).map(|task| (task.id, task.clone())).collect();
             for (id, old) in &known {
-                let Some(new) = now.get(id) else {
-                    assert!(dropping && old.status.is_final());
-                    continue;
-                };
+                let new = &now[id];
                 if old.status.is_final() {
                     assert_eq!(old, new);
                 }
@@ -156,7 +151,6 @@ proptest! {
         play(&templates, |storage, command| {
             let before: BTreeMap<_, _> = storage.live_tasks().map(|task| (task.id, task.revision)).collect();
             match (command.clone(), run(storage, command)) {
-                // The pool of ids is small, and history that was dropped knows none of them.
                 (Command::Submit { .. }, Ok(Applied::Submitted(id))) => {
                     joined.remove(&id);
                     delivered.remove(&id);
@@ -189,13 +183,13 @@ proptest! {
     }
 
     /// I5: a command that comes again, at once or at the end of everything, moves no money. Deposits are the
-    /// stated exception, a sweep releases what is due whenever it comes, and ids of requests are used once.
+    /// stated exception, and ids of requests are used once.
     #[test]
     fn repeated_commands_move_no_money(templates in command_sequences(50), order in any::<u64>()) {
         let (mut done, mut requests) = (Vec::new(), BTreeSet::new());
         let mut storage = play(&templates, |storage, command| {
             let reused = matches!(&command, Command::Hold { id, .. } if !requests.insert(*id));
-            if reused || matches!(command, Command::DropHistory { .. }) {
+            if reused {
                 return;
             }
             let excepted = match run(storage, command.clone()) {
@@ -204,7 +198,7 @@ proptest! {
                 // Two requests without an idempotency key are two requests.
                 Ok(_) => matches!(
                     command,
-                    Command::Deposit { .. } | Command::SweepHolds { .. } | Command::Join { idempotency: None, .. }
+                    Command::Deposit { .. } | Command::Join { idempotency: None, .. }
                 ),
             };
             if !excepted {

@@ -205,7 +205,7 @@ fn live_tasks_and_open_texts_are_limited_before_money_is() {
     run(&mut storage, hold(2, 1, 5, "model-1")).unwrap();
     // The sweep of expired holds makes room too.
     let late = UnixMs(START.0 + 60_000);
-    run(&mut storage, Command::SweepHolds { now: late, limit: 9 }).unwrap();
+    assert_eq!(super::forget(&mut storage, late, 9), 1);
     assert_eq!(row(&storage, 1).open, [("model-1".to_owned(), 1)].into());
     run(&mut storage, finish(1, 0, failed())).unwrap();
     assert!(row(&storage, 1).open.is_empty());
@@ -236,20 +236,4 @@ fn a_models_limit_holds_beside_the_keys_and_for_both_keys_of_a_rotation() {
         assert!(matches!(full, Rejection::TooManyOpen { model: None, .. }), "{full}");
     }
     assert!(storage.examine().is_clean(), "{:?}", storage.examine());
-}
-
-#[test]
-fn a_hold_of_a_release_that_did_not_count_is_resolved() {
-    use gatehouse_tasks::LedgerStorage as _;
-    let mut storage = funded();
-    run(&mut storage, hold(0, 1, 1, "model-0")).unwrap();
-    run(&mut storage, hold(1, 1, 1, "model-0")).unwrap();
-    let old = storage.holds().next().unwrap().clone();
-    storage.put_hold(&gatehouse_tasks::Hold { model: None, ..old }).unwrap();
-    storage.put_key(&Key { open: [("model-0".to_owned(), 1)].into(), ..row(&storage, 1) }).unwrap();
-    assert!(storage.examine().is_clean(), "{:?}", storage.examine());
-    run(&mut storage, Command::Release { id: request_id(0), at: START }).unwrap();
-    assert_eq!(row(&storage, 1).open, [("model-0".to_owned(), 1)].into());
-    run(&mut storage, Command::Release { id: request_id(1), at: START }).unwrap();
-    assert!(row(&storage, 1).open.is_empty());
 }

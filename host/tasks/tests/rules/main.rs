@@ -11,9 +11,11 @@ mod joins;
 mod keys;
 mod names;
 mod oracle;
+mod owners;
 mod quotas;
 mod records;
 mod responses;
+mod statement_lines;
 mod steps;
 mod sweeps;
 mod tasks;
@@ -23,7 +25,7 @@ mod webhooks;
 
 use std::time::Duration;
 
-use gatehouse_model::{Call, Credits, Replay, Task};
+use gatehouse_model::{Call, Credits, Replay, Task, UnixMs};
 
 use gatehouse_sample::{START, beginning, customer_id, key_id, sent_call, task, task_id};
 use gatehouse_tasks::{
@@ -35,7 +37,7 @@ fn funded() -> MemoryLedgerStorage {
     let mut storage = MemoryLedgerStorage::default();
     for template in beginning() {
         let command = template.command(&storage, START);
-        assert_eq!(run(&mut storage, command), Ok(Applied::Done));
+        run(&mut storage, command).unwrap();
     }
     storage
 }
@@ -45,6 +47,16 @@ fn run(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, R
         Ok(answer) => answer,
         Err(never) => match never {},
     }
+}
+
+/// Forgets at most `limit` rows whose time is over; how many were.
+fn forget(storage: &mut MemoryLedgerStorage, at: UnixMs, limit: usize) -> usize {
+    let rows = storage.expired(at).into_iter().take(limit).collect();
+    let forgotten = Command::forget_each(rows, at).map(|command| match run(storage, command) {
+        Ok(Applied::Forgotten(rows)) => rows,
+        other => panic!("expected rows to be forgotten, got {other:?}"),
+    });
+    forgotten.sum()
 }
 
 /// The rejection, having changed nothing.

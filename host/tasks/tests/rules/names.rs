@@ -4,7 +4,7 @@ use gatehouse_model::{Claim, Credits, Status};
 
 use super::{finish, funded, last, malformed, refused, run, submit, task_of};
 use gatehouse_sample::{START, claim, completed, customer_id, failed, name, task_id};
-use gatehouse_tasks::{Applied, Command, Ending, EntryKind, Rejection};
+use gatehouse_tasks::{Ending, EntryKind, Rejection};
 
 fn claiming(mut ending: Ending, claimed: Vec<Claim>) -> Ending {
     match &mut ending {
@@ -48,8 +48,7 @@ fn names_survive_the_history_of_their_task() {
     let mut storage = funded();
     run(&mut storage, submit(1, 0, 10)).unwrap();
     run(&mut storage, finish(1, 0, claiming(completed(10), vec![claim(1, 1)]))).unwrap();
-    let drop = Command::DropHistory { before_day: START.day() + 9 };
-    assert_eq!(run(&mut storage, drop), Ok(Applied::Dropped(1)));
+    assert_eq!(storage.drop_history(START.day() + 9), 1);
     assert_eq!(storage.finished_tasks().count(), 0);
     assert_eq!(storage.owned_names(&customer_id(0), &[name(1)]), [claim(1, 1)]);
     assert!(storage.examine().is_clean());

@@ -63,12 +63,11 @@ fn only_the_owner_forgets_and_time_forgets_all() {
         id: "resp_1".to_owned(),
         at,
     };
-    let removed = |removed| Ok(Applied::Swept { removed, more: false });
-    assert_eq!(run(&mut storage, forget("b", START)), removed(0));
-    assert_eq!(run(&mut storage, forget("a", START)), removed(1));
-    assert_eq!(run(&mut storage, forget("a", START)), removed(0));
-    let sweep = |seconds| Command::SweepResponses { now: START.plus(Duration::from_secs(seconds)), limit: 9 };
-    assert_eq!(run(&mut storage, sweep(61)), removed(0));
-    assert_eq!(run(&mut storage, sweep(62)), removed(1));
+    for (customer, forgotten) in [("b", 0), ("a", 1), ("a", 0)] {
+        assert_eq!(run(&mut storage, forget(customer, START)), Ok(Applied::Forgotten(forgotten)));
+    }
+    for (seconds, forgotten) in [(61, 0), (62, 1)] {
+        assert_eq!(super::forget(&mut storage, START.plus(Duration::from_secs(seconds)), 9), forgotten);
+    }
     assert_eq!(storage.response_totals(&CustomerId::from("a")).unwrap(), ResponseTotals::default());
 }

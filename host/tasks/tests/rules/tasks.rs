@@ -128,11 +128,9 @@ fn an_idempotency_key_names_one_request() {
     assert_eq!(run(&mut storage, at(2, b"b", 10)), Ok(Applied::Submitted(task_id(2))));
     assert_eq!(storage.idempotency_records().count(), 1);
 
-    let sweep =
-        |minutes: u64, limit| Command::Sweep { now: START.plus(Duration::from_secs(60 * minutes)), limit };
-    assert_eq!(run(&mut storage, sweep(19, 9)), Ok(Applied::Swept { removed: 0, more: false }));
-    assert_eq!(run(&mut storage, sweep(20, 1)), Ok(Applied::Swept { removed: 1, more: true }));
-    assert_eq!(run(&mut storage, sweep(20, 1)), Ok(Applied::Swept { removed: 0, more: false }));
+    for (minutes, forgotten) in [(19, 0), (20, 1), (20, 0)] {
+        assert_eq!(super::forget(&mut storage, START.plus(Duration::from_secs(60 * minutes)), 1), forgotten);
+    }
     let mut foreign = at(3, b"a", 30);
     if let Command::Submit { idempotency: Some(idempotency), .. } = &mut foreign {
         idempotency.key = key_id(1);

@@ -30,7 +30,7 @@ pub(crate) type Http = Client<Connector, Payload>;
 /// How far a call came, to be asked also when it was given up.
 #[derive(Debug, Default)]
 pub struct CallProgress {
-    sent: AtomicBool,
+    pub(crate) sent: AtomicBool,
     head: OnceLock<Duration>,
 }
 

@@ -12,7 +12,7 @@ use gatehouse_model::{Clock, Conversation, CustomerId, KeyId, Seed, UnixMs, metr
 
 use crate::pool::abandoned::Abandoned;
 use crate::pool::account::{Account, AccountState, Denials, Denied, HealthSignal, Limited, OUTCOMES};
-use crate::pool::breaker::{Breaker, backoff};
+use crate::pool::breaker::{Admission, Breaker, backoff};
 use crate::pool::customer_queue::{CustomerQueue, Load};
 use crate::pool::pace::Pace;
 use crate::pool::rules::PoolRules;
@@ -351,7 +351,7 @@ impl Pool {
 
     /// That account took a call, and nothing came for too long.
     pub(super) fn fell_silent(&self, index: usize) {
-        self.note_error(index, "no answer within `first_byte_s`".to_owned());
+        self.note_error(index, "no content within `first_byte_s`".to_owned());
         self.report(index, HealthSignal::Failing);
     }
 
@@ -364,6 +364,15 @@ impl Pool {
     pub(crate) fn has_whole_account_besides(&self, tried: &[String]) -> bool {
         let now = self.clock.now();
         self.has_account(tried, |state| state.refused_until <= now)
+    }
+
+    /// The same of an account that no pause and no open breaker keeps from answering now.
+    pub(crate) fn has_working_account_besides(&self, tried: &[String]) -> bool {
+        let now = self.clock.now();
+        self.has_account(tried, |state| {
+            let is_whole = state.refused_until <= now && state.paused_until <= now;
+            is_whole && matches!(state.breaker.admission(now), Admission::Yes | Admission::Trial)
+        })
     }
 
     fn has_account(&self, tried: &[String], will_do: impl Fn(&AccountState) -> bool) -> bool {

@@ -120,18 +120,6 @@ impl CallPermit {
         *self.redactor.lock().unwrap_or_else(PoisonError::into_inner) = redactor;
     }
 
-    /// The call is not made: it does not count against the account's rate.
-    pub fn give_back(self) {
-        let now = self.pool.clock.now();
-        let mut state = self.pool.lock();
-        let of_account = self.pool.state(&mut state, self.index);
-        if let Some(token_bucket) = self.pool.accounts()[self.index].token_bucket(of_account, now) {
-            token_bucket.give_back(now);
-        }
-        drop(state);
-        self.pool.serve_waiting();
-    }
-
     /// Keeps an error for operators; without secrets.
     pub(crate) fn note_error(&self, text: String) {
         self.pool.note_error(self.index, text);
@@ -145,14 +133,27 @@ impl CallPermit {
     }
 }
 
+/// A call that was not made does not count against the account's rate, however its permit came to be dropped.
 impl Drop for CallPermit {
     fn drop(&mut self) {
-        if self.trial && !self.reported.load(Ordering::Relaxed) {
-            let mut state = self.pool.lock();
-            self.pool.state(&mut state, self.index).breaker.abandon_trial(self.pool.clock.now());
-            drop(state);
-            self.pool.serve_waiting();
+        if self.reported.load(Ordering::Relaxed) {
+            return;
         }
+        let (account, was_sent) = (&self.pool.accounts()[self.index], self.progress.is_sent());
+        if was_sent && !self.trial {
+            return;
+        }
+        let now = self.pool.clock.now();
+        let mut state = self.pool.lock();
+        let of_account = self.pool.state(&mut state, self.index);
+        if self.trial {
+            of_account.breaker.abandon_trial(now);
+        }
+        if !was_sent && let Some(token_bucket) = account.token_bucket(of_account, now) {
+            token_bucket.give_back(now);
+        }
+        drop(state);
+        self.pool.serve_waiting();
     }
 }
 

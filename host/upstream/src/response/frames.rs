@@ -37,7 +37,8 @@ impl Frames {
             Self::Sse(decoder) => match decoder.objects(bytes) {
                 Some(limit) => {
                     *self = Self::JsonArray(Items { begun: true, ..Items::new(limit) });
-                    self.feed(bytes.strip_prefix(MARK).unwrap_or(bytes), frames)
+                    // The mark before it may have come in another piece.
+                    self.feed(memchr::memchr(b'{', bytes).map_or(bytes, |at| &bytes[at..]), frames)
                 }
                 None => decoder.feed(bytes, frames),
             },
@@ -79,7 +80,7 @@ impl Pending {
     /// Hands out the frame, unless it is blank.
     fn complete(&mut self, frames: &mut Vec<Sse>) {
         let bytes = std::mem::take(&mut self.bytes);
-        let bytes = bytes.trim_ascii();
+        let bytes = bytes.strip_prefix(MARK).unwrap_or(&bytes).trim_ascii();
         if !bytes.is_empty() {
             frames.push(Sse { event: None, data: text(bytes) });
         }
@@ -203,9 +204,15 @@ mod tests {
                 vec!["{\"a\":1}", "{\"b\":[{}]}", "data: [DONE]"],
             ),
             (Framing::Sse, "\u{feff}{\n  \"a\": \"}\\n\\n\"\n}", vec!["{\n  \"a\": \"}\\n\\n\"\n}"]),
+            (Framing::Lines, "\u{feff}{\"a\":1}\n", vec!["{\"a\":1}"]),
+            (Framing::JsonArray, "\u{feff}[{\"a\":1}]", vec!["{\"a\":1}"]),
+            (Framing::JsonArray, "\u{feff}{\"error\":{}}", vec!["{\"error\":{}}"]),
         ] {
-            assert_eq!(decode(framing, [text.as_bytes()]), expected, "{text}");
             assert_eq!(decode(framing, text.as_bytes().chunks(1)), expected, "byte by byte: {text}");
+            for at in 0..text.len() {
+                let (first, second) = text.as_bytes().split_at(at);
+                assert_eq!(decode(framing, [first, second]), expected, "cut at {at}: {text}");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What comes back: whole replies, event streams, redaction of secrets, `Retry-After`.
 
+pub(crate) mod decoded;
 pub(crate) mod frames;
 pub(crate) mod pass;
 pub(crate) mod peeked;

@@ -13,7 +13,7 @@ use gatehouse_contract::passes;
 use gatehouse_model::{Call, Outage, Reply, UnixMs};
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use tokio::time::timeout;
 
 use crate::call::report;
@@ -21,6 +21,7 @@ use crate::client::exchange::chain;
 use crate::pool::account::HealthSignal;
 use crate::pool::call_permit::CallPermit;
 use crate::request::blobs::Blobs;
+use crate::response::decoded::Decoded;
 use crate::response::redact::StreamRedactor;
 use crate::response::reply;
 use crate::upstream::Upstream;
@@ -37,7 +38,7 @@ pub enum Passing {
 /// An answer that passes, as it comes.
 pub struct Pieces {
     mime: String,
-    body: Incoming,
+    body: Decoded,
     redactor: StreamRedactor,
     permit: CallPermit,
     idle: Duration,

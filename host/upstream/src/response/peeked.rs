@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
+use crate::response::decoded::Decoded;
 use crate::response::reply::{BodyError, next};
 
 /// The fields of an event, as a line begins with them.
@@ -17,14 +18,14 @@ const MAX_BLANK: usize = 1 << 10;
 
 /// The body of an answer.
 #[derive(Debug)]
-pub struct Peeked<B = Incoming> {
+pub struct Peeked<B = Decoded> {
     first: Bytes,
     rest: B,
 }
 
 impl Peeked {
     /// A body that nobody has looked at.
-    pub(crate) fn new(rest: Incoming) -> Self {
+    pub(crate) fn new(rest: Decoded) -> Self {
         Self { first: Bytes::new(), rest }
     }
 

@@ -1,6 +1,7 @@
 //! A response as a plugin sees it: capped, stripped, and with the secret taken out should it be echoed.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
@@ -37,8 +38,11 @@ impl BodyError {
 }
 
 /// The body of an answer, looked at or not.
-pub(crate) trait AnswerBody: HttpBody<Data = Bytes, Error = hyper::Error> + Send + Unpin {}
-impl<B: HttpBody<Data = Bytes, Error = hyper::Error> + Send + Unpin> AnswerBody for B {}
+pub(crate) trait AnswerBody: HttpBody<Data = Bytes, Error: Error + 'static> + Send + Unpin {}
+impl<B: HttpBody<Data = Bytes, Error: Error + 'static> + Send + Unpin> AnswerBody for B {}
+
+/// What some servers write before their JSON, which nobody may: readers refuse it.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads the response to its end. With `saved` the body of a success becomes a blob; other answers are
 /// small explanations the plugin must be able to read.
@@ -57,7 +61,12 @@ pub(crate) async fn read<B: AnswerBody>(
         Some((blobs, max)) if head.status.is_success() => {
             save(body, blobs, max, deadline, StreamRedactor::new(Arc::clone(redactor))).await?
         }
-        _ => Body::Inline(redactor.clean(collect(body, max_reply, deadline).await?).into()),
+        _ => {
+            let bytes = Bytes::from(redactor.clean(collect(body, max_reply, deadline).await?));
+            let is_json = |bytes: &Bytes| matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
+            let unmarked = bytes.strip_prefix(MARK).map(|rest| bytes.slice_ref(rest)).filter(is_json);
+            Body::Inline(unmarked.unwrap_or(bytes))
+        }
     };
     Ok(Reply { status: head.status.as_u16(), headers, body, affinity })
 }

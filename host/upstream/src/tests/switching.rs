@@ -1,5 +1,7 @@
 //! Providers replaced while the gateway runs: what stays, what begins anew, and where credentials go.
 
+use std::sync::atomic::Ordering;
+
 use super::*;
 use crate::AccountChange;
 use crate::pool::account::{HealthSignal, NoPermit};
@@ -47,7 +49,8 @@ fn an_account_that_stays_keeps_permits_rate_and_breaker() {
     let accounts = [("full", limited.as_str()), ("rated", rated.as_str()), ("failing", KEY)];
     let upstream = open(&clock, &table(API, &accounts));
     let held = upstream.acquire_account("p", &acme(), Some("full")).unwrap();
-    drop(upstream.acquire_account("p", &acme(), Some("rated")).unwrap());
+    let (_, rated) = upstream.acquire_account("p", &acme(), Some("rated")).unwrap();
+    rated.progress().sent.store(true, Ordering::Relaxed);
     for _ in 0..5 {
         upstream.acquire_account("p", &acme(), Some("failing")).unwrap().1.report(HealthSignal::Failing);
     }

@@ -57,9 +57,7 @@ pub(crate) fn answer(
     quote(&state.model, out.name("model"));
     out.member("choices", &format!("[{}]", choice.done()));
     let mut counts = TokenCounts::default();
-    if let Some(usage) = whole.object("usage") {
-        counts.read_messages(&usage);
-    }
+    counts.read_event(whole);
     let usage = usage::plausible(counts.reported(), blocks.output_bytes);
     if usage.is_some() {
         out.member("usage", &counts.chat_json());

@@ -6,7 +6,7 @@ use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
-use gatehouse_text_protocols::usage::TokenCounts;
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::output::{done, incomplete, send};
 use crate::errors;
@@ -85,12 +85,14 @@ impl FromMessages {
             }
             return Err(errors::unreadable("an event of it is no JSON object", &event.data));
         };
+        if usage::may_report(&event.data) {
+            self.counts.read_event(&data);
+        }
         let kind = data.text("type");
         match kind.as_deref().or(event.event.as_deref()).unwrap_or_default() {
             "message" => self.message(&data, out),
             "message_start" => {
                 let message = data.object("message").unwrap_or_default();
-                self.counts.read_event(&data);
                 self.begin(message.string("id"), out);
             }
             "content_block_start" => self.start(&data, out),
@@ -103,12 +105,10 @@ impl FromMessages {
                 }
             }
             "message_delta" => {
-                self.counts.read_event(&data);
                 let stop = data.object("delta").and_then(|delta| delta.string("stop_reason"));
                 self.stop = stop.map(|stop| finish_reason(&stop.decoded(), self.calls > 0)).or(self.stop);
             }
             "message_stop" => {
-                self.counts.read_event(&data);
                 self.counts = self.counts.settled(self.written);
                 // What the provider calls the end is one, with or without a reason.
                 if !self.head.is_empty() {
@@ -131,7 +131,6 @@ impl FromMessages {
 
     /// A whole message, from a provider that does not stream: each block opens with its content.
     fn message(&mut self, message: &Object<'_>, out: &mut Chunk) {
-        self.counts.read_event(message);
         self.begin(message.string("id"), out);
         for (index, block) in message.items("content").unwrap_or_default().into_iter().enumerate() {
             let Some(block) = Object::parse(block.get()) else { continue };

@@ -8,7 +8,7 @@ use gatehouse_sdk::Refusal;
 use gatehouse_text_protocols::check::{in_provider_words, instead};
 use gatehouse_text_protocols::embedded::Embedded;
 use gatehouse_text_protocols::files::{MAX_PAGES, decoded_bytes, no_file_id, no_file_url, pages};
-use gatehouse_text_protocols::json::{JsonString, Raw, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{Edits, JsonString, Object, Raw, UniqueObject, items, quoted};
 use gatehouse_text_protocols::limits::{IMAGE_TYPES, MAX_MESSAGES};
 use gatehouse_text_protocols::path::Path;
 use gatehouse_text_protocols::tool_ids;
@@ -157,8 +157,33 @@ fn message<'a>(
     }
     if role == Role::System {
         system_message(at, given, &blocks, findings)?;
+    } else if !findings.is_chat {
+        mark_last(given, &mut findings.edits);
     }
     Ok(Message { role, blocks })
+}
+
+/// A mark for the cache at a message, as clients of other servers have it, is that of its last block: the provider takes it at
+/// blocks alone.
+fn mark_last(given: &UniqueObject<'_>, edits: &mut Edits) {
+    let Some(at) = given.iter().position(|(name, _)| name == CACHE) else { return };
+    if !edits.remove_member(given, at) {
+        return;
+    }
+    let (Some(mark), Some(content)) = (given.get(CACHE), given.get("content")) else { return };
+    if let Some(text) = JsonString::of(content) {
+        if !text.is_blank() {
+            let (text, mark) = (text.quoted(), mark.get());
+            edits.replace(content, format!("[{{\"type\":\"text\",\"text\":{text},\"{CACHE}\":{mark}}}]"));
+        }
+        return;
+    }
+    let last = items(content).and_then(|blocks| Object::parse(blocks.last()?.get()));
+    let Some(last) = last.filter(|last| !last.iter().any(|(name, _)| name == CACHE)) else { return };
+    let takes_it = |kind: &Raw<'_>| !kind.get().contains("thinking");
+    if let Some(kind) = last.get("type").filter(takes_it) {
+        edits.replace(kind, format!("{},\"{CACHE}\":{}", kind.get(), mark.get()));
+    }
 }
 
 /// A message of the client's program has text alone. Where the provider does not take it, it becomes text of the user.
@@ -401,8 +426,15 @@ fn source<'a>(
         }
         "url" if is_document && !findings.takes_file_urls => Err(no_file_url(&at.key("url"))),
         "url" => {
-            findings.count_pictures(if is_document { MAX_PAGES } else { 0 });
-            string(at, &given, "url").map(Source::Url)
+            let url = string(at, &given, "url")?;
+            let child = at.key("url");
+            match is_link(&url.decoded()) {
+                true if is_document => findings.count_pictures(MAX_PAGES),
+                true => {}
+                false if is_document => return Err(wrong(&child, LINK, url.raw())),
+                false => return embedded(&child, raw, url, findings),
+            }
+            Ok(Source::Url(url))
         }
         "file" if !findings.takes_file_ids => {
             Err(no_file_id(&at.key("file_id"), required(at, &given, "file_id")?))
@@ -455,6 +487,39 @@ fn file<'a>(
         findings.edits.replace(data.raw(), quoted(mended));
     }
     (media_type, mended)
+}
+
+/// A mark for the cache.
+const CACHE: &str = "cache_control";
+const LINK: &str = "an http(s) URL";
+
+/// Nothing else is an address that a provider may be told to read: its own files would be one.
+fn is_link(url: &str) -> bool {
+    let begins = |head: &str| url.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
+    begins("https://") || begins("http://")
+}
+
+/// A picture in the place of its link, as clients send it that know one field for both. It is sent as base64.
+fn embedded<'a>(
+    at: &Path<'_>,
+    source: Raw<'_>,
+    url: JsonString<'a>,
+    findings: &mut Findings,
+) -> Result<Source<'a>, Refusal> {
+    let cut = blob(url).map(|name| format!("{name}:base64"));
+    let small = if cut.is_none() { Embedded::read(&url.decoded()) } else { None };
+    let of_small = small.as_ref().and_then(|small| small.mime.map(str::to_owned));
+    let mime = of_small.or_else(|| findings.facts(url).map(|facts| facts.mime.clone()));
+    let mended = small.map(|small| small.base64);
+    let picture =
+        mime.filter(|mime| IMAGE_TYPES.contains(&mime.as_str())).zip(cut.or_else(|| mended.clone()));
+    let Some((mime, data)) = picture else {
+        return Err(wrong(at, LINK, url.raw()));
+    };
+    let (named, data) = (quoted(&mime), quoted(&data));
+    let as_base64 = format!("{{\"type\":\"base64\",\"media_type\":{named},\"data\":{data}}}");
+    findings.edits.replace(source, as_base64);
+    Ok(Source::Base64 { media_type: Cow::Owned(mime), data: url, mended })
 }
 
 /// The `blob:<id>` the host wrote in place of base64; base64 has no colon.

@@ -83,6 +83,10 @@ impl UsageForm {
             service_tier: "standard",
         }
     }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// A content block; in a stream, as it opens.

@@ -2,15 +2,16 @@
 //! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
 //! a stream is relayed as a stream.
 
-use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Edits, JsonString, Raw, Repeated, UniqueObject, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
-use gatehouse_text_protocols::usage::TokenCounts;
+use gatehouse_text_protocols::usage::{self, TokenCounts};
 
 use super::whole_message;
 use crate::errors;
-use crate::response::message::{Ending, Event, StopReason};
+use crate::response::completed;
+use crate::response::message::{Ending, Event, StopReason, UsageForm};
 use crate::state::State;
 
 const DELTA: &str = "content_block_delta";
@@ -19,6 +20,7 @@ const TEXTS: [&str; 3] = ["text", "thinking", "partial_json"];
 
 /// The stream so far.
 pub(crate) struct FromMessages {
+    cx: Context,
     state: State,
     counts: TokenCounts,
     /// Bytes that the model wrote.
@@ -75,10 +77,14 @@ impl Translation for FromMessages {
                 self.event(event, chunk)?;
             }
             if fields.get("usage").is_none() {
-                // The client reads zeros; for the host nothing was reported.
+                // The client reads zeros; for the host nothing was reported there.
                 self.counts = TokenCounts::default();
+                self.counts.read_event(&fields);
             }
             return Ok(());
+        }
+        if usage::may_report(data) {
+            self.counts.read_event(&fields);
         }
         let mut written = 0;
         let mut edits = Edits::default();
@@ -106,11 +112,10 @@ impl Translation for FromMessages {
             "message_delta" => {
                 // A provider may leave the block open when the token limit cuts a tool's JSON.
                 self.close(chunk);
-                self.counts.read_event(&fields);
+                self.tell_counts(&fields, &mut edits);
                 self.has_reason |= fields.object("delta").is_some_and(|it| it.get("stop_reason").is_some());
             }
             "message_stop" => {
-                self.counts.read_event(&fields);
                 self.counts = self.counts.settled(self.written);
                 self.close(chunk);
                 if !self.has_reason && self.begun {
@@ -148,8 +153,9 @@ impl Translation for FromMessages {
 }
 
 impl FromMessages {
-    pub(crate) fn new(state: State) -> Self {
+    pub(crate) fn new(cx: &Context, state: State) -> Self {
         Self {
+            cx: cx.clone(),
             state,
             counts: TokenCounts::default(),
             written: 0,
@@ -183,9 +189,24 @@ impl FromMessages {
         let message: UniqueObject<'_> =
             serde_json::from_str(message.get()).map_err(|_| errors::unreadable())?;
         let (_, model) = message.iter().find(|(name, _)| *name == "model").ok_or_else(errors::unreadable)?;
-        edits.replace(model, quoted(&self.state.model));
-        self.counts.read_event(fields);
+        let usage = UsageForm::Short(self.counts.usage().into());
+        let lacking = completed(&message, &self.cx, usage, edits);
+        edits.replace(model, quoted(&self.state.model) + &lacking);
         Ok(())
+    }
+
+    /// Every client reads a count of what was written beside the reason.
+    fn tell_counts(&self, fields: &UniqueObject<'_>, edits: &mut Edits) {
+        if fields.object("usage").is_some_and(|usage| usage.unsigned("output_tokens").is_some()) {
+            return;
+        }
+        let usage = UsageForm::Short(self.counts.usage().into()).json();
+        let own = fields.iter().find(|(name, _)| *name == "usage");
+        match (own, fields.get("delta")) {
+            (Some((_, raw)), _) => edits.replace(raw, usage),
+            (None, Some(delta)) => edits.replace(delta, format!("{},\"usage\":{usage}", delta.get())),
+            (None, None) => {}
+        }
     }
 
     fn close(&mut self, chunk: &mut Chunk) {

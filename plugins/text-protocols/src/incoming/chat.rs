@@ -348,7 +348,7 @@ impl Said {
                 self.thought.push_str(&thought.text);
                 self.thought.push_str(&thought.thought);
             } else if let Some(text) =
-                ["text", "content", "refusal", "summary"].iter().find_map(|name| part.get(name))
+                ["text", "content", "value", "refusal", "summary"].iter().find_map(|name| part.get(name))
             {
                 self.read_within(text, depth);
             }

@@ -6,12 +6,17 @@ use gatehouse_sdk::Sse;
 use crate::broken_json;
 use crate::json::{JsonString, Object, Raw, Writer, quoted};
 
+use super::chat::Said;
 use super::reasons;
+
+/// The kinds of a block that calls a tool, the protocol's own first.
+const CALLS: [&str; 3] = ["tool_use", "function_call", "tool_call"];
 
 /// What of a stream decides about its end.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     has_called: bool,
+    ids: Ids,
     /// The input with which the open block began, and its number, until a piece of it comes.
     input: Option<(u64, String)>,
 }
@@ -29,7 +34,8 @@ pub(super) fn whole(json: &str) -> Option<String> {
     if !is_message && message.string("stop_reason").is_none() {
         return None;
     }
-    let (blocks, has_called) = blocks(content, &mut has_changed)?;
+    let mut ids = Ids { message: message.text("id").unwrap_or_default().into_owned(), given: Vec::new() };
+    let (blocks, has_called) = blocks(content, &mut ids, &mut has_changed)?;
     let reason = message.text("stop_reason").unwrap_or_default();
     let right = right_reason(&reason, has_called);
     let mut out = Writer::new(json.len() + 64);
@@ -58,23 +64,24 @@ pub(super) fn whole(json: &str) -> Option<String> {
 }
 
 /// The blocks as they are to be, and whether one calls a tool.
-fn blocks(content: Option<Raw<'_>>, has_changed: &mut bool) -> Option<(String, bool)> {
+fn blocks(content: Option<Raw<'_>>, ids: &mut Ids, has_changed: &mut bool) -> Option<(String, bool)> {
     let Some(content) = content else { return Some(("[]".to_owned(), false)) };
-    if JsonString::of(content).is_some() {
-        *has_changed = true;
-        return Some((format!("[{{\"type\":\"text\",\"text\":{}}}]", content.get()), false));
-    }
+    let before = *has_changed;
+    // One block, or one text, in the place of a list of them.
+    let is_one = JsonString::of(content).is_some() || content.get().starts_with('{');
+    *has_changed |= is_one;
     let mut has_called = false;
     let mut all: Vec<String> = Vec::new();
-    let before = *has_changed;
-    for raw in crate::json::items(content)? {
+    for raw in if is_one { vec![content] } else { crate::json::items(content)? } {
         let Some(block) = Object::parse(raw.get()) else {
-            all.push(raw.get().to_owned());
+            let is_text = JsonString::of(raw).is_some();
+            *has_changed |= is_text;
+            all.push(if is_text { text_block(raw.get()) } else { raw.get().to_owned() });
             continue;
         };
         let kind = block.text("type").unwrap_or_default();
-        has_called |= kind == "tool_use";
-        match self::block(&block, &kind) {
+        has_called |= CALLS.contains(&kind.as_ref());
+        match self::block(&block, &kind, ids) {
             Shape::Standard => all.push(raw.get().to_owned()),
             Shape::Other(new) => {
                 *has_changed = true;
@@ -94,16 +101,28 @@ enum Shape {
     Nothing,
 }
 
-fn block(block: &Object<'_>, kind: &str) -> Shape {
+fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{text}}}")
+}
+
+fn block(block: &Object<'_>, kind: &str, ids: &mut Ids) -> Shape {
     let missing = |name: &str| block.string(name).is_none();
     let (name, value) = match kind {
-        "text" if missing("text") => return Shape::Nothing,
+        "text" if !missing("text") => return Shape::Standard,
+        "text" | "output_text" | "" => {
+            let said = block.get("text").map(Said::all).filter(|said| !said.is_empty());
+            return said.map_or(Shape::Nothing, |said| Shape::Other(text_block(&quoted(&said))));
+        }
         "thinking" if missing("thinking") => ("thinking", "\"\"".to_owned()),
         "thinking" if missing("signature") => ("signature", "\"\"".to_owned()),
-        "tool_use" => match input(block) {
-            Some(input) => ("input", input),
-            None => return Shape::Standard,
-        },
+        _ if CALLS.contains(&kind) => {
+            let (id, input) = (ids.of(block), input(block));
+            if kind == CALLS[0] && id.is_none() && input.is_none() {
+                return Shape::Standard;
+            }
+            let input = input.or_else(|| block.get("input").map(|raw| raw.get().to_owned()));
+            return Shape::Other(call(block, id, &input.unwrap_or_else(|| "{}".to_owned())));
+        }
         _ => return Shape::Standard,
     };
     let mut out = Writer::new(256);
@@ -114,9 +133,55 @@ fn block(block: &Object<'_>, kind: &str) -> Shape {
     Shape::Other(out.done())
 }
 
-/// The input of a call that came as `null` or as the text of an object.
+/// A call with that id and input.
+fn call(block: &Object<'_>, id: Option<String>, input: &str) -> String {
+    let mut out = Writer::new(256);
+    out.member("type", "\"tool_use\"");
+    match id {
+        Some(id) => out.string("id", &id),
+        None => block.get("id").into_iter().for_each(|raw| out.member("id", raw.get())),
+    }
+    let others = |name: &str| !["type", "id", "call_id", "input", "arguments"].contains(&name);
+    block.iter().filter(|(name, _)| others(name)).for_each(|(name, raw)| out.member(name, raw.get()));
+    out.member("input", input);
+    out.done()
+}
+
+/// The ids of an answer's calls: results of tools come back under them.
+#[derive(Debug, Default)]
+struct Ids {
+    /// That of the message, of which others are made.
+    message: String,
+    given: Vec<String>,
+}
+
+impl Ids {
+    /// The id of the next call, where its own will not do: there is none, it is no text, or another call has it.
+    fn of(&mut self, block: &Object<'_>) -> Option<String> {
+        let raw = ["call_id", "id"].iter().find_map(|name| block.get(name));
+        let own = raw.map(|raw| JsonString::of(raw).map_or_else(|| raw.get().into(), JsonString::decoded));
+        let own = own.filter(|own| !own.is_empty()).map(std::borrow::Cow::into_owned);
+        let number = self.given.len();
+        let mut id = own.unwrap_or_else(|| {
+            format!("toolu_{}_{number}", self.message.strip_prefix("msg_").unwrap_or(&self.message))
+        });
+        if self.given.contains(&id) {
+            id = format!("{id}_{}", number + 1);
+        }
+        let is_own = block.text("id").is_some_and(|own| own == id);
+        self.given.push(id.clone());
+        (!is_own).then_some(id)
+    }
+}
+
+/// The input of a call that came as `null`, as the text of an object, or under the other protocol's name.
 fn input(block: &Object<'_>) -> Option<String> {
-    let Some(raw) = block.get("input") else { return Some("{}".to_owned()) };
+    let Some(raw) = block.get("input").or_else(|| block.get("arguments")) else {
+        return Some("{}".to_owned());
+    };
+    if block.get("input").is_none() && raw.get().starts_with('{') {
+        return Some(raw.get().to_owned());
+    }
     if matches!(raw.get(), "[]" | "\"\"") {
         return Some("{}".to_owned());
     }
@@ -148,25 +213,28 @@ impl Shapes {
         let kind = data.text("type").or_else(|| event.event.as_deref().map(Into::into))?;
         match kind.as_ref() {
             "message_start" => {
-                let message = data.object("message").filter(|message| message.get("model").is_none())?;
+                let message = data.object("message")?;
+                self.ids.message = message.text("id").unwrap_or_default().into_owned();
+                if message.get("model").is_some() {
+                    return None;
+                }
                 let written = written(message.iter().filter(|(name, _)| *name != "model"), ("model", "\"\""));
                 Some(vec![with(event, &data, "message", &written)])
             }
             "content_block_start" => {
-                let block = data
-                    .object("content_block")
-                    .filter(|block| block.text("type").as_deref() == Some("tool_use"))?;
+                let block = data.object("content_block")?;
+                let kind = block.text("type").filter(|kind| CALLS.contains(&kind.as_ref()))?;
                 self.has_called = true;
+                let id = self.ids.of(&block);
                 let given = input(&block).or_else(|| block.get("input").map(|raw| raw.get().to_owned()))?;
-                if given.trim_start_matches('{').trim_start() == "}"
-                    && block.get("input").is_some_and(|it| it.get() == given)
-                {
+                let is_empty = given.trim_start_matches('{').trim_start() == "}";
+                let has_own = block.get("input").is_some_and(|it| it.get() == given);
+                if is_empty && has_own && id.is_none() && kind == CALLS[0] {
                     return None;
                 }
                 // Clients join what comes after, and read nothing of the beginning.
                 self.input = Some((data.unsigned("index").unwrap_or(0), given));
-                let members = block.iter().filter(|(name, _)| *name != "input");
-                Some(vec![with(event, &data, "content_block", &written(members, ("input", "{}")))])
+                Some(vec![with(event, &data, "content_block", &call(&block, id, "{}"))])
             }
             "content_block_stop" => {
                 let number = data.unsigned("index").unwrap_or(0);
@@ -248,6 +316,46 @@ mod tests {
                 json!({"code": 200, "data": message(text.clone(), "end_turn")}),
                 message(text.clone(), "end_turn"),
             ),
+            (message(json!({"type": "text", "text": "a"}), "end_turn"), message(text.clone(), "end_turn")),
+            (message(json!(["a"]), "end_turn"), message(text.clone(), "end_turn")),
+            (message(json!([{"text": "a"}]), "end_turn"), message(text.clone(), "end_turn")),
+            (
+                message(json!([{"type": "output_text", "text": "a", "annotations": []}]), "end_turn"),
+                message(text.clone(), "end_turn"),
+            ),
+            (
+                message(json!([{"type": "text", "text": [{"type": "text", "text": "a"}]}]), "end_turn"),
+                message(text.clone(), "end_turn"),
+            ),
+            (
+                message(json!([{"type": "text", "text": {"value": "a"}}]), "end_turn"),
+                message(text.clone(), "end_turn"),
+            ),
+            (
+                message(json!([{"type": "tool_use", "name": "f", "input": {}}]), "tool_use"),
+                message(
+                    json!([{"type": "tool_use", "id": "toolu__0", "name": "f", "input": {}}]),
+                    "tool_use",
+                ),
+            ),
+            (
+                message(json!([{"type": "tool_use", "id": 7, "name": "f", "input": {}}]), "tool_use"),
+                message(json!([{"type": "tool_use", "id": "7", "name": "f", "input": {}}]), "tool_use"),
+            ),
+            (
+                message(
+                    json!([{"type": "function_call", "id": "fc", "call_id": "t", "name": "f", "arguments": "{\"p\":1}"}]),
+                    "end_turn",
+                ),
+                message(call(json!({"p": 1})), "tool_use"),
+            ),
+            (
+                message(json!([call(json!({}))[0], call(json!({"p": 1}))[0]]), "tool_use"),
+                message(
+                    json!([call(json!({}))[0], {"type": "tool_use", "id": "t_2", "name": "f", "input": {"p": 1}}]),
+                    "tool_use",
+                ),
+            ),
         ] {
             let new = whole(&given.to_string()).unwrap_or_else(|| panic!("{given}"));
             assert_eq!(serde_json::from_str::<Value>(&new).expect("JSON"), expected, "{given}");
@@ -282,6 +390,17 @@ mod tests {
         ] {
             assert_eq!(read(&given), expected, "{given:?}");
         }
+        let begun = |block: Value| json!({"type": "content_block_start", "index": 1, "content_block": block});
+        let begins = json!({"type": "message_start", "message": {"id": "msg_a", "model": "m"}});
+        let unnamed = begun(json!({"type": "tool_use", "id": null, "name": "f", "input": {}}));
+        let other = begun(json!({"type": "function_call", "call_id": "t", "name": "f"}));
+        let read_all = read(&[begins, unnamed, other, start(json!({}))]);
+        let ids: Vec<&Value> = read_all[1..].iter().map(|event| &event["content_block"]["id"]).collect();
+        assert_eq!(ids, ["toolu_a_0", "t", "t_3"]);
+        assert!(
+            read_all[1..].iter().all(|event| event["content_block"]["type"] == "tool_use"),
+            "{read_all:?}"
+        );
         assert_eq!(read(&[end("tool_use")]), [end("end_turn")]);
         assert_eq!(read(&[end("max_tokens")]), [end("max_tokens")]);
         let begins = json!({"type": "message_start", "message": {"id": "m"}});

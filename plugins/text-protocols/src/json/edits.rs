@@ -1,5 +1,6 @@
 //! Replaces values inside a JSON text and copies everything else byte for byte.
 
+use super::object::Object;
 use super::string::Raw;
 
 /// Replacements of values inside one text: start and end address of the old value, and the new value.
@@ -26,6 +27,21 @@ impl Edits {
         if let Some(end) = items.last().filter(|_| last + 1 < items.len()) {
             self.0.push((span(items[last]).1, span(end).1, String::new()));
         }
+    }
+
+    /// Leaves out the member of an object at that place, with its comma. `false` where it cannot: it is the only one, or the
+    /// first, whose place nobody knows where its name or the next one is written with escapes.
+    #[must_use]
+    pub fn remove_member(&mut self, object: &Object<'_>, at: usize) -> bool {
+        let all: Vec<Raw<'_>> = object.iter().map(|(_, raw)| raw).collect();
+        let end = |raw: &Raw<'_>| raw.get().as_ptr() as usize + raw.get().len();
+        let start = |at: usize| object.name_in_text(at).map(|name| name.as_ptr() as usize - 1);
+        let span = match (at.checked_sub(1).and_then(|before| all.get(before)), all.get(at)) {
+            (Some(before), Some(member)) => Some((end(before), end(member))),
+            _ => start(at).zip(start(at + 1)),
+        };
+        self.0.extend(span.map(|(from, to)| (from, to, String::new())));
+        span.is_some()
     }
 
     /// Writes a value with the replacements inside it.
@@ -65,6 +81,38 @@ mod tests {
         let mut out = String::new();
         edits.write(raw, &mut out);
         assert_eq!(out, "[2]");
+    }
+
+    #[test]
+    fn members_go_with_their_commas() {
+        for (at, left) in
+            [(0, r#"{"b" : [2],"c":3 }"#), (1, r#"{"a": 1,"c":3 }"#), (2, r#"{"a": 1, "b" : [2] }"#)]
+        {
+            let raw: Raw<'_> = serde_json::from_str(r#"{"a": 1, "b" : [2],"c":3 }"#).expect("JSON");
+            let mut edits = Edits::default();
+            assert!(edits.remove_member(&Object::parse(raw.get()).expect("an object"), at));
+            let mut out = String::new();
+            edits.write(raw, &mut out);
+            assert_eq!(out, left, "{at}");
+        }
+    }
+
+    /// A name with an escape stands elsewhere in memory than the text: what was left out by its address was anything.
+    #[test]
+    fn a_member_whose_place_is_unknown_stays() {
+        for (json, at, left) in [
+            (r#"{"\u0061": 1, "b": 2}"#, 0, r#"{"\u0061": 1, "b": 2}"#),
+            (r#"{"a": 1, "\u0062": 2}"#, 0, r#"{"a": 1, "\u0062": 2}"#),
+            (r#"{"a": 1}"#, 0, r#"{"a": 1}"#),
+            (r#"{"a": 1, "\u0062": 2}"#, 1, r#"{"a": 1}"#),
+        ] {
+            let raw: Raw<'_> = serde_json::from_str(json).expect("JSON");
+            let mut edits = Edits::default();
+            let removed = edits.remove_member(&Object::parse(raw.get()).expect("an object"), at);
+            let mut out = String::new();
+            edits.write(raw, &mut out);
+            assert_eq!((out.as_str(), removed), (left, left != json), "{json}");
+        }
     }
 
     #[test]

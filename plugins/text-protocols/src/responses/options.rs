@@ -5,6 +5,7 @@ use crate::check::{
     required, string, wrong,
 };
 use crate::json::{JsonString, Object, Raw, is_null, quoted};
+use crate::names::check_case;
 use crate::path::Path;
 
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -52,6 +53,7 @@ impl<'a> Options<'a> {
     /// `has_logprobs` says whether the provider has log probabilities of tokens.
     pub(super) fn read(body: &Object<'a>, has_logprobs: bool) -> Checked<Self> {
         let mut options = Self { has_logprobs, ..Self::default() };
+        check_case(&Path::BRACKETED, body)?;
         for (name, raw) in body.iter().filter(|(_, raw)| !is_null(raw)) {
             let path = Path::BRACKETED.key(name);
             if options.field(&path, name, raw)? && body.occurrences(name) > 1 {
@@ -146,7 +148,11 @@ fn schema(path: &Path<'_>, format: &Object<'_>) -> Checked<String> {
 }
 
 fn max_output_tokens(path: &Path<'_>, raw: Raw<'_>) -> Checked<u32> {
-    let tokens = integer(path, raw, i64::MIN..=i64::from(u32::MAX))?;
+    let tokens = integer(path, raw, i64::MIN..=i64::MAX)?;
+    if tokens > i64::from(u32::MAX) {
+        let expected = format!("an integer from {MIN_OUTPUT_TOKENS} to {}", u32::MAX);
+        return Err(wrong(path, &expected, Some(raw)));
+    }
     if tokens < MIN_OUTPUT_TOKENS {
         let message = format!(
             "Invalid '{path}': integer below minimum value. Expected a value >= {MIN_OUTPUT_TOKENS}, but got \

@@ -165,6 +165,27 @@ fn a_messages_providers_counts_are_found_in_every_place() {
             ],
             (12, 7, 3),
         ),
+        (vec![begins.clone(), json!({"type": "ping", "usage": {"output_tokens": 5}})], (10, 5, 0)),
+        (
+            vec![json!({"type": "message", "metadata": {"usage": {"input_tokens": 10, "output_tokens": 5}}})],
+            (10, 5, 0),
+        ),
+        (
+            vec![json!({"type": "message", "message": {"usage": {"input_tokens": 10, "output_tokens": 5}}})],
+            (10, 5, 0),
+        ),
+        (
+            vec![
+                json!({"type": "message", "content": [], BEDROCK_METRICS: {"inputTokenCount": 10, "outputTokenCount": 5}}),
+            ],
+            (10, 5, 0),
+        ),
+        (
+            vec![
+                json!({"type": "message", "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5}}),
+            ],
+            (10, 5, 0),
+        ),
         (
             vec![ends(json!({"input_tokens": 10, "output_tokens": 5, "iterations": [
                 {"type": "compaction", "input_tokens": 1800, "output_tokens": 35},

@@ -1,8 +1,8 @@
 //! Answers of a family as JSON, as written scripts expect them. `sdk/README.md` lists the fields.
 
 use gatehouse_sdk::{
-    Accepted, Action, Blame, Body, Call, Charge, Claim, Edit, Ending, Failure, Header, Line, Payload,
-    Product, Reading, Refusal, Replay, Reply, Stage, Step, Target, UnixMs,
+    Accepted, Action, Blame, Body, Call, Charge, Claim, Ending, Failure, Header, Line, Payload, Product,
+    Reading, Refusal, Replay, Reply, Stage, Step, Target, UnixMs,
 };
 use serde_json::{Map, Value, json};
 
@@ -182,17 +182,9 @@ fn body(body: &Body) -> Value {
 }
 
 fn products(products: &[Product]) -> Value {
-    let edit = |edit: &Edit| match edit {
-        Edit::Tile(tile) => json!({"tile": {
-            "column": tile.column, "row": tile.row, "columns": tile.columns, "rows": tile.rows,
-        }}),
-        Edit::Clip(clip) => json!({"clip": {"from": clip.from, "to": clip.to}}),
-    };
     products
         .iter()
-        .map(|product| {
-            json!({"source": product.source, "mime": product.mime, "edit": product.edit.as_ref().map(edit)})
-        })
+        .map(|product| json!({"source": product.source, "mime": product.mime, "edit": product.edit}))
         .collect()
 }
 

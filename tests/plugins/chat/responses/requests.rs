@@ -258,6 +258,10 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
             "max_output_tokens",
             "Expected a value >= 16, but got 15 instead.",
         ),
+        (json!({"max_output_tokens": 4_294_967_296_u64}), "max_output_tokens", "from 16 to 4294967295"),
+        (json!({"Model": "dear"}), "Model", "expected the name `model`"),
+        (json!({"Max_Output_Tokens": 90_000}), "Max_Output_Tokens", "expected the name `max_output_tokens`"),
+        (json!({"INSTRUCTIONS": "long"}), "INSTRUCTIONS", "expected the name `instructions`"),
         (json!({"temperature": "1"}), "temperature", "expected a number"),
         (json!({"background": true}), "background", "use `stream`"),
         (json!({"conversation": "conv_1"}), "conversation", "use `previous_response_id`"),
@@ -311,7 +315,7 @@ fn what_is_wrong_or_not_offered_is_refused_by_its_own_name() {
 fn every_published_field_is_checked() {
     let surfaces = Chat::about().surfaces;
     let surface = surfaces.iter().find(|surface| surface.name == RESPONSES).expect("the surface");
-    let schema = &surface.schema;
+    let schema = surface.parsed_schema();
     let fields = schema["properties"].as_object().expect("properties");
     assert_eq!(fields.len(), 26);
     for field in fields.keys() {

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::error::OperationError;
-use crate::api::result::LoginLinkView;
+use crate::http::values::{Moment, Revealed};
 use crate::token::Token;
 
 /// What a credential allows.
@@ -69,7 +69,7 @@ pub struct Caller {
 
 /// What an authenticator says of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
+pub(crate) enum Claimed {
     /// It carries no credential of this kind; the next authenticator is asked.
     Nothing,
     /// A valid one: its name for the audit record, and its role.
@@ -84,9 +84,22 @@ pub enum Claimed {
 }
 
 /// Reads one kind of credential: bearer tokens, sessions.
-pub trait Authenticator: Send + Sync {
+pub(crate) trait Authenticator: Send + Sync {
     /// What the head of a request says of its sender.
     fn authenticate(&self, head: &Parts) -> Claimed;
+}
+
+/// A login link of the console. Works once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "LoginLink")]
+pub(crate) struct LoginLinkView {
+    /// The same link under every name that a browser on the gateway's machine may use, the best first.
+    #[schemars(with = "Vec<String>")]
+    pub(crate) urls: Vec<Revealed>,
+    /// What it allows.
+    pub(crate) role: Role,
+    /// When it stops working.
+    pub(crate) expires: Moment,
 }
 
 /// Makes login links of the console. Only a listener has one.

@@ -14,8 +14,8 @@ use crate::http::error::{ApiError, Kind};
 
 /// Of JSON; nothing an operator writes is as large.
 pub(crate) const MAX_JSON_BYTES: usize = 1 << 20;
-/// Enough for the largest component that a configuration can allow.
-pub(crate) const MAX_UPLOAD_BYTES: usize = 64 << 20;
+/// Enough for the largest component that a configuration can allow (64 MiB), also in base64.
+pub(crate) const MAX_UPLOAD_BYTES: usize = 88 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads the whole body.

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use gatehouse_model::{Digest, UnixMs};
 use gatehouse_tasks::AdminIdempotency;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use crate::http::error::{ApiError, Kind};
 
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static(HEADER);
 const HEADER: &str = "idempotency-key";
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 const MAX_BYTES: usize = 255;

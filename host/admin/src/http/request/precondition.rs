@@ -14,8 +14,22 @@ use crate::http::error::{ApiError, Kind};
 
 const DIGEST_BYTES: usize = 8;
 
+/// An object that edits may change.
+pub(crate) trait Edited: Serialize {
+    /// Counts edits.
+    fn revision(&self) -> u64;
+
+    /// The tag: the revision, which an edit compares, and all the rest.
+    fn etag(&self) -> String
+    where
+        Self: Sized,
+    {
+        etag(&self.revision(), self)
+    }
+}
+
 /// The tag of an object, quotes included.
-pub(crate) fn etag(policy: &impl Serialize, whole: &impl Serialize) -> String {
+fn etag(policy: &impl Serialize, whole: &impl Serialize) -> String {
     format!("\"{}.{}\"", short(policy), short(whole))
 }
 
@@ -28,8 +42,12 @@ fn short(value: &impl Serialize) -> String {
     Digest::of(&serde_json::to_vec(value).expect("objects have string keys only")).prefix(DIGEST_BYTES)
 }
 
-/// Checks an edit of an object with this tag.
-pub(crate) fn check_match(headers: &HeaderMap, etag: &str, current: &impl Serialize) -> Result<(), ApiError> {
+/// Checks an edit of this object.
+pub(crate) fn check_edited(headers: &HeaderMap, current: &impl Edited) -> Result<(), ApiError> {
+    check_match(headers, &current.etag(), current)
+}
+
+fn check_match(headers: &HeaderMap, etag: &str, current: &impl Serialize) -> Result<(), ApiError> {
     let mut tags = tags(headers, &IF_MATCH).peekable();
     if tags.peek().is_none() {
         let message = "If-Match: missing; send the ETag of the object as you read it";

@@ -119,9 +119,8 @@ impl From<FieldChange> for ChangedField {
 
 async fn list(call: Call) -> Outcome {
     let (query, limit) = (query(&call)?, call.query.limit());
-    let page = call.service.audit_page(query, call.position()?, limit).await?;
-    let lines: Vec<AuditLine> = page.rows.into_iter().map(AuditLine::from).collect();
-    Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
+    let page = call.service.store.list_audit(query, call.position()?, limit).await?;
+    call.list(page.rows.into_iter().map(AuditLine::from).collect(), page.next)
 }
 
 /// Rows of one page of the export.
@@ -129,7 +128,7 @@ const EXPORT_ROWS: usize = 500;
 
 async fn export(call: Call) -> Outcome {
     let query = query(&call)?;
-    csv::check_rows(call.service.audit_span(query.clone()).await?)?;
+    csv::check_rows(call.service.store.audit_span(query.clone()).await?)?;
     let header = [
         "number",
         "at",
@@ -147,14 +146,14 @@ async fn export(call: Call) -> Outcome {
     Ok(csv::reply(&header, move |before| {
         let (service, query) = (Arc::clone(&service), query.clone());
         async move {
-            let page = service.audit_page(query, before, EXPORT_ROWS).await?;
+            let page = service.store.list_audit(query, before, EXPORT_ROWS).await?;
             Ok((page.rows.into_iter().map(cells).collect(), page.next))
         }
     }))
 }
 
 fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
-    let AuditRecord { at, task, text, request } = record;
+    let AuditRecord { at, task, text, request, .. } = record;
     let mut cells =
         vec![number.to_string(), at.to_string(), task.map(|task| task.to_string()).unwrap_or_default()];
     match request {
@@ -173,13 +172,10 @@ fn cells((number, record): (u64, AuditRecord)) -> Vec<String> {
 }
 
 fn query(call: &Call) -> Result<AuditQuery, ApiError> {
-    let task = call.query.one("task").map(|text| {
-        text.parse().map_err(|error| ApiError::field("task", format!("task: {error}, got {text:?}")))
-    });
     let text = |name| call.query.one(name).map(str::to_owned);
     let moment = |name| call.query.moment(name).map(|moment| moment.0);
     Ok(AuditQuery {
-        task: task.transpose()?,
+        task: call.parsed("task", "the id of a task")?,
         decisions: call.query.flag("decisions"),
         operations: call.query.all("operation"),
         object: text("object"),

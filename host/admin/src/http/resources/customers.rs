@@ -5,16 +5,17 @@ use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::http::audit::told;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::{ApiError, Kind};
 use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
-use crate::http::request::precondition::{check_match, etag};
+use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment, Period};
-use crate::service::{before_prefix, check_amount, check_customer_id, of_prefix, told};
+use crate::http::values::{List, Moment, Period, entry_id};
+use crate::service::{before_prefix, of_prefix};
 
 const FILTERS: [Parameter; 2] = [
     filter("without_credit", Form::Flag, "True: only customers whose every request is refused."),
@@ -159,8 +160,8 @@ struct MoneyMoved {
 /// A row of the ledger.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MoneyEntry {
-    /// Its number.
-    number: u64,
+    /// Its id, as in the ledger.
+    id: String,
     /// When.
     at: Moment,
     /// Paid in, or taken back when negative.
@@ -199,70 +200,63 @@ impl CustomerView {
             deposited_micro: customer.deposited.0,
         }
     }
+}
 
-    /// The tag: the revision, which an edit compares, and all the rest.
-    fn etag(&self) -> String {
-        etag(&self.revision, self)
+impl Edited for CustomerView {
+    fn revision(&self) -> u64 {
+        self.revision
     }
 }
 
 impl From<JournalEntry> for MoneyEntry {
     fn from(entry: JournalEntry) -> Self {
-        let JournalEntry { seq, at, movement, memo, .. } = entry;
-        Self { number: seq, at: at.into(), amount_micro: movement.available.0, memo }
+        let id = entry_id(&entry);
+        Self { id, at: entry.at.into(), amount_micro: entry.movement.available.0, memo: entry.memo }
     }
 }
 
 async fn list(call: Call) -> Outcome {
     let (prefix, limit) = (call.query.one("id_prefix"), call.query.limit());
     let after = call.position::<String>()?.or_else(|| prefix.map(before_prefix)).map(CustomerId);
+    let store = &call.service.store;
     let page = match call.query.flag("without_credit") {
-        true => call.service.customers_without_credit(after, limit).await?,
-        false => call.service.customers_page(after, limit).await?,
+        true => store.customers_without_credit(after, limit).await?,
+        false => store.list_customers(after, limit).await?,
     };
     let page = of_prefix(page, prefix, (|customer| &customer.id.0, |id| &id.0));
     let customers = page.rows.into_iter().map(|customer| CustomerView::new(customer, call.at)).collect();
-    Ok(call.list(customers, page.next.as_ref().map(|id| id.0.as_str())))
+    call.list(customers, page.next.map(|id| id.0))
 }
 
 async fn create(call: Call) -> Outcome {
     let new: NewCustomer = call.json()?;
     let id = CustomerId(new.id.clone());
-    check_customer_id(&id).map_err(|error| ApiError::from(error).with_param("id"))?;
+    // It is short and never needs quoting in a shell.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@".contains(letter);
+    if id.0.is_empty() || id.0.len() > 64 || !id.0.chars().all(plain) {
+        let message = format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0);
+        return Err(ApiError::field("id", message));
+    }
     let policy = QuotaPolicy { quota_micro: new.quota_micro, quota_period: new.quota_period };
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
     let customer = find(&call, &id)?;
-    let etag = customer.etag();
-    Ok(Reply::created(&customer).with_etag(&etag))
+    Ok(Reply::created(&customer).with_etag(&customer.etag()))
 }
 
 async fn show(call: Call) -> Outcome {
     let customer = find(&call, &CustomerId::from(call.path("customer")))?;
-    let etag = customer.etag();
-    Ok(call.object(&customer, &etag))
+    call.object(&customer, &customer.etag())
 }
 
 async fn edit(call: Call) -> Outcome {
     let id = CustomerId::from(call.path("customer"));
     let before = find(&call, &id)?;
-    check_match(&call.headers, &before.etag(), &before)?;
+    check_edited(&call.headers, &before)?;
     let after: QuotaPolicy = from_value(patched(&before.policy, call.json()?)?)?;
-    let (revision, policy) = (before.revision, after.into());
+    let (revision, policy, changes) = (before.revision, after.into(), changes(&before.policy, &after));
     let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
-    match call.commit(command, (object(&id), &id.0), 200, changes(&before.policy, &after)).await {
-        Ok(_) => {}
-        // Another edit came between the check and the commit.
-        Err(error) if error.status() == 412 => {
-            let current = find(&call, &id)?;
-            check_match(&call.headers, &current.etag(), &current)?;
-            return Err(error);
-        }
-        Err(error) => return Err(error),
-    }
-    let customer = find(&call, &id)?;
-    let etag = customer.etag();
-    Ok(Reply::json(&customer).with_etag(&etag))
+    call.commit_edit(command, (object(&id), &id.0), changes, || find(&call, &id)).await
 }
 
 async fn deposit(call: Call) -> Outcome {
@@ -294,15 +288,25 @@ async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> O
     let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
     let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
-    let entry = committed.entry.map(|number| call.service.journal_entry(number)).transpose()?.flatten();
+    let entry = committed.entry.map(|number| call.service.store.journal_entry(number)).transpose()?.flatten();
     let entry = entry.ok_or_else(|| ApiError::new(Kind::Internal, "the ledger row is not there"))?;
     Ok(Reply::created(&MoneyMoved { entry: entry.into(), customer: find(&call, &customer)? }))
 }
 
+fn check_amount(amount: Credits, memo: &str) -> Result<(), ApiError> {
+    if amount <= Credits::ZERO {
+        let message = format!("amount: expected more than zero credits, not {amount}");
+        return Err(ApiError::field("amount", message));
+    }
+    if memo.len() > 200 {
+        return Err(ApiError::field("memo", "memo: expected at most 200 bytes"));
+    }
+    Ok(())
+}
+
 fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
-    let found = call.service.customer(id)?;
-    let found = found.map(|customer| CustomerView::new(customer, call.at));
-    found.ok_or_else(|| ApiError::not_found(format!("no customer {id}")))
+    let found = ApiError::found(call.service.store.customer(id)?, format_args!("customer {id}"))?;
+    Ok(CustomerView::new(found, call.at))
 }
 
 fn object(id: &CustomerId) -> String {

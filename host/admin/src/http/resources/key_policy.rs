@@ -7,6 +7,7 @@ use gatehouse_model::{ChatFormat, Credits, KeyPolicy, Limits};
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::http::error::ApiError;
 use crate::http::values::{Moment, Period};
@@ -56,6 +57,15 @@ pub(super) struct LimitsView {
     tokens_per_minute: Option<NonZeroU32>,
     /// Live tasks and open text requests.
     concurrency: Option<NonZeroU32>,
+}
+
+/// Every limit of a key: its name in the API, and what it means. The options of commands are made of it.
+#[must_use]
+pub fn key_limits() -> Vec<(String, String)> {
+    let schema = schemars::schema_for!(LimitsView);
+    let limits = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let meaning = |limit: &Value| limit["description"].as_str().unwrap_or_default().to_owned();
+    limits.map(|(name, limit)| (name.clone(), meaning(limit))).collect()
 }
 
 /// Form of chat completions.

@@ -11,16 +11,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::key_policy::PolicyView;
+use crate::http::audit::told;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
-use crate::http::request::precondition::{check_match, etag};
+use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
 use crate::http::values::{List, Moment};
-use crate::service::{NewKey, before_prefix, of_prefix, told};
+use crate::service::{NewKey, before_prefix, of_prefix};
 
 const FILTERS: [Parameter; 4] = [
     filter("customer", Form::Text, "Only keys of this customer."),
@@ -168,10 +169,11 @@ impl ApiKeyView {
             rotated_to: key.rotated_to.map(|id| id.0),
         }
     }
+}
 
-    /// The tag: the revision, which an edit compares, and all the rest.
-    fn etag(&self) -> String {
-        etag(&self.revision, self)
+impl Edited for ApiKeyView {
+    fn revision(&self) -> u64 {
+        self.revision
     }
 }
 
@@ -192,13 +194,12 @@ async fn list(call: Call) -> Outcome {
     let page = call.service.keys_page(query, after, call.query.limit()).await?;
     let page = of_prefix(page, prefix, (|key| &key.id.0, |id| &id.0));
     let keys = page.rows.into_iter().map(|key| ApiKeyView::new(key, call.at)).collect();
-    Ok(call.list(keys, page.next.as_ref().map(|id| id.0.as_str())))
+    call.list(keys, page.next.map(|id| id.0))
 }
 
 async fn show(call: Call) -> Outcome {
     let key = ApiKeyView::new(find(&call, call.path("key"))?, call.at);
-    let etag = key.etag();
-    Ok(call.object(&key, &etag))
+    call.object(&key, &key.etag())
 }
 
 async fn create(call: Call) -> Outcome {
@@ -236,7 +237,7 @@ async fn revoke(call: Call) -> Outcome {
 async fn edit(call: Call) -> Outcome {
     let row = find(&call, call.path("key"))?;
     let before = ApiKeyView::new(row.clone(), call.at);
-    check_match(&call.headers, &before.etag(), &before)?;
+    check_edited(&call.headers, &before)?;
     let mut patch: Value = call.json()?;
     // By the models' own ids, as the key has them: another name would be merged beside its own.
     if let Some(Value::Object(limits)) = patch.get_mut("model_limits") {
@@ -248,19 +249,8 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
-    match call.commit(command, (object(&id), &id.0), 200, changes).await {
-        Ok(_) => {}
-        // Another edit came between the check and the commit.
-        Err(error) if error.status() == 412 => {
-            let current = ApiKeyView::new(find(&call, &id.0)?, call.at);
-            check_match(&call.headers, &current.etag(), &current)?;
-            return Err(error);
-        }
-        Err(error) => return Err(error),
-    }
-    let key = ApiKeyView::new(find(&call, &id.0)?, call.at);
-    let etag = key.etag();
-    Ok(Reply::json(&key).with_etag(&etag))
+    let show = || Ok(ApiKeyView::new(find(&call, &id.0)?, call.at));
+    call.commit_edit(command, (object(&id), &id.0), changes, show).await
 }
 
 async fn rotate(call: Call) -> Outcome {
@@ -287,7 +277,7 @@ async fn rotate(call: Call) -> Outcome {
 }
 
 fn find(call: &Call, id: &str) -> Result<Key, ApiError> {
-    call.service.key(&KeyId::from(id))?.ok_or_else(|| ApiError::not_found(format!("no key {id}")))
+    ApiError::found(call.service.store.key(&KeyId::from(id))?, format_args!("key {id}"))
 }
 
 fn object(id: &KeyId) -> String {

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{CustomerId, KeyId, UnixMs};
+use gatehouse_model::{Credits, CustomerId, KeyId};
 use gatehouse_store::StatementRow;
-use gatehouse_tasks::HoldId;
-use schemars::JsonSchema;
+use gatehouse_tasks::{HoldId, StatementLine};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
+use crate::http::error::ApiError;
+use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::http::values::{List, Moment, entry_id};
 use crate::service::StatementRequest;
 
 const TIME: [Parameter; 2] = [
@@ -40,6 +42,16 @@ pub(super) fn routes() -> Vec<Route> {
             .returns_text(csv::CONTENT_TYPE)
             .looks_up(),
         Route::get(
+            "/ledger/sums",
+            "sumLedger",
+            "What the rows of the ledger come to, with the balance before and after; more than 10,000 by whole days (UTC).",
+            sums,
+        )
+        .query(&[CUSTOMER, KEY])
+        .query(&TIME)
+        .returns::<LedgerSums>()
+        .looks_up(),
+        Route::get(
             "/customers/{customer}/ledger",
             "listCustomerLedger",
             "A customer's statement, newest first.",
@@ -49,14 +61,43 @@ pub(super) fn routes() -> Vec<Route> {
         .query(&TIME)
         .paged()
         .returns::<List<LedgerLine>>(),
+        Route::get(
+            "/customers/{customer}/statement",
+            "exportStatement",
+            "A customer's whole statement, oldest entry first, as lines that `gatehouse verify` checks in a file.",
+            statement,
+        )
+        .paged()
+        .returns::<List<FileLine>>(),
     ]
+}
+
+/// A line of a statement in a file.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct FileLine(StatementLine);
+
+impl JsonSchema for FileLine {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StatementLine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "The first line, an entry with the hash chain up to it, or the last line with the chain's head and \
+                            the balances. Written to a file one a line and unchanged, they can be checked.",
+            "properties": {"line": {"type": "string", "enum": ["begin", "entry", "end"]}},
+            "required": ["line"],
+        })
+    }
 }
 
 /// A row of the ledger. The three changes are of the customer's balances.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LedgerLine {
-    /// Its number: counts up by one.
-    number: u64,
+    /// Its id: says nothing of how many others there are, or of their order.
+    id: String,
     /// When.
     at: Moment,
     /// "deposit", "hold", "join", "release" or "settle".
@@ -81,9 +122,32 @@ struct LedgerLine {
     memo: String,
 }
 
+/// What rows of the ledger come to. Balances are those of the customer or key that is asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LedgerSums {
+    /// How many rows; null for more than 10,000.
+    rows: Option<u64>,
+    /// What the customer had free before the first row.
+    balance_before_micro: Option<i64>,
+    /// What the key had used before the first row.
+    used_before_micro: Option<i64>,
+    /// Paid in; null for a key.
+    deposited_micro: Option<i64>,
+    /// Taken back; likewise.
+    withdrawn_micro: Option<i64>,
+    /// Spent.
+    spent_micro: i64,
+    /// Change of what is held; null for more than 10,000 rows of all customers together.
+    held_micro: Option<i64>,
+    /// What the customer had free after the last row.
+    balance_after_micro: Option<i64>,
+    /// What the key had used after the last row.
+    used_after_micro: Option<i64>,
+}
+
 impl From<StatementRow> for LedgerLine {
     fn from(row: StatementRow) -> Self {
-        let StatementRow { entry, after } = row;
+        let StatementRow { entry, after, .. } = row;
         let moved = entry.movement;
         let (task, request) = match entry.hold {
             Some(HoldId::Task(id)) => (Some(id.to_string()), None),
@@ -91,7 +155,7 @@ impl From<StatementRow> for LedgerLine {
             None => (None, None),
         };
         Self {
-            number: entry.seq,
+            id: entry_id(&entry),
             at: entry.at.into(),
             kind: entry.kind.as_str(),
             customer: entry.customer.0,
@@ -111,26 +175,56 @@ async fn list(call: Call) -> Outcome {
     let mut request = request(&call);
     request.before = call.position()?;
     let page = call.service.statement(request).await?;
-    let lines: Vec<LedgerLine> = page.rows.into_iter().map(LedgerLine::from).collect();
-    Ok(call.list(lines, page.next.map(|number| number.to_string()).as_deref()))
+    call.list(page.rows.into_iter().map(LedgerLine::from).collect(), page.next)
+}
+
+async fn sums(call: Call) -> Outcome {
+    let request = request(&call);
+    let is_key = request.key.is_some();
+    let Some(sums) = call.service.statement_sums(request).await? else {
+        let message = "created_after: expected a shorter time, or whole days: there is too much to add up";
+        return Err(ApiError::field("created_after", message));
+    };
+    let of = |wanted: bool, amount: Option<Credits>| amount.filter(|_| wanted).map(|amount| amount.0);
+    Ok(Reply::json(&LedgerSums {
+        rows: sums.rows,
+        balance_before_micro: of(!is_key, sums.opening),
+        used_before_micro: of(is_key, sums.opening),
+        deposited_micro: of(!is_key, Some(sums.deposited)),
+        withdrawn_micro: of(!is_key, Some(sums.withdrawn)),
+        spent_micro: sums.spent.0,
+        held_micro: of(true, sums.held),
+        balance_after_micro: of(!is_key, sums.closing),
+        used_after_micro: of(is_key, sums.closing),
+    }))
 }
 
 fn request(call: &Call) -> StatementRequest {
-    let moment = |name| call.query.moment(name).map(|moment| moment.0);
     let of_path = Some(call.path("customer")).filter(|customer| !customer.is_empty());
     let customer = of_path.or_else(|| call.query.one("customer"));
     StatementRequest {
         customer: customer.map(CustomerId::from),
         key: call.query.one("key").map(KeyId::from),
-        created: moment("created_after").unwrap_or(UnixMs(0))
-            ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
+        created: call.created(),
         before: None,
         limit: call.query.limit(),
     }
 }
 
+async fn statement(call: Call) -> Outcome {
+    let (position, limit) = (call.position::<u64>()?, call.query.limit());
+    let id = CustomerId::from(call.path("customer"));
+    let (customer, rows) = call.service.statement_behind(id, position, limit).await?;
+    let next = rows.last().filter(|_| rows.len() == limit).map(|last| last.position.to_string());
+    let begin = position.is_none().then(|| StatementLine::begin(customer.id.clone()));
+    let entries = rows.into_iter().map(|row| StatementLine::entry(row.entry, row.after.unwrap_or_default()));
+    let end = next.is_none().then(|| StatementLine::end(&customer));
+    let lines = begin.into_iter().chain(entries).chain(end).map(FileLine).collect();
+    call.list(lines, next)
+}
+
 const COLUMNS: [&str; 12] = [
-    "number",
+    "id",
     "at",
     "kind",
     "customer",
@@ -159,7 +253,7 @@ async fn export(call: Call) -> Outcome {
 
 fn cells(line: LedgerLine) -> Vec<String> {
     let text = |text: Option<String>| text.unwrap_or_default();
-    let mut cells = vec![line.number.to_string(), line.at.0.to_string(), line.kind.to_owned(), line.customer];
+    let mut cells = vec![line.id, line.at.0.to_string(), line.kind.to_owned(), line.customer];
     cells.extend([text(line.key), text(line.task), text(line.request)]);
     cells.extend([line.available_micro, line.held_micro, line.spent_micro].map(|amount| amount.to_string()));
     cells.extend([text(line.balance_micro.map(|balance| balance.to_string())), line.memo]);

@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
@@ -195,18 +194,13 @@ fn wanted(call: &Call) -> LogFilter {
 
 async fn list(call: Call) -> Outcome {
     let page = call.service.log_page(&wanted(&call), call.position()?, call.query.limit())?;
-    let rows: Vec<LogRow> = page.lines.into_iter().map(LogRow::from).collect();
-    Ok(call.list(rows, page.next.map(|number| number.to_string()).as_deref()))
+    call.list(page.lines.into_iter().map(LogRow::from).collect(), page.next)
 }
 
 async fn tail(call: Call) -> Outcome {
     let filter = wanted(&call);
-    let after = call.query.one("after").map(|text| {
-        let wrong = || ApiError::field("after", format!("after: expected a number, got {text:?}"));
-        text.parse::<u64>().map_err(|_| wrong())
-    });
     // Where it begins is known before the head leaves, so that no later line is missed.
-    let (_, seen) = call.service.log_after(&filter, after.transpose()?, 0)?;
+    let (_, seen) = call.service.log_after(&filter, call.parsed("after", "a number")?, 0)?;
     let state = (Arc::clone(&call.service), filter, seen, 0_u32);
     let events = stream::try_unfold(state, |(service, filter, mut seen, mut quiet)| async move {
         loop {

@@ -16,6 +16,7 @@ mod usage;
 mod webhooks;
 
 use super::route::Route;
+pub use key_policy::key_limits;
 
 /// Every route but the document's own.
 pub(crate) fn routes() -> Vec<Route> {

@@ -4,24 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use gatehouse_model::Digest;
-use gatehouse_runtime::ManifestFacts;
 use gatehouse_tasks::FieldChange;
 use http::header::CONTENT_TYPE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::configuration::DefaultView;
 use crate::api::deployment::DeploymentView;
+use crate::api::plugin::{DeployedView, PluginVersion, UninstalledView};
 use crate::api::plugin_offer::{Component, PluginOffer};
-use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView, UninstalledView};
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::http::values::List;
 
 const STATES: &[&str] = &["active", "broken", "disabled", "kept", "pinned", "standby", "rolled_back"];
 const FILTERS: [Parameter; 2] = [
@@ -52,7 +49,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .query(&[SHA256, SIGNATURE, REMOVAL])
         .file::<PluginOffer>()
-        .returns::<Deployment>(),
+        .returns::<DeployedView>(),
         Route::post(
             "/plugins/check",
             "checkPlugin",
@@ -61,7 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .query(&[SHA256, SIGNATURE, REMOVAL])
         .file::<PluginOffer>()
-        .returns::<Deployment>(),
+        .returns::<DeployedView>(),
         Route::post(
             "/plugins/{digest}/activate",
             "activatePlugin",
@@ -69,7 +66,7 @@ pub(super) fn routes() -> Vec<Route> {
             activate,
         )
         .query(&[REMOVAL])
-        .returns::<Deployment>(),
+        .returns::<DeployedView>(),
         Route::delete("/plugins/{digest}", "removePlugin", "Deletes a version that serves nothing.", remove)
             .returns_nothing(),
         Route::get(
@@ -86,7 +83,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Switches a family back to its previous version.",
             roll_back,
         )
-        .returns::<Deployment>(),
+        .returns::<DeployedView>(),
         Route::post(
             "/families/{family}/disable",
             "disableFamily",
@@ -100,7 +97,7 @@ pub(super) fn routes() -> Vec<Route> {
             "Has a family serve again that was disabled, with the version it had.",
             enable,
         )
-        .returns::<Deployment>(),
+        .returns::<DeployedView>(),
         Route::delete(
             "/families/{family}",
             "uninstallFamily",
@@ -127,48 +124,6 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A version of a plugin.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-struct PluginVersion {
-    /// The family it serves.
-    family: String,
-    /// Its semver.
-    version: String,
-    /// The sha256 of the component.
-    digest: String,
-    /// `active`, `broken`, `disabled`, `kept`, `pinned`, `standby`, `rolled_back`; `checked` after a check, `serves` after a switch.
-    state: String,
-    /// Since when it is active or disabled, until when it is standby, or when it was rolled back.
-    at: Option<Moment>,
-    /// Why it is broken, disabled or was rolled back.
-    reason: Option<String>,
-    /// Models it serves.
-    models: Vec<String>,
-    /// Other names of its models, by model.
-    aliases: BTreeMap<String, Vec<String>>,
-    /// Its name for people, where its manifest has one.
-    title: Option<String>,
-    /// Its licence, an SPDX expression.
-    licence: Option<String>,
-    /// Where to read more about it.
-    homepage: Option<String>,
-    /// What one unit of a price key is, by key.
-    units: BTreeMap<String, String>,
-}
-
-/// What a deployment came to.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Deployment {
-    /// The version.
-    plugin: PluginVersion,
-    /// The digest of the version that served before; null for the first one, or the same.
-    replaced: Option<String>,
-    /// Every stage in order.
-    stages: Vec<StageView>,
-    /// What became of the defaults that it brought, or would become.
-    defaults: Vec<DefaultView>,
-}
-
 /// A family of models.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Family {
@@ -193,63 +148,19 @@ struct DisabledFamily {
     digest: String,
 }
 
-impl From<PluginView> for PluginVersion {
-    fn from(plugin: PluginView) -> Self {
-        let ManifestFacts { title, licence, homepage, units } = plugin.facts;
-        let (state, at, reason) = match plugin.state {
-            PluginState::Active { since } => ("active", Some(since), None),
-            PluginState::Broken { reason } => ("broken", None, Some(reason)),
-            PluginState::DisabledByConfiguration => {
-                ("disabled", None, Some("the configuration has its family switched off".to_owned()))
-            }
-            PluginState::DisabledByOperator { since } => {
-                ("disabled", Some(since), Some("an operator has switched its family off".to_owned()))
-            }
-            PluginState::Checked => ("checked", None, None),
-            PluginState::Kept => ("kept", None, None),
-            PluginState::Pinned => ("pinned", None, None),
-            PluginState::Serves => ("serves", None, None),
-            PluginState::Standby { until } => ("standby", Some(until), None),
-            PluginState::RolledBack { at, reason } => ("rolled_back", Some(at), Some(reason)),
-        };
-        Self {
-            family: plugin.family,
-            version: plugin.version,
-            digest: plugin.digest.to_string(),
-            state: state.to_owned(),
-            at: at.map(Moment),
-            reason,
-            models: plugin.models,
-            aliases: plugin.aliases,
-            title,
-            licence,
-            homepage,
-            units,
-        }
-    }
-}
-
-/// All versions, by family and digest. They are in memory, and as many as an operator installed.
-async fn versions(call: &Call) -> Result<Vec<PluginVersion>, ApiError> {
-    let plugins = call.service.plugins().await?.into_iter();
-    let mut versions: Vec<_> = plugins.map(PluginVersion::from).collect();
-    versions.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
-    Ok(versions)
-}
-
 async fn list(call: Call) -> Outcome {
     let (family, states) = (call.query.one("family"), call.query.all("state"));
-    let mut versions = versions(&call).await?;
+    let mut versions = call.service.plugins().await?;
     versions.retain(|version| {
         family.is_none_or(|family| version.family == family)
-            && (states.is_empty() || states.contains(&version.state))
+            && (states.is_empty() || states.iter().any(|state| state == version.state))
     });
-    page(&call, versions, |version| format!("{}/{}", version.family, version.digest))
+    call.list_of(versions, |version| format!("{}/{}", version.family, version.digest))
 }
 
 async fn families(call: Call) -> Outcome {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    for version in versions(&call).await? {
+    for version in call.service.plugins().await? {
         let name = version.family.clone();
         let family = families.entry(name.clone()).or_insert(Family {
             family: name,
@@ -259,36 +170,25 @@ async fn families(call: Call) -> Outcome {
             versions: 0,
         });
         family.versions += 1;
-        match version.state.as_str() {
+        match version.state {
             "active" | "broken" => family.active = Some(version),
             "disabled" => family.disabled = Some(version),
             "standby" => family.standby = Some(version),
             _ => {}
         }
     }
-    page(&call, families.into_values().collect(), |family| family.family.clone())
-}
-
-/// A page of rows that are in the order of their positions.
-fn page<T: Serialize>(call: &Call, rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
-    let after = call.position::<String>()?;
-    let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|after| position(row) > *after));
-    let mut rows: Vec<T> = rest.take(call.query.limit() + 1).collect();
-    let more = rows.len() > call.query.limit();
-    rows.truncate(call.query.limit());
-    let next = rows.last().map(position).filter(|_| more);
-    Ok(call.list(rows, next.as_deref()))
+    call.list_of(families.into_values().collect(), |family: &Family| family.family.clone())
 }
 
 async fn deploy(call: Call) -> Outcome {
     let done = call.service.install_plugin(offer(&call)?).await?;
-    Ok(switched(&call, done))
+    Ok(switched(&call, &done))
 }
 
 async fn check(call: Call) -> Outcome {
     let done = call.service.check_plugin(offer(&call)?).await?;
     call.describe(format!("plugins/{}", done.plugin.digest), Vec::new());
-    Ok(Reply::json(&Deployment::from(done)))
+    Ok(Reply::json(&done))
 }
 
 /// JSON says everything itself; what belongs to bytes stands behind the question mark.
@@ -297,11 +197,8 @@ fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
     if !kind.starts_with("application/octet-stream") {
         return call.json();
     }
-    let sha256 = call.query.one("sha256").map(|text| {
-        text.parse().map_err(|error| ApiError::field("sha256", format!("sha256: {error}, got {text:?}")))
-    });
     Ok(PluginOffer {
-        sha256: sha256.transpose()?,
+        sha256: call.parsed("sha256", "64 hexadecimal digits")?,
         signature: call.query.one("signature").map(str::to_owned),
         allow_removal: call.query.flag("allow_removal"),
         ..PluginOffer::of(Component(call.body.to_vec()))
@@ -310,17 +207,17 @@ fn offer(call: &Call) -> Result<PluginOffer, ApiError> {
 
 async fn activate(call: Call) -> Outcome {
     let done = call.service.activate_plugin(call.path("digest"), call.query.flag("allow_removal")).await?;
-    Ok(switched(&call, done))
+    Ok(switched(&call, &done))
 }
 
 async fn roll_back(call: Call) -> Outcome {
     let done = call.service.roll_back_plugin(call.path("family")).await?;
-    Ok(switched(&call, done))
+    Ok(switched(&call, &done))
 }
 
 async fn enable(call: Call) -> Outcome {
     let done = call.service.enable_family(call.path("family")).await?;
-    Ok(switched(&call, done))
+    Ok(switched(&call, &done))
 }
 
 async fn disable(call: Call) -> Outcome {
@@ -340,28 +237,21 @@ async fn remove(call: Call) -> Outcome {
 }
 
 /// Reports a switch, which goes into the audit record.
-fn switched(call: &Call, done: PluginOutcome) -> Reply {
-    let text = |digest: Digest| Value::from(digest.to_string()).to_string();
+fn switched(call: &Call, done: &DeployedView) -> Reply {
+    let text = |digest: &String| Value::from(digest.as_str()).to_string();
     let change = FieldChange {
         field: format!("families.{}", done.plugin.family),
-        before: done.replaced.map(text),
-        after: Some(text(done.plugin.digest)),
+        before: done.replaced.as_ref().map(text),
+        after: Some(text(&done.plugin.digest)),
     };
     call.describe(format!("plugins/{}", done.plugin.digest), vec![change]);
-    Reply::json(&Deployment::from(done))
-}
-
-impl From<PluginOutcome> for Deployment {
-    fn from(done: PluginOutcome) -> Self {
-        let PluginOutcome { plugin, replaced, stages, defaults } = done;
-        Self { plugin: plugin.into(), replaced: replaced.map(|digest| digest.to_string()), stages, defaults }
-    }
+    Reply::json(done)
 }
 
 async fn list_deployments(call: Call) -> Outcome {
     let family = call.query.one("family").map(str::to_owned);
-    let page = call.service.deployments_page(family, call.position()?, call.query.limit()).await?;
-    Ok(call.list(page.rows, page.next.map(|number| number.to_string()).as_deref()))
+    let page = call.service.store.list_deployments(family, call.position()?, call.query.limit()).await?;
+    call.list(page.rows.into_iter().map(DeploymentView::from).collect(), page.next)
 }
 
 async fn show_deployment(call: Call) -> Outcome {

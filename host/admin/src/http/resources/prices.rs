@@ -75,7 +75,7 @@ struct PreviewRequest {
 async fn show_active(call: Call) -> Outcome {
     let prices = call.service.prices()?;
     let etag = etag_of(&prices);
-    Ok(call.object(&prices, &etag))
+    call.object(&prices, &etag)
 }
 
 async fn preview(call: Call) -> Outcome {
@@ -100,8 +100,8 @@ async fn preview(call: Call) -> Outcome {
 }
 
 async fn list(call: Call) -> Outcome {
-    let page = call.service.price_books_page(call.position()?, call.query.limit()).await?;
-    Ok(call.list(page.rows, page.next.map(|number| number.to_string()).as_deref()))
+    let page = call.service.store.list_price_books(call.position()?, call.query.limit()).await?;
+    call.list(page.rows.into_iter().map(PriceVersionView::from).collect(), page.next)
 }
 
 async fn show(call: Call) -> Outcome {
@@ -109,11 +109,8 @@ async fn show(call: Call) -> Outcome {
 }
 
 async fn changes(call: Call) -> Outcome {
-    let against = call.query.one("against").map(|text| {
-        let expected = || format!("against: expected the number of a version, got {text:?}");
-        text.parse::<u64>().map_err(|_| ApiError::field("against", expected()))
-    });
-    let changes = call.service.price_changes(number(&call)?, against.transpose()?).await?;
+    let against = call.parsed("against", "the number of a version")?;
+    let changes = call.service.price_changes(number(&call)?, against).await?;
     Ok(Reply::json(&changes))
 }
 

@@ -5,7 +5,7 @@ use crate::http::call::{Call, Outcome};
 use crate::http::reply::Reply;
 use crate::http::route::Route;
 use crate::http::values::List;
-use crate::service::{account_changes, account_object};
+use crate::service::account_changes;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -39,12 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(call: Call) -> Outcome {
-    let after = call.position::<String>()?;
-    let all = call.service.providers()?.into_iter();
-    let mut rest = all.filter(|provider| after.as_ref().is_none_or(|after| provider.name > *after));
-    let page: Vec<ProviderView> = rest.by_ref().take(call.query.limit()).collect();
-    let next = page.last().map(|provider| provider.name.clone()).filter(|_| rest.next().is_some());
-    Ok(call.list(page, next.as_deref()))
+    call.list_of(call.service.providers()?, |provider| provider.name.clone())
 }
 
 async fn show(call: Call) -> Outcome {
@@ -67,6 +62,6 @@ async fn resume(call: Call) -> Outcome {
 fn switch(call: &Call, drained: bool) -> Outcome {
     let (provider, account) = (call.path("provider"), call.path("account"));
     let (view, before) = call.service.drain_account(provider, account, drained)?;
-    call.describe(account_object(provider, account), account_changes(before, drained));
+    call.describe(format!("providers/{provider}/accounts/{account}"), account_changes(before, drained));
     Ok(Reply::json(&view))
 }

@@ -8,10 +8,8 @@ use serde_json::Value;
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
-use crate::api::result::LoginLinkView;
-use crate::http::access::caller::Role;
+use crate::http::access::caller::{LoginLinkView, Role};
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
@@ -81,10 +79,6 @@ async fn reload(call: Call) -> Outcome {
 }
 
 async fn doctor(call: Call) -> Outcome {
-    let wanted = call.query.one("run").map(|text| {
-        let wrong =
-            || ApiError::field("run", format!("run: expected the number of an examination, got {text:?}"));
-        text.parse::<u64>().map_err(|_| wrong())
-    });
-    Ok(Reply::json(&call.doctor.look(&call.service, wanted.transpose()?).await?))
+    let wanted = call.parsed("run", "the number of an examination")?;
+    Ok(Reply::json(&call.doctor.look(&call.service, wanted).await?))
 }

@@ -12,16 +12,16 @@ use serde::Serialize;
 use crate::api::webhook::{
     DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookPolicyView, WebhookView,
 };
+use crate::http::audit::told;
 use crate::http::call::{Call, Committed, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
-use crate::http::request::precondition::{check_match, etag};
+use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
 use crate::http::values::List;
-use crate::service::told;
 
 const FILTERS: [Parameter; 1] = [filter("customer", Form::Text, "Only webhooks of this customer.")];
 
@@ -126,24 +126,21 @@ struct NewWebhookSecret {
     secret_shown: bool,
 }
 
-impl WebhookView {
-    /// The tag: the revision, which an edit compares, and all the rest.
-    fn etag(&self) -> String {
-        etag(&self.revision, self)
+impl Edited for WebhookView {
+    fn revision(&self) -> u64 {
+        self.revision
     }
 }
 
 async fn list(call: Call) -> Outcome {
     let customer = call.query.one("customer").map(CustomerId::from);
-    let page = call.service.webhooks_page(customer, call.position()?, call.query.limit()).await?;
-    let webhooks = page.rows.iter().map(WebhookView::from).collect();
-    Ok(call.list(webhooks, page.next.map(|id| id.to_string()).as_deref()))
+    let page = call.service.store.list_webhooks(customer, call.position()?, call.query.limit()).await?;
+    call.list(page.rows.iter().map(WebhookView::from).collect(), page.next)
 }
 
 async fn show(call: Call) -> Outcome {
     let webhook = WebhookView::from(&find(&call)?);
-    let etag = webhook.etag();
-    Ok(call.object(&webhook, &etag))
+    call.object(&webhook, &webhook.etag())
 }
 
 async fn create(call: Call) -> Outcome {
@@ -157,24 +154,16 @@ async fn create(call: Call) -> Outcome {
 async fn edit(call: Call) -> Outcome {
     let row = find(&call)?;
     let before = WebhookView::from(&row);
-    check_match(&call.headers, &before.etag(), &before)?;
+    check_edited(&call.headers, &before)?;
     let policy = WebhookPolicyView::from(row.policy());
     let after: WebhookPolicyView = from_value(patched(&policy, call.json()?)?)?;
     call.service.check_webhook_url(&after.url)?;
     let audited = changes(&policy, &after);
     let (id, revision) = (row.id, row.revision);
-    let change = WebhookChange::Edit { id, revision, policy: after.into() };
-    if let Err(error) = commit(&call, change, id, 200, audited).await {
-        if error.status() == 412 {
-            // Another edit came between the check and the commit.
-            let current = WebhookView::from(&find(&call)?);
-            check_match(&call.headers, &current.etag(), &current)?;
-        }
-        return Err(error);
-    }
-    let webhook = WebhookView::from(&find(&call)?);
-    let etag = webhook.etag();
-    Ok(Reply::json(&webhook).with_etag(&etag))
+    let change = Box::new(WebhookChange::Edit { id, revision, policy: after.into() });
+    let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
+    let show = || Ok(WebhookView::from(&find(&call)?));
+    call.commit_edit(command, (format!("webhooks/{made}"), &made), audited, show).await
 }
 
 async fn remove(call: Call) -> Outcome {
@@ -241,9 +230,8 @@ async fn list_deliveries(call: Call) -> Outcome {
     let webhook: WebhookId = call.id("webhook", "webhook")?;
     call.service.webhook_row(webhook)?;
     let query = DeliveryQuery { webhook, pending: call.query.flag("pending") };
-    let page = call.service.deliveries_page(query, call.position()?, call.query.limit()).await?;
-    let deliveries = page.rows.iter().map(DeliveryView::from).collect();
-    Ok(call.list(deliveries, page.next.map(|id| id.to_string()).as_deref()))
+    let page = call.service.store.list_deliveries(query, call.position()?, call.query.limit()).await?;
+    call.list(page.rows.iter().map(DeliveryView::from).collect(), page.next)
 }
 
 async fn resend_range(call: Call) -> Outcome {

@@ -7,5 +7,8 @@ mod statements;
 mod usage;
 
 pub use price_history::{PriceCause, PriceHistory};
-pub use statements::{StatementRequest, StatementSums};
-pub use usage::{UsageGroup, UsageGroups, UsagePiece, UsageReport, UsageRequest, start_of};
+pub(crate) use statements::StatementRequest;
+#[cfg(test)]
+pub(crate) use statements::StatementSums;
+pub(crate) use usage::start_of;
+pub use usage::{UsageGroup, UsageGroups, UsageReport, UsageRequest};

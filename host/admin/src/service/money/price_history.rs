@@ -12,7 +12,7 @@ use gatehouse_model::{Credits, Price, UnixMs};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
 
-use crate::service::actor::Actor;
+use crate::service::admin_service::present;
 
 /// Versions that wait to be written; while the disk is full the oldest beyond them go.
 const MAX_WAITING: usize = 16;
@@ -27,10 +27,10 @@ pub struct PriceCause {
 }
 
 impl PriceCause {
-    /// The present [`Actor`] by `what`.
+    /// The present request's caller, or the gateway itself, by `what`.
     #[must_use]
     pub fn present(what: impl Into<String>) -> Self {
-        Self { who: Actor::present().who().to_owned(), what: what.into() }
+        Self { who: present(), what: what.into() }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Versions of the price book: what was in effect since when, what changed it, and what a request would have cost by it.
 
 use gatehouse_model::{Credits, Price};
-use gatehouse_store::RowPage;
 use gatehouse_tasks::{MAX_PRICE_BOOKS, PricePart, PriceVersion, price_changes};
 
-use super::super::admin_service::{AdminService, store_failed};
+use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 use crate::api::price::{PreviewUnit, PricePreview};
-use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails, PriceVersionView};
+use crate::api::price_version::{PriceChangeView, PriceChanges, PriceVersionDetails};
 
 const MILLION: i128 = 1_000_000;
 
@@ -20,29 +19,13 @@ impl AdminService {
         }
     }
 
-    /// A page of versions, newest first, below the number `before`.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn price_books_page(
-        &self,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<RowPage<PriceVersionView, u64>, OperationError> {
-        let page = self.store.list_price_books(before, limit).await.map_err(store_failed)?;
-        Ok(RowPage { rows: page.rows.into_iter().map(PriceVersionView::from).collect(), next: page.next })
-    }
-
     /// A version with its prices.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`], or the store's.
-    pub fn price_book_details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
+    pub(crate) fn price_book_details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
         self.price_book(number).map(PriceVersionDetails::from)
     }
 
     pub(super) fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
-        let found = self.store.price_book(number).map_err(store_failed)?;
+        let found = self.store.price_book(number)?;
         found.ok_or_else(|| {
             let why = format!("no version {number} of the price book; the last {MAX_PRICE_BOOKS} are kept");
             OperationError::NotFound(why)
@@ -50,10 +33,7 @@ impl AdminService {
     }
 
     /// What differs between a version and another: without `against`, the one before it.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`], or the store's.
-    pub async fn price_changes(
+    pub(crate) async fn price_changes(
         &self,
         number: u64,
         against: Option<u64>,
@@ -62,12 +42,10 @@ impl AdminService {
         let before = match against {
             Some(other) => Some(self.price_book(other)?),
             // The first one has none before it; the oldest that is kept may have had one.
-            None => {
-                match self.store.list_price_books(Some(number), 1).await.map_err(store_failed)?.rows.pop() {
-                    Some(before) => Some(self.price_book(before.number)?),
-                    None => None,
-                }
-            }
+            None => match self.store.list_price_books(Some(number), 1).await?.rows.pop() {
+                Some(before) => Some(self.price_book(before.number)?),
+                None => None,
+            },
         };
         let lost = before.is_none() && number > 1;
         let prices = before.as_ref().map_or(&[][..], |book| &book.prices);

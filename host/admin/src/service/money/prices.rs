@@ -5,7 +5,7 @@ use gatehouse_driver::{FamilyListing, PriceList, TokenPrices};
 use gatehouse_model::CustomerId;
 use serde_json::Value;
 
-use super::super::admin_service::{AdminService, Backend};
+use super::super::admin_service::AdminService;
 use super::price_versions::priced_by;
 use crate::api::error::OperationError;
 use crate::api::price::{FamilyPrices, PricePreview, PricesView, TokenPrice, UnitPrice};
@@ -18,13 +18,9 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::Refused`] without a running gateway: the configuration is its.
-    pub fn prices(&self) -> Result<PricesView, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => Ok(book(driver.prices(), &driver.loaded_families())),
-            Backend::Offline(_) => {
-                Err(OperationError::Refused("prices are known to a running gateway only".to_owned()))
-            }
-        }
+    pub(crate) fn prices(&self) -> Result<PricesView, OperationError> {
+        let driver = self.driver("prices are known to a running gateway only")?;
+        Ok(book(driver.prices(), &driver.loaded_families()))
     }
 
     /// What a request would cost: `target` is the path of its endpoint or its surface, `body` what a client would send.
@@ -34,7 +30,7 @@ impl AdminService {
     /// # Errors
     /// What a client would be refused with; [`OperationError::Refused`] without a running gateway, and for a version that
     /// lacks a price which the request needs.
-    pub async fn preview_price(
+    pub(crate) async fn preview_price(
         &self,
         target: String,
         body: &Value,

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use gatehouse_model::{Credits, CustomerId, KeyId, UnixMs};
-use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementTotals};
+use gatehouse_model::{Credits, Customer, CustomerId, KeyId, UnixMs};
+use gatehouse_store::{StatementOf, StatementPage, StatementQuery, StatementRow, StatementTotals};
 use gatehouse_tasks::{EntryKind, JournalEntry};
 
-use super::super::admin_service::{AdminService, store_failed};
+use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Which rows.
@@ -73,7 +73,21 @@ impl AdminService {
     /// [`OperationError::NotFound`] for a customer or key that does not exist, or a key of another customer.
     pub async fn statement(&self, request: StatementRequest) -> Result<StatementPage, OperationError> {
         let query = self.statement_query(request)?;
-        self.store.statement(query).await.map_err(store_failed)
+        Ok(self.store.statement(query).await?)
+    }
+
+    /// A customer, and the rows of its statement behind a position, oldest first.
+    ///
+    /// # Errors
+    /// [`OperationError::NotFound`] for a customer that does not exist.
+    pub async fn statement_behind(
+        &self,
+        id: CustomerId,
+        position: Option<u64>,
+        limit: usize,
+    ) -> Result<(Customer, Vec<StatementRow>), OperationError> {
+        let found = self.store.statement_behind(id.clone(), position, limit).await?;
+        found.ok_or_else(|| OperationError::NotFound(format!("no customer {id}")))
     }
 
     /// How many rows a statement has, its limit left out; one more than `max` stands for all that is beyond it.
@@ -83,7 +97,7 @@ impl AdminService {
     pub async fn statement_rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
         let query = self.statement_query(request)?;
         let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
-        Ok(self.store.count_statement(query, max).await.map_err(store_failed)? as u64)
+        Ok(self.store.count_statement(query, max).await? as u64)
     }
 
     /// What a statement comes to. Up to ten thousand rows are added up; more are summed up by the days that they are of.
@@ -142,7 +156,7 @@ impl AdminService {
         }
         let is_key = request.key.is_some();
         let of = self.statement_query(request)?.of;
-        let found = self.store.statement_totals(of, days, MAX_DAY_ROWS).await.map_err(store_failed)?;
+        let found = self.store.statement_totals(of, days, MAX_DAY_ROWS).await?;
         let Some(StatementTotals { deposited, withdrawn, spent, opening, closing }) = found else {
             return Ok(None);
         };
@@ -164,11 +178,11 @@ impl AdminService {
     fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
         let StatementRequest { customer, key, created, before, limit } = request;
         if let Some(customer) = &customer {
-            let found = self.store.customer(customer).map_err(store_failed)?;
+            let found = self.store.customer(customer)?;
             found.ok_or_else(|| OperationError::NotFound(format!("no customer {customer}")))?;
         }
         if let Some(key) = &key {
-            let found = self.store.key(key).map_err(store_failed)?;
+            let found = self.store.key(key)?;
             let found =
                 found.filter(|found| customer.as_ref().is_none_or(|customer| found.customer == *customer));
             found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;

@@ -13,7 +13,7 @@ use gatehouse_store::{
 };
 use gatehouse_tasks::{UsageSums, hour_of};
 
-use super::super::admin_service::{AdminService, store_failed};
+use super::super::admin_service::AdminService;
 use crate::api::error::OperationError;
 
 /// Rows that one report may read.
@@ -154,7 +154,7 @@ impl AdminService {
         };
         let range = of(request.created.start)..of(request.created.end);
         let query = UsageQuery { scope, period, range, after, max_rows };
-        self.store.usage(query).await.map_err(store_failed)
+        Ok(self.store.usage(query).await?)
     }
 
     /// Hours or days: what a report of that time is summed up from.
@@ -195,7 +195,7 @@ impl AdminService {
     ) -> Result<Option<UsageScope>, OperationError> {
         Ok(match (&request.customer, &request.key) {
             (customer, Some(key)) => {
-                let found = self.store.key(key).map_err(store_failed)?;
+                let found = self.store.key(key)?;
                 let owner = found.map(|key| key.customer);
                 let owner = owner.filter(|owner| customer.as_ref().is_none_or(|customer| customer == owner));
                 owner.map(|owner| UsageScope::Key(owner, key.clone()))
@@ -245,7 +245,7 @@ impl UsageRequest {
 
 /// When that hour or day began.
 #[must_use]
-pub fn start_of(unit: UsagePeriod, period: u32) -> UnixMs {
+pub(crate) fn start_of(unit: UsagePeriod, period: u32) -> UnixMs {
     match unit {
         UsagePeriod::Hour => UnixMs(u64::from(period) * HOUR_MS),
         UsagePeriod::Day => UnixMs::of_day(period),

@@ -6,7 +6,6 @@
 use gatehouse_runtime::{
     DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
 };
-use gatehouse_store::RowPage;
 use gatehouse_tasks::{
     Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, OperatorRecord,
     StageRecord,
@@ -14,8 +13,8 @@ use gatehouse_tasks::{
 
 use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
-use crate::service::actor::Actor;
-use crate::service::admin_service::{AdminService, Backend, store_failed};
+use crate::api::plugin::StageView;
+use crate::service::admin_service::{AdminService, Backend, present};
 use crate::service::configuration::Deployed;
 use crate::service::paging::first_rows;
 
@@ -23,33 +22,16 @@ use crate::service::paging::first_rows;
 const PAGE: usize = 200;
 
 impl AdminService {
-    /// A page of reports, of one family or of all, newest first, below the number `before`.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn deployments_page(
-        &self,
-        family: Option<String>,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<RowPage<DeploymentView, u64>, OperationError> {
-        let page = self.store.list_deployments(family, before, limit).await.map_err(store_failed)?;
-        Ok(RowPage { rows: page.rows.into_iter().map(DeploymentView::from).collect(), next: page.next })
-    }
-
     /// One report.
-    ///
-    /// # Errors
-    /// [`OperationError::NotFound`], or the store's.
-    pub fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
-        let found = self.store.deployment(number).map_err(store_failed)?.map(DeploymentView::from);
+    pub(crate) fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
+        let found = self.store.deployment(number)?.map(DeploymentView::from);
         found.ok_or_else(|| {
             let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
             OperationError::NotFound(why)
         })
     }
 
-    /// Keeps the report of a deployment by the present actor. It is over by now: what cannot be kept is logged.
+    /// Keeps the report of a deployment. It is over by now: what cannot be kept is logged.
     pub(in crate::service) async fn keep_deployment(&self, deployed: &Deployed) {
         let Deployed { kind, digest, family, outcome } = deployed;
         let mut row = self.new_row(*kind);
@@ -134,9 +116,7 @@ impl AdminService {
 
     /// Every report that is kept, newest first.
     async fn all_deployments(&self) -> Result<Vec<DeploymentRecord>, OperationError> {
-        let page = |before, most| async move {
-            self.store.list_deployments(None, before, most).await.map_err(store_failed)
-        };
+        let page = |before, most| async move { Ok(self.store.list_deployments(None, before, most).await?) };
         first_rows(usize::MAX, PAGE, page).await
     }
 
@@ -144,7 +124,7 @@ impl AdminService {
         DeploymentRecord {
             number: 0,
             at: self.clock.now(),
-            who: Actor::present().who().to_owned(),
+            who: present(),
             kind,
             outcome: DeploymentOutcome::Switched,
             family: String::new(),
@@ -184,16 +164,9 @@ fn described(row: DeploymentRecord, version: &VersionSummary) -> DeploymentRecor
 }
 
 fn stages(stages: &[StageReport]) -> Vec<StageRecord> {
-    let record = |stage: &StageReport| StageRecord {
-        stage: stage.name.to_owned(),
-        verdict: match stage.verdict {
-            StageVerdict::Passed => "passed",
-            StageVerdict::Refused => "refused",
-            StageVerdict::Skipped => "skipped",
-        }
-        .to_owned(),
-        took_ms: stage.took_ms,
-        note: stage.note.clone(),
+    let record = |stage: &StageReport| {
+        let StageView { stage, verdict, took_ms, note } = stage.into();
+        StageRecord { stage, verdict: verdict.as_str().to_owned(), took_ms, note }
     };
     stages.iter().map(record).collect()
 }

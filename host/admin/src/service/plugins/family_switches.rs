@@ -9,47 +9,28 @@ use gatehouse_tasks::DeploymentKind;
 
 use super::versions::needed_by_task;
 use crate::api::error::OperationError;
-use crate::api::result::{PluginOutcome, UninstalledView};
+use crate::api::plugin::{DeployedView, UninstalledView};
 use crate::service::admin_service::{AdminService, on_blocking_thread};
 use crate::service::configuration::Deployed;
 use crate::service::money::PriceCause;
 
 impl AdminService {
     /// Keeps new requests away from a family; its tasks go on. The digest of the version that would serve it.
-    ///
-    /// # Errors
-    /// No such family, or the plugin store's.
-    pub async fn disable_family(&self, family: &str) -> Result<Digest, OperationError> {
-        let work = async {
-            let (plugins, name) = (self.plugin_service().await?, family.to_owned());
-            on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)
-        };
-        self.recorded(("disableFamily", format!("families/{family}")), work).await
+    pub(crate) async fn disable_family(&self, family: &str) -> Result<Digest, OperationError> {
+        let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+        on_blocking_thread(move || plugins.disable(&name)).await?.map_err(failed)
     }
 
     /// Has a family serve again that was switched off.
-    ///
-    /// # Errors
-    /// No such family, or why its version was refused.
-    pub async fn enable_family(&self, family: &str) -> Result<PluginOutcome, OperationError> {
-        let work = async {
-            let (plugins, name) = (self.plugin_service().await?, family.to_owned());
-            let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
-            self.finish(Deployed::new(DeploymentKind::Activate, None, family, outcome), Vec::new()).await
-        };
-        self.recorded(("enableFamily", format!("families/{family}")), work).await
+    pub(crate) async fn enable_family(&self, family: &str) -> Result<DeployedView, OperationError> {
+        let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+        let outcome = on_blocking_thread(move || plugins.enable(&name)).await?;
+        self.finish(Deployed::new(DeploymentKind::Activate, None, family, outcome), Vec::new()).await
     }
 
     /// Takes away a family, with every version of it and the defaults that came with it. The store is checked too: without a
     /// running gateway no version is pinned by the tasks that need it.
-    ///
-    /// # Errors
-    /// No such family, one that came with the gateway or has live tasks, or the plugin store's.
-    pub async fn uninstall_family(&self, family: &str) -> Result<UninstalledView, OperationError> {
-        self.recorded(("uninstallFamily", format!("families/{family}")), self.take_away(family)).await
-    }
-
-    async fn take_away(&self, family: &str) -> Result<UninstalledView, OperationError> {
+    pub(crate) async fn uninstall_family(&self, family: &str) -> Result<UninstalledView, OperationError> {
         let plugins = self.plugin_service().await?;
         let (store, configuration) = (self.store.clone(), Arc::clone(&self.configuration));
         let cause = PriceCause::present(format!("plugin uninstall {family}"));

@@ -1,12 +1,10 @@
 //! Plugin versions: list, check, install, activate, roll back, remove.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gatehouse_model::{About, Digest};
 use gatehouse_runtime::{
-    Companion, DeployError, DeployReport, Disabled, PluginService, Removal, RemoveError, SignedComponent,
-    StageReport, StageVerdict, VersionState, VersionSummary,
+    Companion, DeployError, DeployReport, PluginService, Removal, RemoveError, SignedComponent, StageReport,
 };
 use gatehouse_store::Store;
 use gatehouse_tasks::DeploymentKind;
@@ -14,9 +12,9 @@ use gatehouse_tasks::DeploymentKind;
 use super::live_states::StoredStates;
 use crate::api::configuration::DefaultView;
 use crate::api::error::OperationError;
+use crate::api::plugin::{DeployedView, PluginVersion, StageView};
 use crate::api::plugin_offer::PluginOffer;
-use crate::api::result::{PluginOutcome, PluginState, PluginView, StageView};
-use crate::service::admin_service::{AdminService, Backend, on_blocking_thread, store_failed};
+use crate::service::admin_service::{AdminService, Backend, on_blocking_thread};
 use crate::service::configuration::Configuration;
 use crate::service::configuration::Deployed;
 use crate::service::money::PriceCause;
@@ -25,40 +23,32 @@ use crate::service::money::PriceCause;
 const OFFLINE_STREAMS: usize = 8;
 
 impl AdminService {
-    /// Every version in the plugin store.
+    /// Every version in the plugin store, by family and digest. They are in memory, and as many as an operator installed.
     ///
     /// # Errors
     /// A plugin store that cannot be opened.
-    pub async fn plugins(&self) -> Result<Vec<PluginView>, OperationError> {
-        Ok(self.plugin_service().await?.list().into_iter().map(listed).collect())
+    pub async fn plugins(&self) -> Result<Vec<PluginVersion>, OperationError> {
+        let all = self.plugin_service().await?.list();
+        let mut all: Vec<PluginVersion> = all.into_iter().map(PluginVersion::from).collect();
+        all.sort_by(|one, other| (&one.family, &one.digest).cmp(&(&other.family, &other.digest)));
+        Ok(all)
     }
 
     /// Takes a component through every stage of deployment but the switch.
-    ///
-    /// # Errors
-    /// Why it was refused.
-    pub async fn check_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
-        let object = format!("plugins/{}", offer.component.digest());
-        self.recorded(("checkPlugin", object), self.check(offer)).await
-    }
-
-    async fn check(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+    pub(crate) async fn check_plugin(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (_, outcome, defaults) = self.deploy(offer, Goal::Check).await?;
         let report = outcome.map_err(refused)?;
         let stages = stages(&report.stages);
-        Ok(PluginOutcome { plugin: checked(report), replaced: None, stages, defaults })
+        Ok(DeployedView {
+            plugin: PluginVersion::deployed(report, "checked"),
+            replaced: None,
+            stages,
+            defaults,
+        })
     }
 
     /// Deploys a component: every stage, the switch of its family included.
-    ///
-    /// # Errors
-    /// Why it was refused.
-    pub async fn install_plugin(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
-        let object = format!("plugins/{}", offer.component.digest());
-        self.recorded(("deployPlugin", object), self.install(offer)).await
-    }
-
-    async fn install(&self, offer: PluginOffer) -> Result<PluginOutcome, OperationError> {
+    pub(crate) async fn install_plugin(&self, offer: PluginOffer) -> Result<DeployedView, OperationError> {
         let (digest, outcome, effects) = self.deploy(offer, Goal::Install).await?;
         self.keep_price_books().await;
         self.finish(Deployed::new(DeploymentKind::Install, Some(digest), "", outcome), effects).await
@@ -84,64 +74,47 @@ impl AdminService {
         &self,
         deployed: Deployed,
         defaults: Vec<DefaultView>,
-    ) -> Result<PluginOutcome, OperationError> {
+    ) -> Result<DeployedView, OperationError> {
         self.keep_deployment(&deployed).await;
-        switched(deployed.outcome, defaults)
+        let report = deployed.outcome.map_err(refused)?;
+        let (replaced, stages) = (report.replaced.map(|digest| digest.to_string()), stages(&report.stages));
+        Ok(DeployedView { plugin: PluginVersion::deployed(report, "serves"), replaced, stages, defaults })
     }
 
     /// Switches a family to a version in the plugin store: by its digest, or an unambiguous prefix of it.
-    ///
-    /// # Errors
-    /// No such version, or why it was refused.
-    pub async fn activate_plugin(
+    pub(crate) async fn activate_plugin(
         &self,
         version: &str,
         allow_removal: bool,
-    ) -> Result<PluginOutcome, OperationError> {
-        let work = async {
-            let plugins = self.plugin_service().await?;
-            let digest = find_version(&plugins, version)?;
-            let removal = removal(allow_removal);
-            let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
-            self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
-        };
-        self.recorded(("activatePlugin", format!("plugins/{version}")), work).await
+    ) -> Result<DeployedView, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let digest = find_version(&plugins, version)?;
+        let removal = removal(allow_removal);
+        let outcome = on_blocking_thread(move || plugins.activate_with(&digest, removal)).await?;
+        self.finish(Deployed::new(DeploymentKind::Activate, Some(digest), "", outcome), Vec::new()).await
     }
 
     /// Switches a family back to its previous version.
-    ///
-    /// # Errors
-    /// No version before, or why it was refused.
-    pub async fn roll_back_plugin(&self, family: &str) -> Result<PluginOutcome, OperationError> {
-        let work = async {
-            let plugins = self.plugin_service().await?;
-            let name = family.to_owned();
-            let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
-            self.finish(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new()).await
-        };
-        self.recorded(("rollBackFamily", format!("families/{family}")), work).await
+    pub(crate) async fn roll_back_plugin(&self, family: &str) -> Result<DeployedView, OperationError> {
+        let (plugins, name) = (self.plugin_service().await?, family.to_owned());
+        let outcome = on_blocking_thread(move || plugins.roll_back(&name)).await?;
+        self.finish(Deployed::new(DeploymentKind::RollBack, None, family, outcome), Vec::new()).await
     }
 
     /// Deletes a version that neither serves nor has tasks to finish. The store is checked too: without a running gateway no
     /// version is pinned by the tasks that need it.
-    ///
-    /// # Errors
-    /// No such version, or one that is needed.
-    pub async fn remove_plugin(&self, version: &str) -> Result<Digest, OperationError> {
-        let work = async {
-            let plugins = self.plugin_service().await?;
-            let digest = find_version(&plugins, version)?;
-            let store = self.store.clone();
-            on_blocking_thread(move || {
-                if needed_by_task(&store, &[digest])?.is_some() {
-                    return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
-                }
-                plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
-            })
-            .await??;
-            Ok(digest)
-        };
-        self.recorded(("removePlugin", format!("plugins/{version}")), work).await
+    pub(crate) async fn remove_plugin(&self, version: &str) -> Result<Digest, OperationError> {
+        let plugins = self.plugin_service().await?;
+        let digest = find_version(&plugins, version)?;
+        let store = self.store.clone();
+        on_blocking_thread(move || {
+            if needed_by_task(&store, &[digest])?.is_some() {
+                return Err(OperationError::Refused(RemoveError::Pinned(digest).to_string()));
+            }
+            plugins.remove(&digest).map_err(|error| OperationError::Refused(error.to_string()))
+        })
+        .await??;
+        Ok(digest)
     }
 
     pub(super) async fn plugin_service(&self) -> Result<PluginService, OperationError> {
@@ -153,7 +126,7 @@ impl AdminService {
                     gatehouse_runtime::Config { streams: OFFLINE_STREAMS, ..config.as_ref().clone() };
                 let clock = self.clock.clone();
                 let opened = on_blocking_thread(move || {
-                    PluginService::open(config, clock).inspect(PluginService::complete_start)
+                    PluginService::open(config, clock).inspect(|service| service.complete_start())
                 });
                 let plugins =
                     opened.await?.map_err(|error| OperationError::Failed(format!("plugins: {error}")))?;
@@ -167,7 +140,7 @@ impl AdminService {
 /// One of the versions that a live task needs, by the store: without a running gateway none is loaded for it.
 pub(super) fn needed_by_task(store: &Store, versions: &[Digest]) -> Result<Option<Digest>, OperationError> {
     for task in store.live_tasks() {
-        let digest = task.map_err(store_failed)?.digest;
+        let digest = task?.digest;
         if versions.contains(&digest) {
             return Ok(Some(digest));
         }
@@ -250,70 +223,10 @@ fn deploy(
     Ok((outcome, effects))
 }
 
-fn switched(
-    report: Result<DeployReport, DeployError>,
-    defaults: Vec<DefaultView>,
-) -> Result<PluginOutcome, OperationError> {
-    let report = report.map_err(refused)?;
-    let (replaced, stages) = (report.replaced, stages(&report.stages));
-    let plugin = PluginView { state: PluginState::Serves, ..checked(report) };
-    Ok(PluginOutcome { plugin, replaced, stages, defaults })
-}
-
 fn refused(refused: DeployError) -> OperationError {
     OperationError::PluginRefused { reason: refused.to_string(), stages: stages(&refused.stages) }
 }
 
 fn stages(stages: &[StageReport]) -> Vec<StageView> {
-    let view = |stage: &StageReport| StageView {
-        stage: stage.name.to_owned(),
-        verdict: match stage.verdict {
-            StageVerdict::Passed => crate::api::result::StageVerdict::Passed,
-            StageVerdict::Refused => crate::api::result::StageVerdict::Refused,
-            StageVerdict::Skipped => crate::api::result::StageVerdict::Skipped,
-        },
-        took_ms: stage.took_ms,
-        note: stage.note.clone(),
-    };
-    stages.iter().map(view).collect()
-}
-
-fn listed(version: VersionSummary) -> PluginView {
-    PluginView {
-        models: version.models.iter().map(|model| model.id.clone()).collect(),
-        facts: version.facts,
-        aliases: aliases(version.models.into_iter().map(|model| (model.id, model.aliases))),
-        family: version.family,
-        version: version.version,
-        digest: version.digest,
-        state: match version.state {
-            VersionState::Active(since) => PluginState::Active { since },
-            VersionState::Broken(reason) => PluginState::Broken { reason },
-            VersionState::Disabled(Disabled::ByConfiguration) => PluginState::DisabledByConfiguration,
-            VersionState::Disabled(Disabled::ByOperator(since)) => PluginState::DisabledByOperator { since },
-            VersionState::Kept => PluginState::Kept,
-            VersionState::Pinned => PluginState::Pinned,
-            VersionState::Standby { until } => PluginState::Standby { until },
-            VersionState::RolledBack { at, reason } => PluginState::RolledBack { at, reason },
-        },
-    }
-}
-
-fn checked(report: DeployReport) -> PluginView {
-    let facts = (&report.about).into();
-    let About { family, version, models, .. } = report.about;
-    PluginView {
-        facts,
-        family,
-        version,
-        models: models.iter().map(|model| model.id.clone()).collect(),
-        aliases: aliases(models.into_iter().map(|model| (model.id, model.aliases))),
-        digest: report.digest,
-        state: PluginState::Checked,
-    }
-}
-
-/// Models with other names, and those names.
-fn aliases(models: impl Iterator<Item = (String, Vec<String>)>) -> BTreeMap<String, Vec<String>> {
-    models.filter(|(_, aliases)| !aliases.is_empty()).collect()
+    stages.iter().map(StageView::from).collect()
 }

@@ -6,48 +6,28 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use gatehouse_driver::{CallRuling, Driver, PreparedRuling, RulingError};
+use gatehouse_driver::{CallRuling, PreparedRuling, RulingError};
 use gatehouse_model::{Task, TaskId};
 use gatehouse_tasks::FieldChange;
 
 use crate::api::error::OperationError;
 use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
-use crate::service::admin_service::{AdminService, Backend, store_failed};
+use crate::http::audit::told;
+use crate::service::admin_service::AdminService;
 
 /// The type of a reply that names none.
 const JSON: &str = "application/json";
+/// Why a ruling needs a running gateway.
+const WHY: &str = "ambiguous tasks are settled by a running gateway only; start it";
 
 impl AdminService {
-    /// How many tasks wait for a ruling; none without a running gateway.
-    #[must_use]
-    pub fn ambiguous_tasks(&self) -> usize {
-        match &self.backend {
-            Backend::Running { driver, .. } => driver.ambiguous_tasks(),
-            Backend::Offline(_) => 0,
-        }
-    }
-
-    /// Rules on the ambiguous call of a task, for the present actor, in whose name it leaves a line.
-    ///
-    /// # Errors
-    /// [`OperationError::Refused`] for a task without an ambiguous call, after its deadline, or without a running gateway;
-    /// [`OperationError::Invalid`] for a wrong reason or reply.
-    pub async fn reconcile_task(&self, id: TaskId, ruling: &TaskRuling) -> Result<Task, OperationError> {
-        let prepared = self.prepare_ruling(id, ruling).await?;
-        let about = ("reconcileTask", format!("tasks/{id}"));
-        let applied = self.send_about(prepared.command.clone(), about, changes(ruling)).await;
-        self.ruled(prepared, applied.is_ok()).await?;
-        applied?;
-        self.task_row(id)
-    }
-
     /// The change that a ruling comes to, with its steps.
     pub(crate) async fn prepare_ruling(
         &self,
         id: TaskId,
         ruling: &TaskRuling,
     ) -> Result<PreparedRuling, OperationError> {
-        let driver = self.ruling_driver()?;
+        let driver = self.driver(WHY)?;
         let asked = call_ruling(ruling)?;
         let prepared = driver.prepare_ruling((id, ruling.revision), asked, ruling.reason.clone()).await;
         prepared.map_err(|error| failed(id, ruling, error))
@@ -59,24 +39,14 @@ impl AdminService {
         prepared: PreparedRuling,
         is_committed: bool,
     ) -> Result<(), OperationError> {
-        let driver = self.ruling_driver()?;
+        let driver = self.driver(WHY)?;
         driver.ruled(prepared, is_committed).await.map_err(|error| OperationError::Failed(error.to_string()))
     }
 
     /// The task as it is now.
     pub(crate) fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
-        let found = self.store.task(id).map_err(store_failed)?;
+        let found = self.store.task(id)?;
         found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
-    }
-
-    fn ruling_driver(&self) -> Result<&Driver, OperationError> {
-        match &self.backend {
-            Backend::Running { driver, .. } => Ok(driver),
-            Backend::Offline(_) => {
-                let text = "ambiguous tasks are settled by a running gateway only; start it";
-                Err(OperationError::Refused(text.to_owned()))
-            }
-        }
     }
 }
 
@@ -119,16 +89,10 @@ fn body_of(reply: &AdoptedReply) -> Result<Bytes, OperationError> {
 
 /// What a ruling says, for the audit record. The body of a reply is in the log of steps.
 pub(crate) fn changes(ruling: &TaskRuling) -> Vec<FieldChange> {
-    let field = |field: &str, after: serde_json::Value| FieldChange {
-        field: field.to_owned(),
-        before: None,
-        after: Some(after.to_string()),
-    };
-    let mut changes =
-        vec![field("ruling", ruling.ruling.as_str().into()), field("reason", ruling.reason.as_str().into())];
+    let mut changes = vec![told("ruling", ruling.ruling.as_str()), told("reason", ruling.reason.as_str())];
     if let Some(reply) = &ruling.reply {
-        changes.push(field("reply.status", reply.status.into()));
-        changes.extend(reply.content_type.as_deref().map(|kind| field("reply.content_type", kind.into())));
+        changes.push(told("reply.status", reply.status));
+        changes.extend(reply.content_type.as_deref().map(|kind| told("reply.content_type", kind)));
     }
     changes
 }
@@ -145,7 +109,7 @@ fn failed(id: TaskId, ruling: &TaskRuling, error: RulingError) -> OperationError
             let field = format!("reply.{field}");
             OperationError::InvalidField { message: format!("{field}: {problem}"), field }
         }
-        RulingError::Store(error) => store_failed(error),
+        RulingError::Store(error) => error.into(),
         other => OperationError::Failed(other.to_string()),
     }
 }

@@ -2,7 +2,7 @@
 
 use gatehouse_model::{Credits, KeyId, Phase, RequestId, Status, TaskId, UnixMs, Usage};
 use gatehouse_sample::{change, failed, sent_call, task};
-use gatehouse_tasks::{Change, Command};
+use gatehouse_tasks::{Change, Command, StatementCheck};
 use serde_json::{Value, json};
 
 use super::{Api, error};
@@ -94,7 +94,8 @@ async fn all(api: &Api, path: &str, limit: usize) -> (Vec<Value>, Value) {
         let join = if path.contains('?') { '&' } else { '?' };
         let page = api.get(&format!("{path}{join}limit={limit}{cursor}")).await;
         let data = page["data"].as_array().expect("rows");
-        assert!(data.len() <= limit, "{page}");
+        // The first and the last line of a statement are no rows.
+        assert!(data.len() <= limit + 2 * usize::from(path.ends_with("/statement")), "{page}");
         rows.extend(data.iter().cloned());
         match page["next"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -149,8 +150,17 @@ async fn a_ledger_comes_in_pages_with_its_running_balance() {
         let (whole, _) = all(&api, "/ledger", limit).await;
         assert_eq!((whole.len(), &whole[0]["balance_micro"]), (81, &Value::Null));
     }
+    for limit in [7, 40, 81, 100] {
+        let mut check = StatementCheck::default();
+        let (lines, _) = all(&api, "/customers/acme/statement", limit).await;
+        lines.iter().for_each(|line| check.line(&line.to_string()).expect("a line that is right"));
+        let found = check.end().expect("a whole statement").customer;
+        let customer = api.get("/customers/acme").await;
+        assert_eq!((found.head.next, json!(found.available.0)), (81, customer["available_micro"].clone()));
+    }
     let bearer = [("authorization", api.operator.as_str())];
     for (path, expected) in [
+        ("/customers/nobody/statement", (404, "not_found".to_owned(), None)),
         ("/customers/nobody/ledger", (404, "not_found".to_owned(), None)),
         ("/ledger?key=none", (404, "not_found".to_owned(), None)),
         ("/ledger?limit=101", (400, "invalid_request".to_owned(), Some("limit".to_owned()))),

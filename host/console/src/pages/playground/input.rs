@@ -23,6 +23,7 @@ const MAX_FILES: usize = 16;
 /// field.
 pub(super) async fn keep(
     pages: &PageContext,
+    request: &PageRequest,
     form: &mut Form,
     files: Vec<FormFile>,
 ) -> Result<Vec<(String, String)>, PageError> {
@@ -33,7 +34,7 @@ pub(super) async fn keep(
             problems.push((control.to_owned(), format!("expected at most {MAX_FILES} files")));
             break;
         }
-        match pages.service.keep_input(&file.bytes, &pages.facts.public_url).await {
+        match pages.service.keep_input(&request.caller(), &file.bytes, &pages.facts.public_url).await {
             Ok(link) => form.set(control, link),
             Err(OperationError::Invalid(message) | OperationError::Busy(message)) => {
                 problems.push((control.to_owned(), message));

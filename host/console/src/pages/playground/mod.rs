@@ -94,7 +94,7 @@ pub(crate) async fn act(
     let (mut form, files) = request.form_with_files().await?;
     let keys = Keys::read(pages, Search::default(), request.now).await?;
     let offer = Offer::find(pages, &request.id, form.text("surface"), form.text("key"), keys).await?;
-    let unkept = input::keep(pages, &mut form, files).await?;
+    let unkept = input::keep(pages, request, &mut form, files).await?;
     let task = form.text("task_id").to_owned();
     let mut sent =
         page::Sent { more: form.text("more").to_owned(), task: task.clone(), ..page::Sent::new(form) };
@@ -196,7 +196,7 @@ async fn costs(
 fn wanted(request: &PageRequest, offer: &Offer, key: &Key, task: &str, body: Map<String, Value>) -> Wanted {
     Wanted {
         session: session(request),
-        actor: request.actor(),
+        caller: request.caller(),
         family: offer.family.family.clone(),
         surface: offer.endpoint.surface.to_owned(),
         path: offer.path(task),
@@ -212,7 +212,7 @@ async fn price(
 ) -> Result<Result<Value, (String, Option<String>)>, PageError> {
     let mut body = Value::Object(wanted.body.clone());
     body["dry_run"] = true.into();
-    let response = pages.service.send_as(&wanted.key, &wanted.path, body).await?;
+    let response = pages.service.send_as(&wanted.caller, &wanted.key, &wanted.path, body).await?;
     let is_ok = response.status().is_success();
     let failed = |error: &dyn std::fmt::Display| {
         PageError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the price could not be read: {error}"))

@@ -92,10 +92,21 @@ fn card(family: &Value, versions: &[Value], look: &Look<'_>) -> Markup {
                 h2 id={ "family-" (name) } { (name) }
                 div.buttons { @for action in actions { (action.show(&FAMILIES, family, look)) } }
             }
-            p.muted { (versions.first().map(models).unwrap_or_default()) }
+            @if let Some(first) = versions.first() { p.muted { (about(first)) } p.muted { (models(first)) } }
             p { a href={ "/deployments?family=" (name) } { "Deployments of " (name) } }
             (VERSIONS.table(versions, &format!("Versions of {name}"), look))
         }
+    }
+}
+
+/// What its manifest says of it to people: name, licence, address. An address is a link only where it can do no harm.
+fn about(version: &Value) -> Markup {
+    let homepage = text(version, "homepage");
+    html! {
+        (text(version, "title"))
+        @if !text(version, "licence").is_empty() { " " span { (text(version, "licence")) } }
+        @if homepage.starts_with("https://") { " " a href=(homepage) rel="noreferrer" { (homepage) } }
+        @else if !homepage.is_empty() { " " (homepage) }
     }
 }
 

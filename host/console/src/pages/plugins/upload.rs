@@ -1,21 +1,19 @@
 //! A component that a browser sends: checked, or installed, and the stages it went through. The answer is a fragment
 //! that the form's script puts below the form.
 
-use gatehouse_admin::{
-    Component, DefaultEffect, DefaultView, FamilyDefaultsFile, OperationError, PluginOffer, PluginOutcome,
-    ResponseBody, StageView,
-};
+use gatehouse_admin::{ApiRequest, Component, FamilyDefaultsFile, PluginOffer, ResponseBody};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
+use serde_json::Value;
 
 use crate::context::PageContext;
 use crate::error::PageError;
 use crate::form::Form;
-use crate::format::digest;
-use crate::kinds::deployments;
+use crate::kinds::deployments::stages;
 use crate::parts::elements::{Tone, chip};
 use crate::parts::shell::html_response;
 use crate::request::PageRequest;
+use crate::resource::{members, text};
 
 /// What a browser sends: the form with its files, or the component's bytes alone, with the fields behind the question mark.
 async fn read(request: &PageRequest) -> Result<(Form, PluginOffer), PageError> {
@@ -51,61 +49,51 @@ pub(crate) async fn take(
 ) -> Result<Response<ResponseBody>, PageError> {
     let (fields, offer) = read(request).await?;
     let installs = fields.text("do") == "install";
-    let outcome = match installs {
-        true => pages.service.install_plugin(offer).await,
-        false => pages.service.check_plugin(offer).await,
-    };
-    let (status, report) = match outcome {
-        Ok(PluginOutcome { plugin, replaced, stages: all, defaults }) => {
+    let path: &[&str] = if installs { &["plugins"] } else { &["plugins", "check"] };
+    let deployed = pages.ask(request, ApiRequest::post(path).json(&offer)).await;
+    let (status, report) = match deployed {
+        Ok(answer) => {
+            let (done, plugin) = (&answer.body, &answer.body["plugin"]);
+            let (family, version) = (text(plugin, "family"), text(plugin, "version"));
             let report = html! {
                 @if installs {
-                    h2 { (chip(Tone::Ok, "active")) " " (plugin.family) " " (plugin.version) " serves now" }
-                    @if let Some(before) = replaced { p { "It replaces " (digest(&before)) "." } }
+                    h2 { (chip(Tone::Ok, "active")) " " (family) " " (version) " serves now" }
+                    @if let Some(before) = done["replaced"].as_str() { p { "It replaces " code { (before.get(..12).unwrap_or(before)) } "." } }
                 } @else {
-                    h2 { (chip(Tone::Ok, "passed")) " " (plugin.family) " " (plugin.version) " passed every stage; nothing was switched" }
+                    h2 { (chip(Tone::Ok, "passed")) " " (family) " " (version) " passed every stage; nothing was switched" }
                 }
-                (stages(&all))
-                (changes(&defaults))
+                (stages(members(done, "stages")))
+                (changes(members(done, "defaults")))
                 @if installs { p { a.button href="/plugins?done=activated" { "Show the versions" } } }
             };
             (StatusCode::OK, report)
         }
-        Err(OperationError::PluginRefused { reason, stages: all }) => {
+        Err(refusal) => {
+            let error = PageError::from(refusal);
             let report = html! {
                 h2 { (chip(Tone::Error, "refused")) " Nothing was changed" }
-                p { (reason) }
-                (stages(&all))
+                p { (error.message) }
+                @if !error.stages.is_empty() { (stages(&error.stages)) }
             };
-            (StatusCode::CONFLICT, report)
-        }
-        Err(error) => {
-            let error = PageError::from(error);
-            (
-                error.status,
-                html! { h2 { (chip(Tone::Error, "refused")) " Nothing was changed" } p { (error.message) } },
-            )
+            (error.status, report)
         }
     };
     Ok(html_response(status, report))
 }
 
-fn stages(all: &[StageView]) -> Markup {
-    let all: Vec<_> = all.iter().map(|stage| serde_json::json!(stage)).collect();
-    deployments::stages(&all)
-}
-
 /// What became of the defaults that a plugin brings.
-fn changes(defaults: &[DefaultView]) -> Markup {
+fn changes(defaults: &[Value]) -> Markup {
     html! {
         @if !defaults.is_empty() {
             h3 { "Its defaults" }
             ul { @for change in defaults {
-                li { code { (change.key) } " " @match &change.effect {
-                    DefaultEffect::Added => { "is new: " code { (change.value) } }
-                    DefaultEffect::Changed { before } => { "was " code { (before) } ", is " code { (change.value) } }
-                    DefaultEffect::Unchanged => { "stays" }
-                    DefaultEffect::Overridden { by, at } => { "stays " code { (by) } ", set at " (at) }
-                    DefaultEffect::Removed { before } => { "goes, it was " code { (before) } }
+                @let of = |name: &str| text(change, name);
+                li { code { (of("key")) } " " @match of("effect") {
+                    "added" => { "is new: " code { (of("value")) } }
+                    "changed" => { "was " code { (of("before")) } ", is " code { (of("value")) } }
+                    "overridden" => { "stays " code { (of("by")) } ", set at " (of("at")) }
+                    "removed" => { "goes, it was " code { (of("before")) } }
+                    _ => { "stays" }
                 } }
             } }
         }

@@ -1,22 +1,21 @@
 //! Prices: the book in effect by family, what lacks a price, and what one request would cost.
 
-use gatehouse_admin::{
-    ApiRequest, FamilyPrices, OperationError, PricePreview, PricesView, ResponseBody, TokenPrice, UnitPrice,
-};
-use gatehouse_model::{Credits, CustomerId};
+use gatehouse_admin::{ApiRefusal, ApiRequest, ResponseBody};
+use gatehouse_model::Credits;
 use http::{Response, StatusCode};
 use maud::{Markup, html};
+use serde_json::{Value, json};
 
 use crate::context::PageContext;
 use crate::error::PageError;
-use crate::format::{count, credits};
-use crate::kinds::prices::BOOKS;
+use crate::format::credits;
+use crate::kinds::prices::{BOOKS, CHARGES, TOKENS, UNITS};
 use crate::parts::elements::{Tone, chip, empty};
 use crate::parts::fields::{Field, Problems, lines};
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 use crate::resource::column::Look;
-use crate::resource::list;
+use crate::resource::{list, members, plain, text};
 
 /// The newest versions that the page lists.
 const VERSIONS: usize = 5;
@@ -38,7 +37,7 @@ pub(crate) async fn show(
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
     let asked = Asked { path: SAMPLE_PATH, body: SAMPLE_BODY, customer: "", book: "" };
-    page(pages, request, StatusCode::OK, &asked, &Problems::default(), None).await
+    page(pages, request, StatusCode::OK, &asked, &Problems::default(), &Value::Null).await
 }
 
 /// `POST /prices`: what a request would cost.
@@ -54,37 +53,37 @@ pub(crate) async fn preview(
         book: form.text("book"),
     };
     let mut problems = Problems::default();
-    match ask(pages, &asked).await {
-        Ok(found) => return page(pages, request, StatusCode::OK, &asked, &problems, Some(&found)).await,
-        Err(OperationError::InvalidField { field, message }) if field == "path" => {
-            problems.add("path", message);
-        }
-        Err(OperationError::InvalidField { field, message }) if field == "book" => {
-            problems.add("book", message);
-        }
-        Err(OperationError::NotFound(message) | OperationError::Refused(message))
-            if !asked.book.is_empty() =>
-        {
-            problems.add("book", message);
-        }
-        // Every other field is one of the body.
-        Err(OperationError::InvalidField { message, .. } | OperationError::Invalid(message)) => {
-            problems.add("body", message);
-        }
-        Err(error) => return Err(error.into()),
+    match ask(pages, request, &asked).await {
+        Ok(Ok(found)) => return page(pages, request, StatusCode::OK, &asked, &problems, &found).await,
+        Ok(Err(refusal)) => match (refusal.status, text(&refusal.body["error"], "param")) {
+            (400, "path" | "operation") => problems.add("path", refusal.message),
+            (400, "price_book") => problems.add("book", refusal.message),
+            (404 | 409, _) if !asked.book.is_empty() => problems.add("book", refusal.message),
+            // Every other field is one of the body.
+            (400, _) => problems.add("body", refusal.message),
+            _ => return Err(refusal.into()),
+        },
+        Err((field, message)) => problems.add(field, message),
     }
-    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, None).await
+    page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &asked, &problems, &Value::Null).await
 }
 
-async fn ask(pages: &PageContext, asked: &Asked<'_>) -> Result<PricePreview, OperationError> {
-    let body = serde_json::from_str(asked.body)
-        .map_err(|error| OperationError::Invalid(format!("expected JSON: {error}")))?;
-    let customer = (!asked.customer.is_empty()).then(|| CustomerId::from(asked.customer));
-    let book = (!asked.book.is_empty()).then(|| asked.book.parse()).transpose().map_err(|_| {
-        let message = format!("expected the number of a version, got {:?}", asked.book);
-        OperationError::InvalidField { field: "book".to_owned(), message }
-    })?;
-    pages.service.preview_price(asked.path.to_owned(), &body, customer, book).await
+/// The API's answer, or the field that cannot be read.
+async fn ask(
+    pages: &PageContext,
+    request: &PageRequest,
+    asked: &Asked<'_>,
+) -> Result<Result<Value, ApiRefusal>, (&'static str, String)> {
+    let body: Value =
+        serde_json::from_str(asked.body).map_err(|error| ("body", format!("expected JSON: {error}")))?;
+    let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let wrong = || ("book", format!("expected the number of a version, got {:?}", asked.book));
+    let book = given(asked.book).map(|text| text.parse::<u64>().map_err(|_| wrong())).transpose()?;
+    let target = if asked.path.starts_with('/') { "path" } else { "operation" };
+    let wanted =
+        json!({target: asked.path, "body": body, "customer": given(asked.customer), "price_book": book});
+    let preview = ApiRequest::post(&["price-books", "preview"]).json(&wanted);
+    Ok(pages.ask(request, preview).await.map(|answer| answer.body))
 }
 
 async fn page(
@@ -93,16 +92,17 @@ async fn page(
     status: StatusCode,
     asked: &Asked<'_>,
     problems: &Problems,
-    found: Option<&PricePreview>,
+    found: &Value,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let book = match pages.service.prices() {
-        Ok(book) => Some(book),
+    let book = match pages.ask(request, ApiRequest::get(&["price-books", "active"])).await {
+        Ok(book) => Some(book.body),
         // There is no gateway beside these pages, so there is nothing to show.
-        Err(OperationError::Refused(_)) => None,
-        Err(error) => return Err(error.into()),
+        Err(refusal) if refusal.status == 409 => None,
+        Err(refusal) => return Err(refusal.into()),
     };
     let versions = ApiRequest::get(BOOKS.api).query("limit", VERSIONS);
     let versions = list::page(pages, request, versions).await?.rows;
+    let look = Look::of(request);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/prices", "Prices");
     Ok(shell.page(
         status,
@@ -111,13 +111,13 @@ async fn page(
             @match &book {
                 None => (empty("Only a running gateway knows its prices.", None, "gatehouse prices show")),
                 Some(book) => {
-                    p.muted { "In effect for everything that begins now, from the configuration and the families' defaults. A task keeps the price of its submission. Version " code { (book.version.get(..12).unwrap_or(&book.version)) } "." }
+                    p.muted { "In effect for everything that begins now, from the configuration and the families' defaults. A task keeps the price of its submission. Version " code { (text(book, "version").get(..12).unwrap_or_default()) } "." }
                     (lacking(book))
-                    @if request.is_operator() { (form(asked, problems, found)) }
-                    @for family in &book.families { (of_family(family, &book.tokens)) }
+                    @if request.is_operator() { (form(asked, problems, found, &look)) }
+                    @for family in members(book, "families") { (of_family(family, members(book, "tokens"), &look)) }
                     (unused(book))
                     h2 { "Versions" }
-                    (BOOKS.table(&versions, BOOKS.names.0, &Look::of(request)))
+                    (BOOKS.table(&versions, BOOKS.names.0, &look))
                     p { a href="/price-books" { "All versions" } }
                 }
             }
@@ -126,20 +126,20 @@ async fn page(
 }
 
 /// What cannot be charged for, above everything else.
-fn lacking(book: &PricesView) -> Markup {
+fn lacking(book: &Value) -> Markup {
     html! {
-        @if book.families.iter().any(|family| !family.missing.is_empty()) {
+        @if members(book, "families").iter().any(|family| !members(family, "missing").is_empty()) {
             div.problems role="alert" {
                 h2 { "Families without a price" }
-                ul { @for family in &book.families { @for key in &family.missing {
-                    li { (family.family) ": no price for " code { (key) } "; its requests fail. Add it to " code { "[prices]" } " and reload." }
+                ul { @for family in members(book, "families") { @for key in members(family, "missing") {
+                    li { (text(family, "family")) ": no price for " code { (plain(key)) } "; its requests fail. Add it to " code { "[prices]" } " and reload." }
                 } } }
             }
         }
     }
 }
 
-fn form(asked: &Asked<'_>, problems: &Problems, found: Option<&PricePreview>) -> Markup {
+fn form(asked: &Asked<'_>, problems: &Problems, found: &Value, look: &Look<'_>) -> Markup {
     let path = Field {
         name: "path",
         label: "Endpoint",
@@ -167,7 +167,7 @@ fn form(asked: &Asked<'_>, problems: &Problems, found: Option<&PricePreview>) ->
     html! {
         h2 #preview { "What a request would cost" }
         (problems.summary_as("This request would be refused"))
-        @if let Some(found) = found { (answer(found)) }
+        @if !found.is_null() { (answer(found, look)) }
         form.stack method="post" action="/prices" aria-labelledby="preview" {
             (path.show(problems))
             (lines("body", "Body", "JSON, as a client would send it.", asked.body, problems))
@@ -178,89 +178,44 @@ fn form(asked: &Asked<'_>, problems: &Problems, found: Option<&PricePreview>) ->
     }
 }
 
-fn answer(found: &PricePreview) -> Markup {
+fn answer(found: &Value, look: &Look<'_>) -> Markup {
     html! {
         section.report role="status" aria-label="Price" {
-            p { strong { @if found.at_most { "At most " } (credits(Credits(found.sum_micro))) " credits" } " for " code { (found.model) } }
-            @if let Some(failure) = &found.failure { p { (chip(Tone::Warn, "would fail")) " " (failure) } }
-            div.scroll role="region" aria-label="Charges" tabindex="0" {
-                table.cards {
-                    caption { "Charges" }
-                    thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Quantity" } th.right scope="col" { "Price" } th.right scope="col" { "Sum" } th scope="col" { "Keys tried" } } }
-                    tbody { @for charge in &found.charges { tr {
-                        td { code { (charge.price_key) } }
-                        td.right data-label="Quantity" { (count(charge.quantity)) " " (charge.unit_name()) }
-                        td.right data-label="Price" { (credits(Credits(charge.unit_price_micro))) @if !charge.is_of_tokens() && charge.per > 1 { " per " (count(u64::from(charge.per))) } }
-                        td.right data-label="Sum" { (credits(Credits(charge.sum_micro))) }
-                        td.wide data-label="Keys tried" { (charge.price_keys.join(", ")) }
-                    } } }
-                }
-            }
+            p { strong { @if found["at_most"] == true { "At most " } (credits(Credits(found["sum_micro"].as_i64().unwrap_or_default()))) " credits" } " for " code { (text(found, "model")) } }
+            @if let Some(failure) = found["failure"].as_str() { p { (chip(Tone::Warn, "would fail")) " " (failure) } }
+            (CHARGES.table(members(found, "charges"), "Charges", look))
         }
     }
 }
 
-fn of_family(family: &FamilyPrices, tokens: &[TokenPrice]) -> Markup {
-    let name = &family.family;
-    let own: Vec<&TokenPrice> = tokens.iter().filter(|row| family.models.contains(&row.model)).collect();
+fn of_family(family: &Value, tokens: &[Value], look: &Look<'_>) -> Markup {
+    let (name, models) = (text(family, "family"), members(family, "models"));
+    let own: Vec<Value> = tokens.iter().filter(|row| models.contains(&row["model"])).cloned().collect();
+    let missing = members(family, "missing").iter().map(|key| json!({"key": key}));
+    let units: Vec<Value> = members(family, "units").iter().cloned().chain(missing).collect();
     html! {
         section.card aria-labelledby={ "family-" (name) } {
             div.title {
                 h2 id={ "family-" (name) } { (name) }
-                span.muted { (family.version) }
-                @if !family.missing.is_empty() { (chip(Tone::Error, "no price")) }
+                span.muted { (text(family, "version")) }
+                @if !members(family, "missing").is_empty() { (chip(Tone::Error, "no price")) }
             }
-            @if !family.units.is_empty() || !family.missing.is_empty() { (units(name, family)) }
-            @if !own.is_empty() { (models(name, &own)) }
-            @if family.units.is_empty() && family.missing.is_empty() && own.is_empty() { p.muted { "It charges for nothing." } }
-        }
-    }
-}
-
-fn units(name: &str, family: &FamilyPrices) -> Markup {
-    html! {
-        div.scroll role="region" aria-label={ "Prices of " (name) } tabindex="0" {
-            table {
-                caption { "Prices of " (name) }
-                thead { tr { th scope="col" { "Price key" } th.right scope="col" { "Credits" } } }
-                tbody {
-                    @for UnitPrice { key, price_micro, per } in &family.units {
-                        tr { td.wide { code { (key) } } td.right { (credits(Credits(*price_micro))) @if *per > 1 { " per " (count(u64::from(*per))) } } }
-                    }
-                    @for key in &family.missing { tr { td.wide { code { (key) } } td.right { (chip(Tone::Error, "no price")) } } }
-                }
+            @if !units.is_empty() { (UNITS.table(&units, &format!("Prices of {name}"), look)) }
+            @if !own.is_empty() {
+                (TOKENS.table(&own, &format!("Text models of {name}, credits for a million tokens"), look))
             }
-        }
-    }
-}
-
-fn models(name: &str, rows: &[&TokenPrice]) -> Markup {
-    html! {
-        div.scroll role="region" aria-label={ "Text models of " (name) } tabindex="0" {
-            table.cards {
-                caption { "Text models of " (name) ", credits for a million tokens" }
-                thead { tr { th scope="col" { "Model" } th scope="col" { "Provider" } th.right scope="col" { "Input" } th.right scope="col" { "Output" } th.right scope="col" { "Cached" } th.right scope="col" { "Cache write" } th.right scope="col" { "For an hour" } } }
-                tbody { @for row in rows { tr {
-                    td.wide { code { (row.model) } @for alias in &row.aliases { " " span.muted { (alias) } } }
-                    td.less { (row.provider) }
-                    td.right data-label="Input" { (credits(Credits(row.input_micro))) }
-                    td.right data-label="Output" { @if let Some(output) = row.output_micro { (credits(Credits(output))) } @else { span.muted { "none" } } }
-                    td.right.less { (credits(Credits(row.cached_micro))) }
-                    td.right.less { (credits(Credits(row.cache_write_micro))) }
-                    td.right.less { (credits(Credits(row.cache_write_1h_micro))) }
-                } } }
-            }
+            @if units.is_empty() && own.is_empty() { p.muted { "It charges for nothing." } }
         }
     }
 }
 
 /// Prices that nothing charges by: a family that is gone, or a slip of the pen.
-fn unused(book: &PricesView) -> Markup {
+fn unused(book: &Value) -> Markup {
     html! {
-        @if !book.unused.is_empty() {
+        @if !members(book, "unused").is_empty() {
             h2 { "Unused" }
             p.muted { "No loaded family charges by these keys." }
-            ul.plain { @for key in &book.unused { li { code { (key) } } } }
+            ul.plain { @for key in members(book, "unused") { li { code { (plain(key)) } } } }
         }
     }
 }

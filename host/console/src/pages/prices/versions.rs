@@ -11,7 +11,7 @@ use crate::kinds::prices::{CHANGES, PRICES};
 use crate::parts::shell::Shell;
 use crate::request::PageRequest;
 use crate::resource::column::{Look, when};
-use crate::resource::{plain, text};
+use crate::resource::{members, plain, text};
 
 /// `GET /price-books/<number>`, with `against` for another version than the one before.
 pub(crate) async fn show(
@@ -39,7 +39,7 @@ pub(crate) async fn show(
             (compare(&changes, &look))
             h2 { "Prices" }
             @if details["left_out"].as_u64() > Some(0) { p.muted { (details["left_out"]) " more were too many to be kept." } }
-            (PRICES.table(rows(&details["prices"]), &format!("Prices of version {number}"), &look))
+            (PRICES.table(members(&details, "prices"), &format!("Prices of version {number}"), &look))
         },
     ))
 }
@@ -58,11 +58,7 @@ fn compare(changes: &Value, look: &Look<'_>) -> Markup {
             button { "Compare" }
         }
         @if changes["incomplete"] == true { p.muted { "Prices that are not kept may differ, too." } }
-        @if rows(&changes["changes"]).is_empty() { p.muted { "No price differs." } }
-        @else { (CHANGES.table(rows(&changes["changes"]), &caption, look)) }
+        @if members(changes, "changes").is_empty() { p.muted { "No price differs." } }
+        @else { (CHANGES.table(members(changes, "changes"), &caption, look)) }
     }
-}
-
-fn rows(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
-//! Tasks of every customer: the list, one task, its results.
+//! One task of any customer, its results, and what an operator does with it.
 
-pub(crate) mod list;
 pub(crate) mod media;
 pub(crate) mod one;
 mod ruling;
@@ -10,7 +9,7 @@ use gatehouse_model::{Phase, Status, Task};
 use maud::{Markup, html};
 
 use crate::format::seconds;
-use crate::parts::elements::{Tone, chip};
+use crate::parts::elements::{self, Tone, chip};
 
 /// Its state as a shape and a word.
 pub(super) fn state(task: &Task) -> Markup {
@@ -28,15 +27,7 @@ pub(super) fn state(task: &Task) -> Markup {
 
 /// How far it is.
 pub(super) fn progress(task: &Task) -> Markup {
-    html! {
-        @if task.status.is_final() { span.muted { "ended" } } @else {
-            svg.bar viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label={ (task.progress) " %" } {
-                rect.track width="100" height="6" rx="2" {}
-                rect.fill width=(task.progress) height="6" rx="2" {}
-            }
-            span.num { (task.progress) " %" }
-        }
-    }
+    elements::progress((!task.status.is_final()).then(|| task.progress.into()))
 }
 
 /// What the gateway does next for it.

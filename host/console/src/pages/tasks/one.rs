@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use gatehouse_admin::{OperationError, ResponseBody, StepRow, TaskDetails};
+use gatehouse_admin::{ApiRequest, ResponseBody, StepRow, TaskDetails};
 use gatehouse_model::{Task, TaskId, UnixMs};
 use http::{Response, StatusCode};
 use maud::{Markup, html};
+use serde_json::json;
 
 use super::timeline::{self, Scale};
 use super::{media, progress, ruling, state};
@@ -57,14 +58,12 @@ pub(crate) async fn cancel(
     pages: &PageContext,
     request: &PageRequest,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let (id, form) = (id_of(request)?, request.form());
-    let mut problems = Problems::default();
-    match pages.service.cancel_task(id, form.text("reason"), form.is_on("give_up")).await {
+    let (id, form, mut problems) = (id_of(request)?, request.form(), Problems::default());
+    let body = json!({"reason": form.text("reason"), "give_up": form.is_on("give_up")});
+    match pages.ask(request, ApiRequest::post(&["tasks", &request.id, "cancel"]).json(&body)).await {
         Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=cancelled"))),
-        Err(OperationError::Invalid(message) | OperationError::Refused(message)) => {
-            problems.take(&message, &["reason"]);
-        }
-        Err(error) => return Err(error.into()),
+        Err(refusal) if matches!(refusal.status, 400 | 409) => problems.take(&refusal.message, &["reason"]),
+        Err(refusal) => return Err(refusal.into()),
     }
     page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
 }
@@ -77,17 +76,16 @@ pub(crate) async fn reconcile(
     let id = id_of(request)?;
     let mut problems = Problems::default();
     match ruling::ruling_of(&request.form()) {
-        Ok(asked) => match pages.service.reconcile_task(id, &asked).await {
-            Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
-            Err(
-                OperationError::Invalid(message)
-                | OperationError::InvalidField { message, .. }
-                | OperationError::Refused(message),
-            ) => {
-                ruling::place(asked.ruling, &message, &mut problems);
+        Ok(asked) => {
+            let reconcile = ApiRequest::post(&["tasks", &request.id, "reconcile"]).json(&asked);
+            match pages.ask(request, reconcile).await {
+                Ok(_) => return Ok(redirect(&format!("/tasks/{id}?done=ruled"))),
+                Err(refusal) if matches!(refusal.status, 400 | 409) => {
+                    ruling::place(asked.ruling, &refusal.message, &mut problems);
+                }
+                Err(refusal) => return Err(refusal.into()),
             }
-            Err(error) => return Err(error.into()),
-        },
+        }
         Err((field, message)) => problems.add(field, message),
     }
     page(pages, request, StatusCode::UNPROCESSABLE_ENTITY, &problems).await
@@ -109,7 +107,8 @@ async fn page(
         true => {
             // The page shows clients' words. One line stands for the page and for what it follows; without the line
             // they are not shown.
-            match pages.service.note_steps_read(id).await {
+            let about = ("listTaskSteps", format!("tasks/{id}/steps"));
+            match pages.service.note(&request.caller(), about, None, Vec::new()).await {
                 Ok(()) => Some(pages.service.steps(id).await?),
                 Err(_) => None,
             }

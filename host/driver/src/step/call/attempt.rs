@@ -25,7 +25,7 @@ pub(in crate::step) struct Attempt {
 impl Attempt {
     /// The call does not leave after all: its account may take another one instead.
     pub(in crate::step) fn give_up(self) {
-        self.permit.give_back();
+        drop(self.permit);
     }
 }
 

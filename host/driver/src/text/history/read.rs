@@ -56,7 +56,7 @@ impl Driver {
         let (customer, at) = (key.customer.clone(), self.state.now());
         let command = Command::ForgetResponse { customer, id: id.to_owned(), at };
         match self.state.store.execute(command).await? {
-            Ok(Applied::Swept { removed, .. }) => Ok(removed > 0),
+            Ok(Applied::Forgotten(responses)) => Ok(responses > 0),
             other => Err(SubmitError::Internal(format!("a response could not be forgotten: {other:?}"))),
         }
     }

@@ -26,9 +26,11 @@ const PICTURES: [&str; 4] = ["first_frame_image", "image_urls", "image_url", "im
 const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
 const LENGTHS: [&str; 1] = ["duration"];
 const DEFAULT_PAGE: usize = 20;
-/// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos.
+/// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos. A page without a
+/// video would end its client's list, so that the first one is looked for ten times as far.
 const BATCH: usize = 100;
 const MAX_BATCHES: usize = 20;
+const MAX_BATCHES_TO_FIRST: usize = 10 * MAX_BATCHES;
 
 /// OpenAI's video.
 #[derive(Serialize)]
@@ -165,7 +167,7 @@ pub(in crate::endpoints) async fn list(
     let limit = limit.unwrap_or(DEFAULT_PAGE);
     let mut after: Option<TaskId> = query.parsed("after", "the id of a video")?;
     let (mut found, mut has_more): (Vec<Task>, bool) = (Vec::new(), true);
-    for _ in 0..MAX_BATCHES {
+    for looks in 1.. {
         let filter = TaskFilter { after, limit: BATCH, ..TaskFilter::default() };
         let page = context.backend.tasks(key, &filter).await.map_err(store_refusal)?;
         after = page.tasks.last().map(|task| task.id);
@@ -177,14 +179,18 @@ pub(in crate::endpoints) async fn list(
                 found.push(task);
             }
         }
-        if found.len() > limit || !has_more || after.is_none() {
+        let most_looks = if found.is_empty() { MAX_BATCHES_TO_FIRST } else { MAX_BATCHES };
+        let is_enough = found.len() > limit || looks >= most_looks;
+        if is_enough || !has_more || after.is_none() {
             break;
         }
     }
     has_more |= found.len() > limit;
     found.truncate(limit);
     let data: Vec<Video> = found.into_iter().map(Video::from).collect();
-    let (first_id, last_id) = (data.first().map(|video| video.id), data.last().map(|video| video.id));
+    let first_id = data.first().map(|video| video.id);
+    // A page that found nothing yet says where the next one goes on.
+    let last_id = data.last().map(|video| video.id).or(after.filter(|_| has_more));
     Ok(response::json(&Page { object: "list", data, has_more, first_id, last_id }))
 }
 

@@ -239,6 +239,18 @@ async fn a_video_that_is_none_or_not_there_yet_is_told_so() {
     assert_eq!(page["data"].as_array().map(Vec::len), Some(2), "{page}");
 }
 
+/// Without it a client reads that it has no videos, because it made many pictures since.
+#[tokio::test]
+async fn the_first_video_of_a_page_is_found_behind_any_number_of_other_tasks() {
+    let edge = TestEdge::plain().await;
+    let film = edge.backend.put(1, |task| task.surface = "videos.generate".to_owned());
+    for number in 2..2_150 {
+        edge.backend.put(number, complete);
+    }
+    let page = ask(&edge, edge.get("/v1/videos", "")).await.json();
+    assert_eq!((&page["data"][0]["id"], &page["has_more"]), (&json!(film.to_string()), &json!(false)));
+}
+
 /// Without it clients of the older API would find nothing, or the chunks of a chat.
 #[tokio::test]
 async fn a_completion_is_a_chat_completion_of_one_message() {

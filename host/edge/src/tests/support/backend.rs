@@ -319,7 +319,8 @@ impl ScriptedBackend {
     pub(crate) async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
         let tasks = self.tasks.borrow();
-        let matches = |_: &&Task| filter.model.as_deref() != Some("unused");
+        let is_after = |task: &Task| filter.after.is_none_or(|after| task.id < after);
+        let matches = |task: &&Task| filter.model.as_deref() != Some("unused") && is_after(task);
         let mut page: Vec<Task> = tasks.values().rev().filter(matches).cloned().collect();
         let rows_read = page.len();
         page.truncate(filter.limit);

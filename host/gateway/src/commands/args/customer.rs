@@ -3,12 +3,15 @@
 use clap::{Args, Subcommand};
 use gatehouse_admin::ApiRequest;
 use gatehouse_model::Credits;
+use gatehouse_runtime::escape_control_in_json;
 use http::header::IF_MATCH;
 use serde_json::{Map, Value, json};
 
-use super::values::{OrNone, OutputArgs, Performed, PeriodArgs, quota_patch};
-use crate::commands::api::Api;
+use super::values::{OrNone, PeriodArgs, quota_patch};
+use crate::commands::api::{Api, ExecuteError, PAGE, Performed};
 use crate::commands::print::{Shown, table};
+use crate::exit::Exit;
+use crate::terminal::print;
 
 const FIELDS: &[&str] = &[
     "account=id",
@@ -35,8 +38,6 @@ pub(crate) enum CustomerCommand {
         quota: Option<Credits>,
         #[command(flatten)]
         period: PeriodArgs,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Change what a customer may spend; what is not named stays
     #[command(after_help = "Example:\n  gatehouse account edit alice --quota 20 --per month --offset +02:00")]
@@ -48,17 +49,21 @@ pub(crate) enum CustomerCommand {
         quota: Option<OrNone<Credits>>,
         #[command(flatten)]
         period: PeriodArgs,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List customers
-    List(OutputArgs),
+    List,
     /// Show one customer
     Show {
         /// Its id
         customer: String,
-        #[command(flatten)]
-        output: OutputArgs,
+    },
+    /// Write a customer's whole statement to standard output, one entry a line, for `gatehouse verify`
+    #[command(
+        after_help = "Example:\n  gatehouse account export alice > alice.jsonl && gatehouse verify alice.jsonl"
+    )]
+    Export {
+        /// Its id
+        customer: String,
     },
     /// Deposit credits
     Deposit(AmountArgs),
@@ -76,44 +81,58 @@ pub(crate) struct AmountArgs {
     /// A note for the ledger
     #[arg(long, default_value = "")]
     pub(crate) memo: String,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 /// Does what a command about customers means.
 pub(in crate::commands) async fn run(command: CustomerCommand, api: &Api<'_>) -> Performed {
-    let (shown, output) = match command {
-        CustomerCommand::Open { customer, quota, period, output } => {
+    match command {
+        CustomerCommand::Open { customer, quota, period } => {
             let [quota_micro, quota_period] = quota_patch(quota.map(|quota| OrNone(Some(quota))), &period);
             let new = json!({"id": customer, "quota_micro": quota_micro, "quota_period": quota_period});
-            let open = ApiRequest::post(&["customers"]).json(&new);
-            (Shown::row(api.send(open).await?.body, FIELDS), output)
+            api.row(ApiRequest::post(&["customers"]).json(&new), FIELDS).await
         }
-        CustomerCommand::Edit { customer, quota, period, output } => {
+        CustomerCommand::Edit { customer, quota, period } => {
             let fields = ["quota_micro", "quota_period"].into_iter().zip(quota_patch(quota, &period));
             let patch: Map<String, Value> =
                 fields.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
             let edit = ApiRequest::patch(&["customers", &customer]).json(&patch).header(IF_MATCH, "*");
-            (Shown::row(api.send(edit).await?.body, FIELDS), output)
+            api.row(edit, FIELDS).await
         }
-        CustomerCommand::List(output) => {
-            let all = api.list(ApiRequest::get(&["customers"]), usize::MAX, None).await?;
-            (Shown::list(all, FIELDS), output)
+        CustomerCommand::List => api.rows(ApiRequest::get(&["customers"]), usize::MAX, FIELDS).await,
+        CustomerCommand::Show { customer } => {
+            api.row(ApiRequest::get(&["customers", &customer]), FIELDS).await
         }
-        CustomerCommand::Show { customer, output } => {
-            let found = api.send(ApiRequest::get(&["customers", &customer])).await?.body;
-            (Shown::row(found, FIELDS), output)
+        CustomerCommand::Export { customer } => {
+            export(&customer, api).await?;
+            Ok(Shown::told(Value::Null, String::new()))
         }
-        CustomerCommand::Deposit(args) => return move_money(args, "deposits", api).await,
-        CustomerCommand::Withdraw(args) => return move_money(args, "withdrawals", api).await,
-    };
-    Ok((shown, output))
+        CustomerCommand::Deposit(args) => move_money(args, "deposits", api).await,
+        CustomerCommand::Withdraw(args) => move_money(args, "withdrawals", api).await,
+    }
+}
+
+/// Page by page, so that a statement may have any length.
+async fn export(customer: &str, api: &Api<'_>) -> Result<(), ExecuteError> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let request = ApiRequest::get(&["customers", customer, "statement"]).query("limit", PAGE);
+        let page = api.send(request.query_if("cursor", cursor)).await?.body;
+        let lines = page["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let text: String =
+            lines.iter().map(|line| format!("{}\n", escape_control_in_json(&line.to_string()))).collect();
+        if print(&text) != Exit::Done {
+            return Err(ExecuteError::Arguments("standard output was closed before the end".to_owned()));
+        }
+        cursor = page["next"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
 }
 
 async fn move_money(args: AmountArgs, way: &str, api: &Api<'_>) -> Performed {
-    let AmountArgs { customer, amount, memo, output } = args;
+    let AmountArgs { customer, amount, memo } = args;
     let body = json!({"amount_micro": amount.0, "memo": memo});
-    let moved = api.send(ApiRequest::post(&["customers", &customer, way]).json(&body)).await?.body;
-    let text = table(std::slice::from_ref(&moved["customer"]), FIELDS);
-    Ok((Shown::told(moved, text), output))
+    let moved = ApiRequest::post(&["customers", &customer, way]).json(&body);
+    api.told(moved, |moved| table(std::slice::from_ref(&moved["customer"]), FIELDS)).await
 }

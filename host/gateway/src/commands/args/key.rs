@@ -2,18 +2,19 @@
 
 use std::num::NonZeroU32;
 use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, Subcommand};
-use gatehouse_admin::{ApiRequest, Moment, OperationError};
+use clap::{Arg, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Subcommand, value_parser};
+use gatehouse_admin::{ApiRequest, Moment, OperationError, key_limits};
 use gatehouse_model::{ChatFormat, Clock as _, Credits};
 use http::header::IF_MATCH;
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 
-use super::values::{Expiry, OrNone, OutputArgs, Performed, PeriodArgs, key_id, network, quota_patch};
-use crate::commands::api::{Api, ExecuteError};
-use crate::commands::print::{Shown, details, text_at};
+use super::values::{Expiry, OrNone, PeriodArgs, key_id, network, quota_patch};
+use crate::commands::api::{Api, ExecuteError, Performed};
+use crate::commands::print::{details, text_at};
 use crate::system::SystemClock;
 
 /// How often an edit without a revision is sent while others change the key.
@@ -71,15 +72,11 @@ pub(crate) enum KeyCommand {
         /// Revoked ones too
         #[arg(long)]
         all: bool,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Show one key's policy and use
     Show {
         /// The ten characters after `sk-`
         key: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Change a key's policy; what is not named stays
     #[command(after_help = "Examples:
@@ -96,19 +93,15 @@ pub(crate) enum KeyCommand {
         /// How long the old key goes on working, up to 7d
         #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = humantime::parse_duration)]
         overlap: Duration,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Revoke a key at once
     Revoke {
         /// The ten characters after `sk-`
         key: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
 }
 
-/// A key's policy.
+/// A new key.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("spending").required(true).args(["quota", "unlimited"])))]
 pub(crate) struct CreateKeyArgs {
@@ -117,43 +110,11 @@ pub(crate) struct CreateKeyArgs {
     /// The customer that pays
     #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
     customer: String,
-    /// Credits it may spend, in all or in each period; this or --unlimited
-    #[arg(long, value_name = "CREDITS")]
-    quota: Option<Credits>,
-    #[command(flatten)]
-    period: PeriodArgs,
     /// No limit but the customer's balance; this or --quota
     #[arg(long)]
     unlimited: bool,
-    /// A model it may use; repeat for more [default: all]
-    #[arg(long = "model", value_name = "MODEL")]
-    models: Vec<String>,
-    /// Take names of models that are not served now and come later
-    #[arg(long)]
-    force: bool,
-    /// A network it may be used from, such as 10.0.0.0/8 or 2001:db8::1; repeat for more [default: all]
-    #[arg(long = "ip", value_name = "CIDR", value_parser = network)]
-    networks: Vec<IpNet>,
-    /// Its expiry: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z [default: never]
-    #[arg(long, value_name = "WHEN")]
-    expires: Option<Expiry>,
-    /// Form of chat completions: wrapped in {code, data}, or bare as OpenAI clients expect
-    #[arg(long, value_name = "wrapped|bare", default_value = "wrapped")]
-    chat_format: ChatFormat,
-    /// Requests a minute [default: no limit]
-    #[arg(long, value_name = "N")]
-    rpm: Option<NonZeroU32>,
-    /// Tokens of text requests a minute [default: no limit]
-    #[arg(long, value_name = "N")]
-    tpm: Option<NonZeroU32>,
-    /// Live tasks and open text requests [default: no limit]
-    #[arg(long, value_name = "N")]
-    concurrency: Option<NonZeroU32>,
-    /// Limits of one model besides, such as ctx-pro=rpm:5,tpm:1000,concurrency:2; repeat for more models
-    #[arg(long = "model-limit", value_name = "MODEL=LIMITS")]
-    model_limits: Vec<ModelLimit>,
     #[command(flatten)]
-    output: OutputArgs,
+    policy: PolicyArgs,
 }
 
 /// Changes of a key's policy.
@@ -164,49 +125,90 @@ pub(crate) struct EditKeyArgs {
     /// A name for people
     #[arg(long)]
     name: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// Let it use all models
+    #[arg(long, conflicts_with = "models")]
+    all_models: bool,
+    /// Let it be used from anywhere
+    #[arg(long, conflicts_with = "networks")]
+    any_ip: bool,
+    /// Only if the key has this revision, which `key show` prints
+    #[arg(long, value_name = "N")]
+    if_revision: Option<u64>,
+}
+
+/// What a key may do. An edit leaves what is not named.
+#[derive(Debug, Args)]
+struct PolicyArgs {
     /// Credits it may spend, in all or in each period, or none for no limit; what is used stays used
     #[arg(long, value_name = "CREDITS|none")]
     quota: Option<OrNone<Credits>>,
     #[command(flatten)]
     period: PeriodArgs,
-    /// A model it may use, instead of those before; repeat for more
+    /// A model it may use, instead of those before; repeat for more [a new key: all]
     #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
     /// Take names of models that are not served now and come later
     #[arg(long)]
     force: bool,
-    /// Let it use all models
-    #[arg(long, conflicts_with = "models")]
-    all_models: bool,
-    /// A network it may be used from, instead of those before; repeat for more
+    /// A network it may be used from, such as 10.0.0.0/8 or 2001:db8::1, instead of those before; repeat for more [a new key: all]
     #[arg(long = "ip", value_name = "CIDR", value_parser = network)]
     networks: Vec<IpNet>,
-    /// Let it be used from anywhere
-    #[arg(long, conflicts_with = "networks")]
-    any_ip: bool,
-    /// Its expiry, or never
+    /// Its expiry: 30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, or never [a new key: never]
     #[arg(long, value_name = "WHEN|never")]
     expires: Option<OrNone<Expiry>>,
-    /// Form of chat completions
+    /// Form of chat completions: wrapped in {code, data}, or bare as OpenAI clients expect [a new key: wrapped]
     #[arg(long, value_name = "wrapped|bare")]
     chat_format: Option<ChatFormat>,
-    /// Requests a minute, or none for no limit
-    #[arg(long, value_name = "N|none")]
-    rpm: Option<OrNone<NonZeroU32>>,
-    /// Tokens of text requests a minute, or none for no limit
-    #[arg(long, value_name = "N|none")]
-    tpm: Option<OrNone<NonZeroU32>>,
-    /// Live tasks and open text requests, or none for no limit
-    #[arg(long, value_name = "N|none")]
-    concurrency: Option<OrNone<NonZeroU32>>,
-    /// Limits of one model, such as ctx-pro=rpm:5,concurrency:none, or ctx-pro=none for no limits of it
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Limits of one model, such as ctx-pro=rpm:5,concurrency:none, or ctx-pro=none for no limits of it; repeat for more models
     #[arg(long = "model-limit", value_name = "MODEL=LIMITS")]
     model_limits: Vec<ModelLimit>,
-    /// Only if the key has this revision, which `key show` prints
-    #[arg(long, value_name = "N")]
-    if_revision: Option<u64>,
-    #[command(flatten)]
-    output: OutputArgs,
+}
+
+/// The limits that the API knows: an option of each, its name there, and what it means. Words are told by their first letters:
+/// `requests_per_minute` is `--rpm`.
+static LIMITS: LazyLock<Vec<(String, String, String)>> = LazyLock::new(|| {
+    let option = |name: &str| match name.contains('_') {
+        true => name.split('_').filter_map(|word| word.chars().next()).collect(),
+        false => name.to_owned(),
+    };
+    let meaning = |text: &str| format!("{}, or none for no limit", text.trim_end_matches('.'));
+    key_limits().into_iter().map(|(name, text)| (option(&name), name, meaning(&text))).collect()
+});
+
+/// An option for each limit.
+#[derive(Debug)]
+struct LimitArgs(Map<String, Value>);
+
+impl Args for LimitArgs {
+    fn augment_args(command: Command) -> Command {
+        LIMITS.iter().fold(command, |command, (option, name, meaning)| {
+            let limit = Arg::new(name.as_str()).long(option.as_str()).value_name("N|none");
+            command.arg(limit.help(meaning.as_str()).value_parser(value_parser!(OrNone<NonZeroU32>)))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for LimitArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |(_, name, _): &(String, String, String)| {
+            let limit = matches.get_one::<OrNone<NonZeroU32>>(name)?;
+            Some((name.clone(), json!(limit.0)))
+        };
+        Ok(Self(LIMITS.iter().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// `MODEL=rpm:5,tpm:1000,concurrency:none`, or `MODEL=none`.
@@ -221,23 +223,22 @@ impl FromStr for ModelLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = "expected MODEL=rpm:N,tpm:N,concurrency:N with one of them or more, or MODEL=none";
-        let (model, limits) = text.rsplit_once('=').filter(|(model, _)| !model.is_empty()).ok_or(form)?;
+        let form = || {
+            let limits: Vec<String> = LIMITS.iter().map(|(option, ..)| format!("{option}:N")).collect();
+            format!("expected MODEL={} with one of them or more, or MODEL=none", limits.join(","))
+        };
+        let (model, limits) =
+            text.rsplit_once('=').filter(|(model, _)| !model.is_empty()).ok_or_else(form)?;
         let model = model.to_owned();
         if limits == "none" {
             return Ok(Self { model, change: None });
         }
         let mut change = Map::new();
         for limit in limits.split(',') {
-            let (kind, number) = limit.split_once(':').ok_or(form)?;
-            let field = match kind {
-                "rpm" => "requests_per_minute",
-                "tpm" => "tokens_per_minute",
-                "concurrency" => "concurrency",
-                _ => return Err(form.to_owned()),
-            };
+            let (kind, number) = limit.split_once(':').ok_or_else(form)?;
+            let (_, name, _) = LIMITS.iter().find(|(option, ..)| option == kind).ok_or_else(form)?;
             let number = number.parse::<OrNone<NonZeroU32>>().map_err(|error| format!("{kind}: {error}"))?.0;
-            change.insert(field.to_owned(), json!(number));
+            change.insert(name.clone(), json!(number));
         }
         Ok(Self { model, change: Some(change) })
     }
@@ -246,64 +247,48 @@ impl FromStr for ModelLimit {
 /// Does what a command means.
 pub(in crate::commands) async fn run(command: KeyCommand, api: &Api<'_>) -> Performed {
     match command {
-        KeyCommand::Create(args) => create(args, api).await,
-        KeyCommand::List { customer, all, output } => {
+        KeyCommand::Create(args) => {
+            let CreateKeyArgs { name, customer, unlimited: _, policy } = args;
+            let force = policy.force;
+            let mut new = policy.patch();
+            new.extend([("name".to_owned(), name.into()), ("customer".to_owned(), customer.into())]);
+            api.told(ApiRequest::post(&["keys"]).flag("force", force).json(&new), with_secret).await
+        }
+        KeyCommand::List { customer, all } => {
             let mut list = ApiRequest::get(&["keys"]).query_if("customer", customer);
             if !all {
                 list = list.query("state", "active").query("state", "expired");
             }
-            Ok((Shown::list(api.list(list, usize::MAX, None).await?, COLUMNS), output))
+            api.rows(list, usize::MAX, COLUMNS).await
         }
-        KeyCommand::Show { key, output } => {
-            let found = api.send(ApiRequest::get(&["keys", &key_id(&key).0])).await?.body;
-            Ok((Shown::details(found, FIELDS), output))
-        }
+        KeyCommand::Show { key } => api.details(ApiRequest::get(&["keys", &key_id(&key).0]), FIELDS).await,
         KeyCommand::Edit(args) => edit(args, api).await,
-        KeyCommand::Rotate { key, overlap, output } => {
+        KeyCommand::Rotate { key, overlap } => {
             let overlap_ms = u64::try_from(overlap.as_millis()).unwrap_or(u64::MAX);
             let rotate = ApiRequest::post(&["keys", &key_id(&key).0, "rotate"]);
-            let made = api.send(rotate.json(&json!({"overlap_ms": overlap_ms}))).await?.body;
-            Ok((with_secret(made, "key"), output))
+            api.told(rotate.json(&json!({"overlap_ms": overlap_ms})), with_secret).await
         }
-        KeyCommand::Revoke { key, output } => {
-            let revoked = api.send(ApiRequest::post(&["keys", &key_id(&key).0, "revoke"])).await?.body;
-            Ok((Shown::details(revoked, FIELDS), output))
+        KeyCommand::Revoke { key } => {
+            api.details(ApiRequest::post(&["keys", &key_id(&key).0, "revoke"]), FIELDS).await
         }
     }
 }
 
 /// A new key with its secret.
-fn with_secret(made: Value, what: &str) -> Shown {
-    let (fields, secret) = (details(&made[what], FIELDS), text_at(&made, "secret"));
-    let text = format!("{fields}\n{secret}\n\nThis is the {what}; it is not shown again.\n");
-    Shown::told(made, text)
-}
-
-async fn create(args: CreateKeyArgs, api: &Api<'_>) -> Performed {
-    let body = json!({
-        "customer": args.customer,
-        "name": args.name,
-        "quota_micro": args.quota.map(|quota| quota.0),
-        "quota_period": args.period.period().flatten(),
-        "models": args.models,
-        "networks": args.networks,
-        "expires": args.expires.map(moment),
-        "chat_format": args.chat_format.as_str(),
-        "limits": {
-            "requests_per_minute": args.rpm,
-            "tokens_per_minute": args.tpm,
-            "concurrency": args.concurrency,
-        },
-        "model_limits": of_models(args.model_limits),
-    });
-    let create = ApiRequest::post(&["keys"]).flag("force", args.force).json(&body);
-    Ok((with_secret(api.send(create).await?.body, "key"), args.output))
+fn with_secret(made: &Value) -> String {
+    let (fields, secret) = (details(&made["key"], FIELDS), text_at(made, "secret"));
+    format!("{fields}\n{secret}\n\nThis is the key; it is not shown again.\n")
 }
 
 /// What is not named stays. An edit without a revision is sent again where another one came between.
 async fn edit(args: EditKeyArgs, api: &Api<'_>) -> Performed {
-    let (key, revision, force, output) = (key_id(&args.key), args.if_revision, args.force, args.output);
-    let patch = patch(args);
+    let EditKeyArgs { key, name, policy, all_models, any_ip, if_revision: revision } = args;
+    let (key, force) = (key_id(&key), policy.force);
+    let mut patch = policy.patch();
+    patch.extend(name.map(|name| ("name".to_owned(), name.into())));
+    for (field, is_emptied) in [("models", all_models), ("networks", any_ip)] {
+        patch.extend(is_emptied.then(|| (field.to_owned(), json!([]))));
+    }
     let path = ["keys", key.0.as_str()];
     let tag = match revision {
         Some(revision) => {
@@ -323,51 +308,39 @@ async fn edit(args: EditKeyArgs, api: &Api<'_>) -> Performed {
     let mut edits = 0;
     loop {
         edits += 1;
-        match api.send(request.clone()).await {
-            Ok(edited) => return Ok((Shown::details(edited.body, FIELDS), output)),
+        match api.details(request.clone(), FIELDS).await {
             Err(ExecuteError::Refused(stale))
                 if stale.status == 412 && revision.is_none() && edits < MAX_EDITS => {}
-            Err(error) => return Err(error),
+            done => return done,
         }
     }
 }
 
-/// What changes.
-fn patch(args: EditKeyArgs) -> Map<String, Value> {
-    let or_null = |value: Option<Value>| value.unwrap_or(Value::Null);
-    let limits = [
-        ("requests_per_minute", args.rpm),
-        ("tokens_per_minute", args.tpm),
-        ("concurrency", args.concurrency),
-    ];
-    let limits: Map<String, Value> =
-        limits.into_iter().filter_map(|(name, limit)| Some((name.to_owned(), json!(limit?.0)))).collect();
-    let [quota_micro, quota_period] = quota_patch(args.quota, &args.period);
-    let models = (args.all_models || !args.models.is_empty()).then(|| json!(args.models));
-    let networks = (args.any_ip || !args.networks.is_empty()).then(|| json!(args.networks));
-    let model_limits = (!args.model_limits.is_empty()).then(|| Value::Object(of_models(args.model_limits)));
-    [
-        ("name", args.name.map(Value::from)),
-        ("quota_micro", quota_micro),
-        ("quota_period", quota_period),
-        ("models", models),
-        ("networks", networks),
-        ("expires", args.expires.map(|expires| or_null(expires.0.map(|at| json!(moment(at)))))),
-        ("chat_format", args.chat_format.map(|format| format.as_str().into())),
-        ("limits", (!limits.is_empty()).then_some(Value::Object(limits))),
-        ("model_limits", model_limits),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-    .collect()
+impl PolicyArgs {
+    /// What they say of a policy.
+    fn patch(self) -> Map<String, Value> {
+        let [quota_micro, quota_period] = quota_patch(self.quota, &self.period);
+        let moment = |expiry: Expiry| Moment(expiry.moment(SystemClock.now()));
+        let expires = self.expires.map(|expires| json!(expires.0.map(moment)));
+        let limits = self.limits.0;
+        [
+            ("quota_micro", quota_micro),
+            ("quota_period", quota_period),
+            ("models", (!self.models.is_empty()).then(|| json!(self.models))),
+            ("networks", (!self.networks.is_empty()).then(|| json!(self.networks))),
+            ("expires", expires),
+            ("chat_format", self.chat_format.map(|format| format.as_str().into())),
+            ("limits", (!limits.is_empty()).then_some(Value::Object(limits))),
+            ("model_limits", (!self.model_limits.is_empty()).then(|| of_models(self.model_limits))),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+    }
 }
 
-fn of_models(limits: Vec<ModelLimit>) -> Map<String, Value> {
-    limits.into_iter().map(|limit| (limit.model, json!(limit.change))).collect()
-}
-
-fn moment(expiry: Expiry) -> Moment {
-    Moment(expiry.moment(SystemClock.now()))
+fn of_models(limits: Vec<ModelLimit>) -> Value {
+    limits.into_iter().map(|limit| (limit.model, json!(limit.change))).collect::<Map<_, _>>().into()
 }
 
 #[cfg(test)]
@@ -389,7 +362,7 @@ mod tests {
             ("=rpm:5", None),
             ("rpm:5", None),
         ] {
-            let parsed = text.parse::<ModelLimit>().ok().map(|limit| Value::Object(of_models(vec![limit])));
+            let parsed = text.parse::<ModelLimit>().ok().map(|limit| of_models(vec![limit]));
             assert_eq!(parsed, expected, "{text}");
         }
     }

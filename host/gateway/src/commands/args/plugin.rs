@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use gatehouse_admin::{ApiAnswer, ApiRequest, OperationError, PluginOffer};
+use gatehouse_admin::{ApiRequest, OperationError, PluginOffer};
 use gatehouse_model::Digest;
 use gatehouse_upstream::ArtifactReference;
 use serde_json::{Value, json};
 
 use super::author::AuthorCommand;
-use super::values::{OutputArgs, Performed};
-use crate::commands::api::{Api, ExecuteError, Need};
+use crate::commands::api::{Api, ExecuteError, Need, Performed};
 use crate::commands::offer::{OfferFiles, ask_consent, read_offer};
 use crate::commands::print::{
-    Shown, checked_in_words, plugins_in_words, print_refusal, print_shown, report_in_words, rows_of,
-    switched_in_words, text_at, uninstalled_in_words,
+    Shown, checked_in_words, plugins_in_words, print_shown, report_in_words, switched_in_words, text_at,
+    uninstalled_in_words,
 };
 use crate::exit::Exit;
 
@@ -62,7 +61,7 @@ pub(crate) struct PackArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
     /// List the versions in the plugin store and the state of each
-    List(OutputArgs),
+    List,
     /// Deploy a component: every stage, then the switch of its family
     #[command(after_help = "Example:
   gatehouse plugin install motion.wasm --sha256 $(sha256sum motion.wasm | cut -c1-64)
@@ -74,8 +73,6 @@ pub(crate) enum PluginCommand {
         /// Confirm the defaults that come with it, which are shown first, without being asked
         #[arg(long)]
         yes: bool,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Switch a family to a version in the plugin store
     Activate {
@@ -84,15 +81,11 @@ pub(crate) enum PluginCommand {
         /// Let it leave out models, aliases and surfaces that the version before serves
         #[arg(long)]
         allow_removal: bool,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Switch a family back to its previous version
     Rollback {
         /// The family
         family: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Keep new requests away from a family until it is enabled; its tasks go on
     #[command(after_help = "Example:\n  gatehouse plugin disable journey\n\n\
@@ -100,15 +93,11 @@ pub(crate) enum PluginCommand {
     Disable {
         /// The family
         family: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Have a family serve again that was disabled, with the version it had
     Enable {
         /// The family
         family: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Take away a family: every version of it and the defaults that came with it
     #[command(
@@ -118,15 +107,11 @@ pub(crate) enum PluginCommand {
     Uninstall {
         /// The family
         family: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Delete a version that neither serves nor has tasks to finish
     Remove {
         /// Its digest, or a prefix of it
         version: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List what was deployed: when, by whom, and what it came to
     #[command(after_help = "Example:\n  gatehouse plugin history motion --limit 5")]
@@ -136,22 +121,16 @@ pub(crate) enum PluginCommand {
         /// At most this many
         #[arg(long, default_value_t = 50)]
         limit: u32,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Show the report of one deployment, with its stages
     Report {
         /// Its number, as the history lists it
         number: u64,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Take a component through every stage of deployment but the switch
     Check {
         #[command(flatten)]
         component: ComponentArgs,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Write a plugin as one file: the component with its manifest, defaults, licence and scripts
     #[command(after_help = "Examples:
@@ -176,8 +155,6 @@ The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and 
     Inspect {
         /// The file, or oci://registry/repository:tag
         file: PathBuf,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Create a key pair to sign plugins with: the private key into FILE, the public one printed
     Keygen {
@@ -200,57 +177,43 @@ The registry's user is that of `docker login`, or of GATEHOUSE_OCI_USERNAME and 
 /// Does what a command means.
 pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> Performed {
     let family = |name: &str, verb: &str| ApiRequest::post(&["families", name, verb]);
-    let switched = async |request, output| {
-        let done = told(api.send(request).await, output)?;
-        let text = switched_in_words(&done);
-        Ok::<_, ExecuteError>((Shown::told(done, text), output))
-    };
-    Ok(match command {
-        PluginCommand::List(output) => {
-            let found = api.list(ApiRequest::get(&["plugins"]), usize::MAX, None).await?;
-            let text = plugins_in_words(rows_of(&found));
-            (Shown::told(found, text), output)
-        }
-        PluginCommand::History { family, limit, output } => {
+    match command {
+        PluginCommand::List => api.listed(ApiRequest::get(&["plugins"]), usize::MAX, plugins_in_words).await,
+        PluginCommand::History { family, limit } => {
             let list = ApiRequest::get(&["deployments"]).query_if("family", family);
-            (Shown::list(api.list(list, limit as usize, None).await?, REPORT), output)
+            api.rows(list, limit as usize, REPORT).await
         }
-        PluginCommand::Report { number, output } => {
-            let report = api.send(ApiRequest::get(&["deployments", &number.to_string()])).await?.body;
-            let text = report_in_words(&report, REPORT);
-            (Shown::told(report, text), output)
+        PluginCommand::Report { number } => {
+            let report = ApiRequest::get(&["deployments", &number.to_string()]);
+            api.told(report, |report| report_in_words(report, REPORT)).await
         }
-        PluginCommand::Activate { version, allow_removal, output } => {
+        PluginCommand::Activate { version, allow_removal } => {
             let activate = ApiRequest::post(&["plugins", &version, "activate"]);
-            switched(activate.flag("allow_removal", allow_removal), output).await?
+            api.told(activate.flag("allow_removal", allow_removal), switched_in_words).await
         }
-        PluginCommand::Rollback { family: name, output } => {
-            switched(family(&name, "rollback"), output).await?
+        PluginCommand::Rollback { family: name } => {
+            api.told(family(&name, "rollback"), switched_in_words).await
         }
-        PluginCommand::Enable { family: name, output } => switched(family(&name, "enable"), output).await?,
-        PluginCommand::Disable { family: name, output } => {
-            let off = api.send(family(&name, "disable")).await?.body;
-            let version = text_at(&off, "digest").get(..12).unwrap_or_default();
-            let text =
-                format!("{name} serves no new request; version {version} finishes the tasks it admitted\n");
-            (Shown::told(off, text), output)
+        PluginCommand::Enable { family: name } => api.told(family(&name, "enable"), switched_in_words).await,
+        PluginCommand::Disable { family: name } => {
+            api.told(family(&name, "disable"), |off| {
+                let version = text_at(off, "digest").get(..12).unwrap_or_default();
+                format!("{name} serves no new request; version {version} finishes the tasks it admitted\n")
+            })
+            .await
         }
-        PluginCommand::Uninstall { family: name, output } => {
-            let gone = api.send(ApiRequest::delete(&["families", &name])).await?.body;
-            let text = uninstalled_in_words(&gone);
-            (Shown::told(gone, text), output)
+        PluginCommand::Uninstall { family: name } => {
+            api.told(ApiRequest::delete(&["families", &name]), uninstalled_in_words).await
         }
-        PluginCommand::Remove { version, output } => {
+        PluginCommand::Remove { version } => {
             api.send(ApiRequest::delete(&["plugins", &version])).await?;
-            (Shown::told(json!({"version": version}), format!("removed {version}\n")), output)
+            Ok(Shown::told(json!({"version": version}), format!("removed {version}\n")))
         }
-        PluginCommand::Check { component, output } => {
-            let offer = offered(component, false, api).await?;
-            (check(&offer, Need::Check, output, api).await?, output)
+        PluginCommand::Check { component } => {
+            check(&offered(component, false, api).await?, Need::Check, api).await
         }
-        PluginCommand::Install { component, yes, output } => {
-            let offer = offered(component, true, api).await?;
-            (install(&offer, yes, output, api).await?, output)
+        PluginCommand::Install { component, yes } => {
+            install(&offered(component, true, api).await?, yes, api).await
         }
         PluginCommand::Keygen { .. }
         | PluginCommand::Sign { .. }
@@ -258,9 +221,9 @@ pub(in crate::commands) async fn run(command: PluginCommand, api: &Api<'_>) -> P
         | PluginCommand::Push { .. }
         | PluginCommand::Inspect { .. }
         | PluginCommand::Author(_) => {
-            return Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()));
+            Err(ExecuteError::Arguments("this command sends no request of its own".to_owned()))
         }
-    })
+    }
 }
 
 /// What is installed from a registry has to be pinned, by its reference or by `--sha256`.
@@ -276,43 +239,22 @@ async fn offered(
     Ok(PluginOffer { sha256, allow_removal, ..offer.map_err(ExecuteError::Arguments)? })
 }
 
-async fn check(
-    offer: &PluginOffer,
-    need: Need,
-    output: OutputArgs,
-    api: &Api<'_>,
-) -> Result<Shown, ExecuteError> {
+async fn check(offer: &PluginOffer, need: Need, api: &Api<'_>) -> Performed {
     api.bring(offer.defaults());
-    let done = told(api.send_as(ApiRequest::post(&["plugins", "check"]).json(offer), need).await, output)?;
+    let done = api.send_as(ApiRequest::post(&["plugins", "check"]).json(offer), need).await?.body;
     let text = checked_in_words(&done);
     Ok(Shown::told(done, text))
 }
 
 /// What comes with defaults is checked first: the operator sees what they would change.
-async fn install(
-    offer: &PluginOffer,
-    is_confirmed: bool,
-    output: OutputArgs,
-    api: &Api<'_>,
-) -> Result<Shown, ExecuteError> {
+async fn install(offer: &PluginOffer, is_confirmed: bool, api: &Api<'_>) -> Performed {
     if offer.defaults().is_some() && !is_confirmed {
         // By the store that is installed into, not by one that goes with this process.
-        print_shown(&check(offer, Need::Write, output, api).await?, output.json);
+        print_shown(&check(offer, Need::Write, api).await?, api.json);
         if !ask_consent().map_err(OperationError::Refused)? {
             return Ok(Shown { exit: Exit::Refused, ..Shown::told(Value::Null, String::new()) });
         }
     }
     api.bring(offer.defaults());
-    let done = told(api.send(ApiRequest::post(&["plugins"]).json(offer)).await, output)?;
-    let text = switched_in_words(&done);
-    Ok(Shown::told(done, text))
-}
-
-/// The answer; the stages of a refusal are printed.
-fn told(answer: Result<ApiAnswer, ExecuteError>, output: OutputArgs) -> Result<Value, ExecuteError> {
-    answer.map(|answer| answer.body).inspect_err(|error| {
-        if let ExecuteError::Refused(refusal) = error {
-            print_refusal(&refusal.body, output.json);
-        }
-    })
+    api.told(ApiRequest::post(&["plugins"]).json(offer), switched_in_words).await
 }

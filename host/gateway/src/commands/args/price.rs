@@ -6,15 +6,15 @@ use clap::Subcommand;
 use gatehouse_admin::ApiRequest;
 use serde_json::{Value, json};
 
-use super::values::{OutputArgs, Performed, read_json};
-use crate::commands::api::Api;
-use crate::commands::print::{Shown, credits, table, text_at};
+use super::values::read_json;
+use crate::commands::api::{Api, Performed};
+use crate::commands::print::{credits, table, text_at};
 
 /// Commands about prices.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PricesCommand {
     /// Show the prices in effect, by family
-    Show(OutputArgs),
+    Show,
     /// Say what a request would cost; makes nothing, and needs no key and no money
     #[command(after_help = "Example:
   gatehouse prices preview /v1/images/generations '{\"model\": \"ctx-pro\", \"prompt\": \"a kite\"}'")]
@@ -30,16 +30,12 @@ pub(crate) enum PricesCommand {
         /// Price it by this version of the price book
         #[arg(long, value_name = "NUMBER")]
         book: Option<u64>,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List the versions of the price book: since when, by whom, how many prices changed
     History {
         /// At most this many
         #[arg(long, default_value_t = 50)]
         limit: u32,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Show what differs between a version of the price book and the one before
     #[command(after_help = "Example:\n  gatehouse prices history && gatehouse prices diff 7 --against 3")]
@@ -49,45 +45,33 @@ pub(crate) enum PricesCommand {
         /// Another version instead of the one before
         #[arg(long, value_name = "NUMBER")]
         against: Option<u64>,
-        #[command(flatten)]
-        output: OutputArgs,
     },
 }
 
 /// Does what a command means.
 pub(in crate::commands) async fn run(command: PricesCommand, api: &Api<'_>) -> Performed {
     let why = "only a running one knows the prices of its plugins";
-    let books = |number: u64| ["price-books".to_owned(), number.to_string(), "changes".to_owned()];
-    Ok(match command {
-        PricesCommand::Show(output) => {
+    match command {
+        PricesCommand::Show => {
             api.needs_gateway(why)?;
-            let shown = api.send(ApiRequest::get(&["price-books", "active"])).await?.body;
-            let text = in_effect(&shown);
-            (Shown::told(shown, text), output)
+            api.told(ApiRequest::get(&["price-books", "active"]), in_effect).await
         }
-        PricesCommand::Preview { target, body, customer, book, output } => {
+        PricesCommand::Preview { target, body, customer, book } => {
             let body: Value = read_json("the body", &body)?;
             api.needs_gateway(why)?;
             let name = if target.starts_with('/') { "path" } else { "operation" };
             let request = json!({name: target, "body": body, "customer": customer, "price_book": book});
-            let preview = api.send(ApiRequest::post(&["price-books", "preview"]).json(&request)).await?.body;
-            let text = cost(&preview);
-            (Shown::told(preview, text), output)
+            api.told(ApiRequest::post(&["price-books", "preview"]).json(&request), cost).await
         }
-        PricesCommand::History { limit, output } => {
-            let limit = limit as usize;
-            let found = api.list(ApiRequest::get(&["price-books"]), limit, None).await?;
+        PricesCommand::History { limit } => {
             let fields = ["version=number", "since=at", "prices", "changed", "cause", "who"];
-            (Shown::list(found, &fields), output)
+            api.rows(ApiRequest::get(&["price-books"]), limit as usize, &fields).await
         }
-        PricesCommand::Diff { book, against, output } => {
-            let path = books(book);
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            let found = api.send(ApiRequest::get(&path).query_if("against", against)).await?.body;
-            let text = changes(&found);
-            (Shown::told(found, text), output)
+        PricesCommand::Diff { book, against } => {
+            let diff = ApiRequest::get(&["price-books", &book.to_string(), "changes"]);
+            api.told(diff.query_if("against", against), changes).await
         }
-    })
+    }
 }
 
 /// Every price with its family, then the text models, then what is wrong.

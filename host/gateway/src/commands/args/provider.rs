@@ -6,9 +6,8 @@ use clap::{Args, Subcommand};
 use gatehouse_admin::ApiRequest;
 use serde_json::Value;
 
-use super::values::{OutputArgs, Performed};
-use crate::commands::api::Api;
-use crate::commands::print::{Shown, rows_of, table, text_at};
+use crate::commands::api::{Api, Performed};
+use crate::commands::print::{table, text_at};
 
 /// Commands about a provider's account.
 #[derive(Debug, Subcommand)]
@@ -27,8 +26,6 @@ pub(crate) struct AccountArgs {
     pub(crate) provider: String,
     /// The account's name
     pub(crate) account: String,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 const WHY: &str = "only a running one knows the state of its providers";
@@ -48,23 +45,19 @@ const FIELDS: &[&str] = &[
 
 /// Does what a command about a provider's account means.
 pub(in crate::commands) async fn run(command: ProviderCommand, api: &Api<'_>) -> Performed {
-    let (AccountArgs { provider, account, output }, verb) = match command {
+    let (AccountArgs { provider, account }, verb) = match command {
         ProviderCommand::Drain(args) => (args, "drain"),
         ProviderCommand::Resume(args) => (args, "resume"),
     };
     api.needs_gateway(WHY)?;
-    let path = ["providers", &provider, "accounts", &account, verb];
-    let switched = api.send(ApiRequest::post(&path)).await?.body;
-    let text = accounts(std::slice::from_ref(&switched));
-    Ok((Shown::told(switched, text), output))
+    let switch = ApiRequest::post(&["providers", &provider, "accounts", &account, verb]);
+    api.told(switch, |account| accounts(std::slice::from_ref(account))).await
 }
 
 /// Every provider with its accounts, and the customers that wait for one.
-pub(in crate::commands) async fn list(output: OutputArgs, api: &Api<'_>) -> Performed {
+pub(in crate::commands) async fn list(api: &Api<'_>) -> Performed {
     api.needs_gateway(WHY)?;
-    let found = api.list(ApiRequest::get(&["providers"]), usize::MAX, None).await?;
-    let text = providers(rows_of(&found));
-    Ok((Shown::told(found, text), output))
+    api.listed(ApiRequest::get(&["providers"]), usize::MAX, providers).await
 }
 
 fn providers(rows: &[Value]) -> String {

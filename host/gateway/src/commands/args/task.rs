@@ -7,8 +7,8 @@ use gatehouse_admin::{AdoptedReply, ApiRequest, RulingWord, TaskRuling};
 use gatehouse_model::{Status, TaskId};
 use serde_json::{Value, json};
 
-use super::values::{OutputArgs, Performed, read_bytes, read_json};
-use crate::commands::api::Api;
+use super::values::{read_bytes, read_json};
+use crate::commands::api::{Api, Performed};
 use crate::commands::print::{Shown, rows_of, steps_in_words, table, text_at};
 
 /// Lines of one answer.
@@ -46,8 +46,6 @@ pub(crate) struct TasksArgs {
     /// How many lines, at most 1000
     #[arg(long, default_value_t = 50)]
     limit: u32,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 /// Selection of audit lines.
@@ -65,8 +63,6 @@ pub(crate) struct AuditArgs {
     /// Go on where the command before ended
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 /// The early end of a task.
@@ -80,8 +76,6 @@ pub(crate) struct CancelArgs {
     /// Also while its provider works on it; what the provider still bills is yours
     #[arg(long)]
     give_up: bool,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 /// A ruling.
@@ -106,8 +100,6 @@ pub(crate) struct ReconcileArgs {
     /// Only if the task has this revision
     #[arg(long)]
     if_revision: Option<u64>,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -121,29 +113,27 @@ enum Ruling {
 }
 
 pub(in crate::commands) async fn list(args: TasksArgs, api: &Api<'_>) -> Performed {
-    let TasksArgs { ambiguous, status, account, limit, output } = args;
+    let TasksArgs { ambiguous, status, account, limit } = args;
     let list = ApiRequest::get(&["tasks"])
         .flag("ambiguous", ambiguous)
         .query_if("status", status.map(Status::as_str))
         .query_if("customer", account);
-    let found = api.list(list, lines(limit), None).await?;
-    let text = tasks(rows_of(&found));
-    Ok((Shown::told(found, text), output))
+    api.listed(list, lines(limit), tasks).await
 }
 
 pub(in crate::commands) async fn audit(args: AuditArgs, api: &Api<'_>) -> Performed {
-    let AuditArgs { task, limit, requests, cursor, output } = args;
+    let AuditArgs { task, limit, requests, cursor } = args;
     let list = ApiRequest::get(&["audit"]).query_if("task", task).flag("decisions", !requests);
     let found = api.list(list, lines(limit), cursor).await?;
     let mut text = table(rows_of(&found), &["when=at", "task", "what=text"]);
     if let Some(cursor) = found["next"].as_str() {
         let _ = writeln!(text, "there are older lines: --cursor {cursor}");
     }
-    Ok((Shown::told(found, text), output))
+    Ok(Shown::told(found, text))
 }
 
 pub(in crate::commands) async fn cancel(args: CancelArgs, api: &Api<'_>) -> Performed {
-    let CancelArgs { task, reason, give_up, output } = args;
+    let CancelArgs { task, reason, give_up } = args;
     let cancel = ApiRequest::post(&["tasks", &task.to_string(), "cancel"]);
     let answer = api.send(cancel.json(&json!({"reason": reason, "give_up": give_up}))).await?;
     let text = match answer.status {
@@ -152,11 +142,11 @@ pub(in crate::commands) async fn cancel(args: CancelArgs, api: &Api<'_>) -> Perf
         ),
         _ => format!("{task}: failed and refunded\n"),
     };
-    Ok((Shown::told(answer.body, text), output))
+    Ok(Shown::told(answer.body, text))
 }
 
 pub(in crate::commands) async fn reconcile(args: ReconcileArgs, api: &Api<'_>) -> Performed {
-    let ReconcileArgs { task, ruling, reason, reply, content_type, status, if_revision, output } = args;
+    let ReconcileArgs { task, ruling, reason, reply, content_type, status, if_revision } = args;
     let reply = match (reply, content_type) {
         (None, _) => None,
         (Some(text), None) => Some(AdoptedReply::json(status, read_json("the reply", &text)?)),
@@ -169,16 +159,12 @@ pub(in crate::commands) async fn reconcile(args: ReconcileArgs, api: &Api<'_>) -
     };
     let ruling = TaskRuling { ruling, reason, reply, revision: if_revision };
     let reconcile = ApiRequest::post(&["tasks", &task.to_string(), "reconcile"]).json(&ruling);
-    let ruled = api.send(reconcile).await?.body;
-    Ok((Shown::told(ruled, format!("{task}: {became}\n")), output))
+    api.told(reconcile, |_| format!("{task}: {became}\n")).await
 }
 
 /// What a task did.
-pub(in crate::commands) async fn steps(task: TaskId, output: OutputArgs, api: &Api<'_>) -> Performed {
-    let list = ApiRequest::get(&["tasks", &task.to_string(), "steps"]);
-    let found = api.list(list, usize::MAX, None).await?;
-    let text = steps_in_words(rows_of(&found));
-    Ok((Shown::told(found, text), output))
+pub(in crate::commands) async fn steps(task: TaskId, api: &Api<'_>) -> Performed {
+    api.listed(ApiRequest::get(&["tasks", &task.to_string(), "steps"]), usize::MAX, steps_in_words).await
 }
 
 /// An answer has an end.

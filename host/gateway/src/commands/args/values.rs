@@ -12,18 +12,6 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 
 use crate::commands::api::ExecuteError;
-use crate::commands::print::Shown;
-
-/// The form of the output.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// What a command shows, and in which form.
-pub(in crate::commands) type Performed = Result<(Shown, OutputArgs), ExecuteError>;
 
 /// What a command presents to a running gateway whose admin listener speaks TLS.
 #[derive(Debug, Args)]

@@ -1,15 +1,12 @@
 //! The commands about webhooks: their options, and the requests they mean.
 
-use std::fmt::Write as _;
-
 use clap::Subcommand;
 use gatehouse_admin::{ApiRequest, EventName, Moment, NewWebhook, ResendRange};
 use gatehouse_model::{DeliveryId, WebhookId};
 use http::header::IF_MATCH;
 use serde_json::{Value, json};
 
-use super::values::{OutputArgs, Performed};
-use crate::commands::api::{Api, ExecuteError};
+use crate::commands::api::{Api, Performed};
 use crate::commands::print::{Shown, details, table, text_at};
 
 /// Deliveries that are shown with a webhook.
@@ -65,16 +62,12 @@ pub(crate) enum WebhookCommand {
         /// For people
         #[arg(long, default_value = "")]
         description: String,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// List webhooks
     List {
         /// Only this customer's
         #[arg(long = "account", visible_alias = "customer", value_name = "CUSTOMER")]
         customer: Option<String>,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Show one webhook with its last deliveries
     Show(WebhookArgs),
@@ -94,8 +87,6 @@ pub(crate) enum WebhookCommand {
     Resend {
         /// The delivery, msg_...
         delivery: DeliveryId,
-        #[command(flatten)]
-        output: OutputArgs,
     },
     /// Send the failed events of a webhook again, newest first, at most 500 at a time
     #[command(after_help = "Example:
@@ -115,8 +106,6 @@ pub(crate) enum WebhookCommand {
         /// Go on where the command before ended
         #[arg(long)]
         cursor: Option<String>,
-        #[command(flatten)]
-        output: OutputArgs,
     },
 }
 
@@ -125,8 +114,6 @@ pub(crate) enum WebhookCommand {
 pub(crate) struct WebhookArgs {
     /// Its id, we_...
     pub(crate) webhook: WebhookId,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
 }
 
 fn moment(text: &str) -> Result<Moment, String> {
@@ -145,57 +132,51 @@ fn event(text: &str) -> Result<EventName, String> {
 /// Does what a command means.
 pub(in crate::commands) async fn run(command: WebhookCommand, api: &Api<'_>) -> Performed {
     let of = |id: WebhookId, verb: &str| ApiRequest::post(&["webhooks", &id.to_string(), verb]);
-    Ok(match command {
-        WebhookCommand::Create { url, customer, events, description, output } => {
-            let create =
-                ApiRequest::post(&["webhooks"]).json(&NewWebhook { customer, url, events, description });
-            (with_secret(api.send(create).await?.body), output)
+    match command {
+        WebhookCommand::Create { url, customer, events, description } => {
+            let new = NewWebhook { customer, url, events, description };
+            api.told(ApiRequest::post(&["webhooks"]).json(&new), with_secret).await
         }
-        WebhookCommand::List { customer, output } => {
+        WebhookCommand::List { customer } => {
             let list = ApiRequest::get(&["webhooks"]).query_if("customer", customer);
-            (Shown::list(api.list(list, usize::MAX, None).await?, COLUMNS), output)
+            api.rows(list, usize::MAX, COLUMNS).await
         }
-        WebhookCommand::Show(args) => (show(args.webhook, api).await?, args.output),
-        WebhookCommand::Enable(args) => (switch(args.webhook, true, api).await?, args.output),
-        WebhookCommand::Disable(args) => (switch(args.webhook, false, api).await?, args.output),
-        WebhookCommand::Rotate(args) => {
-            (with_secret(api.send(of(args.webhook, "rotate-secret")).await?.body), args.output)
-        }
+        WebhookCommand::Show(args) => show(args.webhook, api).await,
+        WebhookCommand::Enable(args) => switch(args.webhook, true, api).await,
+        WebhookCommand::Disable(args) => switch(args.webhook, false, api).await,
+        WebhookCommand::Rotate(args) => api.told(of(args.webhook, "rotate-secret"), with_secret).await,
         WebhookCommand::Retire(args) => {
             api.send(of(args.webhook, "retire-secret")).await?;
-            (show(args.webhook, api).await?, args.output)
+            show(args.webhook, api).await
         }
-        WebhookCommand::Remove(WebhookArgs { webhook, output }) => {
+        WebhookCommand::Remove(WebhookArgs { webhook }) => {
             api.send(ApiRequest::delete(&["webhooks", &webhook.to_string()])).await?;
-            (Shown::told(json!({"id": webhook}), format!("removed {webhook}\n")), output)
+            Ok(Shown::told(json!({"id": webhook}), format!("removed {webhook}\n")))
         }
-        WebhookCommand::Test(args) => {
-            (Shown::row(api.send(of(args.webhook, "test")).await?.body, DELIVERY), args.output)
+        WebhookCommand::Test(args) => api.row(of(args.webhook, "test"), DELIVERY).await,
+        WebhookCommand::Resend { delivery } => {
+            api.row(ApiRequest::post(&["deliveries", &delivery.to_string(), "resend"]), DELIVERY).await
         }
-        WebhookCommand::Resend { delivery, output } => {
-            let resend = ApiRequest::post(&["deliveries", &delivery.to_string(), "resend"]);
-            (Shown::row(api.send(resend).await?.body, DELIVERY), output)
-        }
-        WebhookCommand::ResendRange { webhook, from, before, delivered, cursor, output } => {
+        WebhookCommand::ResendRange { webhook, from, before, delivered, cursor } => {
             let range = ResendRange { from, before, delivered, cursor };
-            let resent = api.send(of(webhook, "resend").json(&range)).await?.body;
-            let mut text = format!("{} events are sent again\n", resent["resent"]);
-            if let Some(cursor) = resent["next"].as_str() {
-                let _ = writeln!(text, "there are more: --cursor {cursor}");
-            }
-            (Shown::told(resent, text), output)
+            api.told(of(webhook, "resend").json(&range), |resent| {
+                let more =
+                    resent["next"].as_str().map(|cursor| format!("there are more: --cursor {cursor}\n"));
+                format!("{} events are sent again\n{}", resent["resent"], more.unwrap_or_default())
+            })
+            .await
         }
-    })
+    }
 }
 
-async fn switch(id: WebhookId, enabled: bool, api: &Api<'_>) -> Result<Shown, ExecuteError> {
+async fn switch(id: WebhookId, enabled: bool, api: &Api<'_>) -> Performed {
     let edit = ApiRequest::patch(&["webhooks", &id.to_string()]).header(IF_MATCH, "*");
     api.send(edit.json(&json!({"enabled": enabled}))).await?;
     show(id, api).await
 }
 
 /// A webhook with its last deliveries.
-async fn show(id: WebhookId, api: &Api<'_>) -> Result<Shown, ExecuteError> {
+async fn show(id: WebhookId, api: &Api<'_>) -> Performed {
     let id = id.to_string();
     let webhook = api.send(ApiRequest::get(&["webhooks", &id])).await?.body;
     let deliveries = ApiRequest::get(&["webhooks", &id, "deliveries"]);
@@ -206,8 +187,7 @@ async fn show(id: WebhookId, api: &Api<'_>) -> Result<Shown, ExecuteError> {
 }
 
 /// A webhook with a new secret.
-fn with_secret(made: Value) -> Shown {
-    let (fields, secret) = (details(&made["webhook"], FIELDS), text_at(&made, "secret"));
-    let text = format!("{fields}\n{secret}\n\nThis is the secret; it is not shown again.\n");
-    Shown::told(made, text)
+fn with_secret(made: &Value) -> String {
+    let (fields, secret) = (details(&made["webhook"], FIELDS), text_at(made, "secret"));
+    format!("{fields}\n{secret}\n\nThis is the secret; it is not shown again.\n")
 }

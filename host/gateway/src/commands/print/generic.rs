@@ -29,30 +29,13 @@ impl Shown {
     pub(crate) fn told(json: Value, text: String) -> Self {
         Self { json, text, exit: Exit::Done }
     }
-
-    /// The rows of a list of the API.
-    pub(crate) fn list(json: Value, fields: &[&str]) -> Self {
-        let text = table(rows_of(&json), fields);
-        Self::told(json, text)
-    }
-
-    /// One object as the row of a table.
-    pub(crate) fn row(json: Value, fields: &[&str]) -> Self {
-        let text = table(std::slice::from_ref(&json), fields);
-        Self::told(json, text)
-    }
-
-    /// One object line by line.
-    pub(crate) fn details(json: Value, fields: &[&str]) -> Self {
-        let text = details(&json, fields);
-        Self::told(json, text)
-    }
 }
 
 /// Writes it to standard output. A failure has no further reader.
 pub(crate) fn print_shown(shown: &Shown, as_json: bool) -> Exit {
     let mut out = io::stdout().lock();
-    let written = match as_json {
+    let is_said = shown.json.is_null() && shown.text.is_empty();
+    let written = match as_json && !is_said {
         true => serde_json::to_string_pretty(&shown.json)
             .map_err(io::Error::from)
             .and_then(|text| writeln!(out, "{}", escape_control_in_json(&text))),

@@ -37,7 +37,7 @@ pub(super) fn span(tracks: &[Track<'_>], lead: &Track<'_>, clip: &Clip) -> Resul
         return Err(format!("it is {length} ms long, the clip begins at {} ms", clip.from_ms));
     }
     // Lengths and times reach a family in whole milliseconds: a frame at 2.0004 s is the one at 2000 ms.
-    let within = from + MILLISECOND - 1;
+    let within = from + MILLISECOND - SAME;
     let sync = lead.sync_at(within).ok_or("it has no sync sample to begin with")?;
     let moment = lead.moment(sync.shown);
     let start = if moment <= within { moment.max(lead.delay.min(from)) } else { from };

@@ -15,9 +15,9 @@ use super::*;
 use crate::edit::apply::Stored;
 use crate::edit::clip::plan::{ClipPlan, Film, plan};
 use crate::ingest::extract::NewBlob;
+use crate::media_store::blob_path;
 use crate::probe::boxes::child;
-use crate::storage::media_store::blob_path;
-use crate::storage::source::SaveError;
+use crate::results::source::SaveError;
 use crate::storage::writer::Writer;
 
 fn clip(from_ms: u64, to_ms: Option<u64>) -> Clip {
@@ -111,6 +111,11 @@ fn what_films_may_have_or_lack() {
     let mut hidden_sound = audio(200, 48_000);
     hidden_sound.edits = vec![(2000, 38_400)];
     let hidden = FilmSpec::new(vec![hidden, hidden_sound]);
+    // At 216 ms it waits for less than a tick of the movie. A frame at exactly 884 ms is not that of 883 ms, though its
+    // parts round to less.
+    let mut barely = video(60, 1, 24_000, 1001, Order::AsDecoded);
+    barely.edits = vec![(130, -1), (1200, 1001)];
+    let barely = FilmSpec { movie_scale: 600, ..FilmSpec::new(vec![barely]) };
     let two = vec![audio(150, 48_000), video(75, 25, 25, 1, Order::AsDecoded), audio(90, 24_000)];
     for (name, spec) in [
         ("silent", silent),
@@ -120,12 +125,15 @@ fn what_films_may_have_or_lack() {
         ("late", late),
         ("negative", negative),
         ("hidden", hidden),
+        ("barely late", barely),
         ("two sounds", FilmSpec::new(two)),
     ] {
         let file = spec.file();
         for (from, to) in [
             (0, None),
             (1, Some(900)),
+            (216, None),
+            (883, Some(1100)),
             (400, Some(1000)),
             (1200, None),
             (1999, Some(2001)),
@@ -282,7 +290,7 @@ async fn parts_are_copied_exactly_however_far_apart() {
         let objects = &test.media.0.objects;
         let path = object_store::path::Path::from("media/copy");
         let mut writer = Writer::new(objects, path.clone());
-        test.media.copy_parts(&source, &parts, &mut writer).await.unwrap();
+        test.media.0.editor.copy_parts(&source, &parts, &mut writer).await.unwrap();
         writer.finish().await.unwrap();
         let expected: Vec<u8> =
             parts.iter().flat_map(|part| &bytes[part.start as usize..part.end as usize]).copied().collect();

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use gatehouse_model::{Credits, CustomerId, CustomerPolicy, Digest, RequestId, UnixMs};
 use gatehouse_sample::{START, customer_id, task_id};
-use gatehouse_tasks::{AdminIdempotency, Applied, AuditRecord, AuditedRequest, Command};
+use gatehouse_tasks::{AdminIdempotency, Applied, AuditedRequest, Command, ExpiredRow};
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
 use super::{begin, memory_store};
 use crate::administration::pages::{AuditQuery, KeyQuery, KeyState};
 use crate::config::Config;
 use crate::layout;
-use crate::row::{decode, encode};
 use crate::store::Store;
 use crate::transaction::open::commit;
 use gatehouse_fault_injection::Disk;
@@ -63,50 +62,21 @@ async fn a_request_is_remembered_over_a_restart_until_it_is_swept() {
     store.close();
     let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
     assert_eq!(repeated(&store.execute(deposit("t", START)).await.unwrap().unwrap()), Some(true));
-    let entries = store.journal_of(&customer_id(0), 10).unwrap();
-    assert_eq!(entries.iter().filter(|entry| entry.movement.available == Credits(5)).count(), 1);
-    assert_eq!(store.journal_entry(entries[0].seq).unwrap().as_ref(), Some(&entries[0]));
+    let rows = store.statement_behind(customer_id(0), None, 10).await.unwrap().unwrap().1;
+    let deposits: Vec<_> = rows.iter().filter(|row| row.entry.movement.available == Credits(5)).collect();
+    assert_eq!(deposits.len(), 1);
+    assert_eq!(store.journal_entry(deposits[0].position).unwrap().as_ref(), Some(&deposits[0].entry));
     assert_eq!(store.journal_entry(99).unwrap(), None);
 
-    let swept = store.execute(Command::Sweep { now: START.plus(DAY), limit: 9 }).await.unwrap();
-    assert_eq!(swept, Ok(Applied::Swept { removed: 1, more: false }));
+    let rows = store.expired(START.plus(DAY), 9).await.unwrap();
+    assert_eq!(rows, [(None, ExpiredRow::AdminIdempotency(Digest::of(b"t")))]);
+    for forget in Command::forget_each(rows, START.plus(DAY)) {
+        assert_eq!(store.execute(forget).await.unwrap(), Ok(Applied::Forgotten(1)));
+    }
     let database = store.database().unwrap();
     let txn = database.begin_read().unwrap();
     assert_eq!(txn.open_table(layout::ADMIN_IDEMPOTENCY).unwrap().len().unwrap(), 0);
     assert_eq!(txn.open_table(layout::ADMIN_IDEMPOTENCY_EXPIRY).unwrap().len().unwrap(), 0);
-}
-
-#[tokio::test]
-async fn a_file_without_the_tables_gets_them() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    assert!(txn.delete_table(layout::ADMIN_IDEMPOTENCY).unwrap());
-    assert!(txn.delete_table(layout::ADMIN_IDEMPOTENCY_EXPIRY).unwrap());
-    txn.commit().unwrap();
-    drop(database);
-    store.close();
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    let database = store.database().unwrap();
-    assert!(database.begin_read().unwrap().open_table(layout::ADMIN_IDEMPOTENCY).is_ok());
-}
-
-#[test]
-fn a_line_of_the_release_before_reads_and_is_written_as_it_was() {
-    /// What that release wrote.
-    #[derive(serde::Serialize)]
-    struct Before {
-        at: UnixMs,
-        task: Option<gatehouse_model::TaskId>,
-        text: String,
-    }
-    let before = Before { at: START, task: Some(task_id(1)), text: "it was noticed".to_owned() };
-    let bytes = encode("audit", &before).unwrap();
-    let record: AuditRecord = decode("audit", &bytes).unwrap();
-    assert_eq!((record.at, record.task, record.request.as_ref()), (START, Some(task_id(1)), None));
-    assert_eq!(encode("audit", &record).unwrap(), bytes);
 }
 
 #[tokio::test]
@@ -219,16 +189,7 @@ async fn customers_without_credit_are_found_wherever_they_stand() {
     assert_eq!(store.count_without_credit(), Ok(2));
     assert!(store.examine().unwrap().is_clean());
 
-    // A file of the release before has no list and gets it; the doctor finds a list that is wrong.
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    assert!(txn.delete_table(layout::WITHOUT_CREDIT).unwrap());
-    txn.open_table(layout::META).unwrap().insert(layout::SCHEMA_KEY, 3).unwrap();
-    txn.commit().unwrap();
-    drop(database);
-    store.close();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    assert_eq!(without_credit(&store, None, 9).await, (names(&["a-0007", "z-2"]), None));
+    // The doctor finds a list that is wrong.
     let database = store.database().unwrap();
     let txn = database.begin_write().unwrap();
     {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gatehouse_model::{Credits, UnixMs, Usage};
+use gatehouse_model::{Credits, CustomerId, UnixMs, Usage};
 use gatehouse_sample::{START, customer_id, key_id, request_id, task};
 use gatehouse_tasks::{Command, EntryKind, JournalEntry};
 use redb::ReadableTable as _;
@@ -157,10 +157,10 @@ async fn pages(store: &Store, query: StatementQuery) -> Vec<StatementRow> {
 #[tokio::test]
 async fn every_row_comes_once_with_its_balance() {
     let store = filled().await;
-    let all: Vec<JournalEntry> =
-        pages(&store, query(StatementOf::All)).await.into_iter().map(|row| row.entry).collect();
+    let all = pages(&store, query(StatementOf::All)).await;
+    assert!(all.is_sorted_by(|a, b| a.position > b.position));
+    let all: Vec<JournalEntry> = all.into_iter().map(|row| row.entry).collect();
     assert_eq!(all.len() as u64, TASKS + 2);
-    assert!(all.is_sorted_by(|a, b| a.seq > b.seq));
     for limit in [1, 7, 64, 65, 100] {
         for customer in [customer_id(0), customer_id(1)] {
             let query = StatementQuery { limit, ..query(StatementOf::Customer(customer.clone())) };
@@ -168,6 +168,7 @@ async fn every_row_comes_once_with_its_balance() {
             let own = all.iter().filter(|entry| entry.customer == customer);
             assert!(rows.iter().map(|row| &row.entry).eq(own));
             rows.reverse();
+            assert_eq!(forwards(&store, &customer, limit).await, rows);
             let mut free = 0;
             for row in rows {
                 free += row.entry.movement.available.0;
@@ -198,6 +199,22 @@ async fn every_row_comes_once_with_its_balance() {
     assert_eq!((none.rows, none.next), (vec![], None));
 }
 
+/// The same rows, read from the first one on; the last read ends at the customer's head.
+async fn forwards(store: &Store, customer: &CustomerId, limit: usize) -> Vec<StatementRow> {
+    let mut all: Vec<StatementRow> = Vec::new();
+    loop {
+        let position = all.last().map(|row| row.position);
+        let read = store.statement_behind(customer.clone(), position, limit).await.unwrap();
+        let (row, more) = read.expect("a customer");
+        let is_last = more.len() < limit;
+        all.extend(more);
+        if is_last {
+            assert_eq!(all.last().unwrap().entry.head(), row.head);
+            return all;
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_time_is_half_open_and_found_by_halving() {
     let store = filled().await;
@@ -226,6 +243,7 @@ async fn nothing_is_shown_for_nothing() {
     assert_eq!(page, StatementPage::default());
     let time = StatementQuery { created: moment(1)..moment(2), ..query(StatementOf::All) };
     assert_eq!(store.statement(time).await.unwrap(), StatementPage::default());
+    assert_eq!(store.statement_behind("nobody".into(), None, 9).await, Ok(None));
 }
 
 #[tokio::test]

@@ -175,8 +175,7 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
     assert_eq!(store.task(TaskId::from_bits(0)).unwrap(), None);
 
     // A live task keeps the day of its creation; without one, whole days go.
-    let drop = Command::DropHistory { before_day: START.day() + 2 };
-    assert_eq!(store.execute(drop.clone()).await.unwrap(), Ok(Applied::Dropped(0)));
+    assert_eq!(store.drop_history(START.day() + 2).await, Ok(0));
     let first_days = (0..MANY).filter(|number| id(*number).timestamp().day() < START.day() + 2);
     let ends = first_days.clone().map(|number| Command::Finish {
         id: id(number),
@@ -186,7 +185,7 @@ async fn a_task_is_found_live_ended_and_no_more_once_dropped() {
         at: START,
     });
     commit(&store.database().unwrap(), ends.collect()).unwrap();
-    assert_eq!(store.execute(drop).await.unwrap(), Ok(Applied::Dropped(2)));
+    assert_eq!(store.drop_history(START.day() + 2).await, Ok(2));
     let kept = first_days.count() as u64;
     assert_eq!(store.task(id(2)).unwrap(), None);
     assert!(store.task(id(kept)).unwrap().is_some());

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use gatehouse_model::UnixMs;
 use gatehouse_sample::START;
-use gatehouse_tasks::{Command, LedgerStorage as _, MemoryLedgerStorage, ResponseLimits, ResponseRecord};
+use gatehouse_tasks::{
+    Command, ExpiredRow, LedgerStorage as _, MemoryLedgerStorage, ResponseLimits, ResponseRecord,
+};
 use proptest::prelude::*;
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
@@ -45,7 +47,11 @@ fn command() -> impl Strategy<Value = Command> {
         2 => (owner(), 0..12_u8, 0..90_u64).prop_map(|(owner, id, seconds)| Command::ForgetResponse {
             customer: customer(owner), id: format!("resp_{id}"), at: at(seconds),
         }),
-        1 => (0..140_u64, 0..4_usize).prop_map(|(seconds, limit)| Command::SweepResponses { now: at(seconds), limit }),
+        1 => (owner(), 0..140_u64, prop::collection::vec(0..12_u8, 0..5)).prop_map(|(owner, seconds, ids)| Command::Forget {
+            customer: Some(customer(owner)),
+            rows: ids.into_iter().map(|id| ExpiredRow::Response(format!("resp_{id}"))).collect(),
+            at: at(seconds),
+        }),
     ]
 }
 

@@ -79,7 +79,12 @@ fn any_command(random: &mut Rng, storage: &MemoryLedgerStorage, number: u8, at: 
         }
         8 => change(WebhookChange::Remove { id }, at),
         9 => add(random.u128(1..4), random.u8(0..2)),
-        10 => change(WebhookChange::Sweep { limit: 3 }, at.plus(Duration::from_secs(7 * 86_400 - 30))),
+        10 => {
+            let (at, owner) = (at.plus(Duration::from_secs(7 * 86_400 - 30)), customer_id(random.u8(0..2)));
+            let rows = storage.expired(at).into_iter().filter(|(of, _)| of.as_ref() == Some(&owner));
+            let rows = rows.map(|(_, row)| row).take(3).collect();
+            Command::Forget { customer: Some(owner), rows, at }
+        }
         _ => {
             let row = storage.webhooks().find(|row| row.id == id);
             let policy = webhook(1, 0).policy();
@@ -210,33 +215,6 @@ async fn pages_end_where_the_next_one_begins() {
     assert_eq!(seconds(&store.list_deliveries(pending, None, 9).await.unwrap().rows), [4, 3, 2, 1]);
 }
 
-#[tokio::test]
-async fn a_file_of_the_release_before_gets_the_tables() {
-    let disk = Disk::default();
-    let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
-    begin(&store).await;
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    let deleted = [
-        txn.delete_table(layout::WEBHOOKS),
-        txn.delete_table(layout::WEBHOOK_OWNERS),
-        txn.delete_table(layout::DELIVERIES),
-        txn.delete_table(layout::DELIVERY_INDEX),
-        txn.delete_table(layout::DELIVERY_DUE),
-        txn.delete_table(layout::TROUBLED_WEBHOOKS),
-    ];
-    assert!(deleted.into_iter().all(|deleted| deleted.unwrap()));
-    txn.commit().unwrap();
-    drop(database);
-    store.close();
-    let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    assert_eq!(store.waiting_webhooks(), Ok(BTreeSet::new()));
-    for command in [add(1, 0), submit(1), finish(1, START.plus(Duration::from_secs(1)))] {
-        store.execute(command).await.unwrap().unwrap();
-    }
-    assert_eq!(store.waiting_webhooks().unwrap().len(), 1);
-}
-
 /// A file with a hundred webhooks, of which the last two fail.
 async fn with_two_that_fail(disk: &Disk) -> Store {
     let store = Store::with_backend(disk.clone(), &Config::default()).unwrap();
@@ -281,34 +259,6 @@ async fn webhooks_in_trouble_are_found_wherever_they_stand() {
     let gone = WebhookChange::Remove { id: WebhookId::from_bits(99) };
     store.execute(change(gone, START)).await.unwrap().unwrap();
     assert_eq!(troubled(&store, 9).await, [100]);
-
-    // A file of the release before has no list, or one that is behind, and gets it.
-    let mut store = store;
-    for behind in [None, Some(7)] {
-        let list = behind.into_iter().collect();
-        store = opened_with(store, &disk, 3, list);
-        assert_eq!(troubled(&store, 9).await, [100]);
-        assert!(store.examine().unwrap().is_clean());
-    }
-    // No start after that reads all webhooks: what a file of this schema lists, it lists.
-    let store = opened_with(store, &disk, layout::SCHEMA, vec![7]);
-    assert_eq!(troubled(&store, 9).await, [7]);
-    assert_eq!(store.examine().unwrap().findings.len(), 2);
-}
-
-/// The file again, as one of that schema, with this list of webhooks in trouble; with none, if it is empty.
-fn opened_with(store: Store, disk: &Disk, schema: u64, list: Vec<u128>) -> Store {
-    let database = store.database().unwrap();
-    let txn = database.begin_write().unwrap();
-    assert!(txn.delete_table(layout::TROUBLED_WEBHOOKS).unwrap());
-    for id in list {
-        txn.open_table(layout::TROUBLED_WEBHOOKS).unwrap().insert(id, ()).unwrap();
-    }
-    txn.open_table(layout::META).unwrap().insert(layout::SCHEMA_KEY, schema).unwrap();
-    txn.commit().unwrap();
-    drop(database);
-    store.close();
-    Store::with_backend(disk.clone(), &Config::default()).unwrap()
 }
 
 #[tokio::test]

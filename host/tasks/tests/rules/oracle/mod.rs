@@ -9,7 +9,9 @@ use gatehouse_model::{CustomerId, Digest, KeyId, Phase, Status, TaskId, UnixMs};
 
 pub(super) use self::quotas::QuotaState;
 use self::quotas::{Counted, Label};
-use gatehouse_tasks::{Change, Command, Ending, HoldId, Idempotency, JoinRequest, Reconciliation};
+use gatehouse_tasks::{
+    Change, Command, Ending, ExpiredRow, HoldId, Idempotency, JoinRequest, Reconciliation,
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BalanceState {
@@ -141,26 +143,25 @@ impl Oracle {
             }
             Command::Settle { id, amount, at, .. } => self.settle(HoldId::Request(*id), amount.0, *at),
             Command::Release { id, .. } => self.resolve(HoldId::Request(*id), 0, false),
-            Command::SweepHolds { now, limit } => {
-                let mut due: Vec<_> = self.holds.iter().map(|(id, reserve)| (reserve.until, *id)).collect();
-                due.retain(|(until, id)| until <= now && matches!(id, HoldId::Request(_)));
-                due.sort();
-                due.into_iter().take(*limit).all(|(_, id)| self.resolve(id, 0, false))
-            }
-            Command::DropHistory { before_day } => {
-                let live = self.tasks.iter().filter(|(_, task_state)| !task_state.status.is_final());
-                let oldest = live.map(|(id, _)| id.timestamp().day()).min().unwrap_or(u32::MAX);
-                self.tasks.retain(|id, _| id.timestamp().day() >= oldest.min(*before_day));
+            Command::Forget { customer, rows, at } => {
+                for row in rows {
+                    let ExpiredRow::Hold(id) = row else { continue };
+                    let id = HoldId::Request(*id);
+                    let is_due = self.holds.get(&id).is_some_and(|hold| {
+                        hold.until <= *at
+                            && Some(&self.keys[&hold.parts[0].key].customer) == customer.as_ref()
+                    });
+                    assert!(!is_due || self.resolve(id, 0, false));
+                }
                 true
             }
             // No sequence of the sample keeps responses; none of them moves money.
             Command::Administer { .. }
             | Command::Audit { .. }
+            | Command::MarkLedger { .. }
             | Command::ForgetResponse { .. }
             | Command::KeepRecord { .. }
             | Command::KeepResponse { .. }
-            | Command::Sweep { .. }
-            | Command::SweepResponses { .. }
             | Command::Webhook { .. } => true,
         }
     }

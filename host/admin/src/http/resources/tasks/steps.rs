@@ -186,6 +186,6 @@ async fn list(call: Call) -> Outcome {
     call.note_read(format!("tasks/{task}/steps")).await?;
     let mut rest = rows.into_iter().filter(|row| after.is_none_or(|after| row.revision > after));
     let page: Vec<TaskSteps> = rest.by_ref().take(call.query.limit()).map(TaskSteps::from).collect();
-    let next = page.last().map(|row| row.revision.to_string()).filter(|_| rest.next().is_some());
-    Ok(call.list(page, next.as_deref()))
+    let next = page.last().map(|row| row.revision).filter(|_| rest.next().is_some());
+    call.list(page, next)
 }

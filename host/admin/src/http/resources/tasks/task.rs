@@ -1,19 +1,20 @@
 //! `/tasks`: tasks of all customers: listed, shown with their money, cancelled with a reason. Never shows a prompt.
 
 use gatehouse_driver::ambiguous_exchange;
-use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId, UnixMs};
+use gatehouse_model::{FailureKind, KeyId, Line, Media, Phase, Price, Status, Task, TaskId};
 use gatehouse_store::AllTasksQuery;
 use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::http::audit::told;
 use crate::http::call::{Call, Outcome};
 use crate::http::error::ApiError;
 use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
-use crate::service::{TaskDetails, told};
+use crate::http::values::{List, Moment, entry_id};
+use crate::service::TaskDetails;
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];
 const FILTERS: [Parameter; 8] = [
@@ -204,8 +205,8 @@ struct MediaLine {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TaskMoney")]
 struct MoneyLine {
-    /// The number of the row.
-    number: u64,
+    /// The id of the row, as in the ledger.
+    id: String,
     /// When.
     at: Moment,
     /// "hold", "join", "release" or "settle".
@@ -311,7 +312,7 @@ impl From<&Media> for MediaLine {
 impl From<JournalEntry> for MoneyLine {
     fn from(entry: JournalEntry) -> Self {
         Self {
-            number: entry.seq,
+            id: entry_id(&entry),
             at: entry.at.into(),
             kind: entry.kind.as_str(),
             key: entry.key.map(|key| key.0),
@@ -355,9 +356,8 @@ fn next(phase: &Phase) -> NextStep {
 
 async fn list(call: Call) -> Outcome {
     let query = query(&call)?;
-    let page = call.service.tasks(query).await?;
-    let lines: Vec<TaskLine> = page.tasks.iter().map(TaskLine::from).collect();
-    Ok(call.list(lines, page.next.map(|id| id.to_string()).as_deref()))
+    let page = call.service.store.list_all_tasks(query).await?;
+    call.list(page.tasks.iter().map(TaskLine::from).collect(), page.next)
 }
 
 fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
@@ -368,7 +368,6 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         }
         Ok(values)
     };
-    let moment = |name| call.query.moment(name).map(|moment| moment.0);
     Ok(AllTasksQuery {
         statuses: values("status")?.iter().filter_map(|word| Status::parse(word)).collect(),
         keys: values("key")?.into_iter().map(KeyId).collect(),
@@ -376,8 +375,7 @@ fn query(call: &Call) -> Result<AllTasksQuery, ApiError> {
         customer: call.query.one("customer").map(Into::into),
         ambiguous: call.query.flag("ambiguous"),
         model: call.query.one("model").map(str::to_owned),
-        created: moment("created_after").unwrap_or(UnixMs(0))
-            ..moment("created_before").unwrap_or(UnixMs(u64::MAX)),
+        created: call.created(),
         after: call.position()?,
         limit: call.query.limit(),
     })

@@ -1,0 +1,70 @@
+//! What a request may cost at the targets that can answer it: each by its own prices, and by the cap on output that its
+//! protocol gives the request. A model's targets share its rules, so that those of one protocol share what is prepared.
+
+use std::sync::Arc;
+
+use gatehouse_model::{Context, Credits, Prepared, Protocol};
+
+use crate::errors::SubmitError;
+use crate::state::DriverState;
+use crate::text::api::TextError;
+use crate::text::bill::Bill;
+use crate::text::dialect::route_of_family;
+use crate::text::models::TextModel;
+use crate::text::targets::Target;
+use crate::text::translation::Source;
+use crate::text::tried_targets::TriedTargets;
+
+/// What a request may cost.
+pub(super) struct Estimates {
+    /// The bill of the target that is asked first.
+    pub(super) first: Bill,
+    /// The bill that may become the highest.
+    pub(super) dearest: Bill,
+    /// Its highest cost: the hold.
+    pub(super) amount: Credits,
+    /// What the request takes of a rate of tokens, at most.
+    pub(super) tokens: u64,
+}
+
+impl DriverState {
+    /// The estimates of a request that is `prepared` for its first target. Targets of another protocol are left where that
+    /// cannot say it.
+    pub(super) async fn estimates(
+        &self,
+        source: &Source,
+        cx: &Context,
+        model: &Arc<TextModel>,
+        targets: &mut TriedTargets,
+        prepared: &Prepared,
+    ) -> Result<Estimates, TextError> {
+        let own = family_protocol(&model.targets[targets.first()]);
+        let is_own = |target: usize| family_protocol(&model.targets[target]) == own;
+        let other = targets.open().iter().copied().find(|&target| !is_own(target));
+        let other = match other {
+            Some(target) => self.as_priced(source, cx, &model.targets[target].route).await.ok(),
+            None => None,
+        };
+        if other.is_none() {
+            targets.retain(is_own);
+        }
+        let bill = |&target: &usize| {
+            let prepared = if is_own(target) { prepared } else { other.as_ref()? };
+            let bill = model.bill(&model.targets[target], prepared)?;
+            Some((bill.max_cost()?, bill))
+        };
+        let bills: Option<Vec<_>> = targets.open().iter().map(bill).collect();
+        let estimates = bills.and_then(|bills| {
+            let tokens = bills.iter().map(|(_, bill)| bill.estimated_tokens()).max()?;
+            let first = bills.first()?.1.clone();
+            let (amount, dearest) = bills.into_iter().max_by_key(|(cost, _)| *cost)?;
+            Some(Estimates { first, dearest, amount, tokens })
+        });
+        Ok(estimates.ok_or_else(|| SubmitError::too_dear(&model.id))?)
+    }
+}
+
+/// What the text family writes for that target: a dialect reads what a Messages provider would.
+fn family_protocol(target: &Target) -> Protocol {
+    route_of_family(&target.route).protocol
+}

@@ -1,0 +1,252 @@
+//! Answers a plugin's probe: fetches or opens the media and returns the facts. And looks at the results of an earlier task for one that
+//! follows it up.
+//!
+//! Every failure is a text that a client may read; nothing here is an error of the gateway but a store
+//! that fails.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_model::{BlobId, CustomerId, Facts, Finding, Media, Probe};
+use gatehouse_upstream::{FetchError, OpenBlob};
+use url::Url;
+
+use crate::edit::apply::EditError;
+use crate::ingest::data_url;
+use crate::ingest::extract::NewBlob;
+use crate::links::signed_link::{self, Checked};
+use crate::look::remote::RemoteFile;
+use crate::media_store::{MediaStore, TaskBlobs, blob_path};
+use crate::probe::facts::facts;
+use crate::storage::objects::{Error, Reading};
+
+/// Bytes of a blob that are looked at; a larger one has the facts of its beginning.
+const LOOKED_AT: usize = 64 * 1024 * 1024;
+
+/// Between the name of a blob and the pixels of the PNG that is wanted of it.
+const PNG: &str = ":png:";
+
+/// Characters of an unusable source that its finding repeats.
+const SHOWN: usize = 100;
+
+/// What a probe found, and the blob it kept if it was asked to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// For the plugin.
+    pub finding: Finding,
+    /// A new blob; it becomes the task's when the caller says so.
+    pub kept: Option<BlobId>,
+}
+
+/// Why there are no facts.
+enum Miss {
+    /// For the client.
+    Unusable(String),
+    /// For the operator.
+    Store(Error),
+}
+
+impl MediaStore {
+    /// Looks at one piece of media.
+    ///
+    /// # Errors
+    /// Only when the store fails; everything else is part of the finding.
+    pub async fn probe(&self, probe: &Probe, blobs: &TaskBlobs) -> Result<Probed, Error> {
+        let source = probe.source.as_str();
+        let outcome = match source.strip_prefix("blob:") {
+            Some(name) => match name.split_once(PNG) {
+                None => self.look_at_blob(name, blobs).await.map(|facts| (facts, None)),
+                Some((name, pixels)) => self.scale_blob(name, pixels, blobs).await,
+            },
+            None => self.look_at(source, probe.keep, blobs).await,
+        };
+        let (found, kept) = match outcome {
+            Ok((facts, kept)) => (Ok(facts), kept),
+            Err(Miss::Unusable(reason)) => (Err(reason), None),
+            Err(Miss::Store(error)) => return Err(error),
+        };
+        Ok(Probed { finding: Finding { source: source.to_owned(), found }, kept })
+    }
+
+    async fn look_at_blob(&self, name: &str, blobs: &TaskBlobs) -> Result<Facts, Miss> {
+        let (id, blob) = own(name, blobs).await?;
+        Ok(facts_of_blob(id, blob).await?)
+    }
+
+    /// Keeps a picture of the task once more, as a PNG of other pixels.
+    async fn scale_blob(
+        &self,
+        name: &str,
+        pixels: &str,
+        blobs: &TaskBlobs,
+    ) -> Result<(Facts, Option<BlobId>), Miss> {
+        let sides = pixels
+            .split_once('x')
+            .and_then(|(width, height)| Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?)));
+        let sides = sides.ok_or_else(|| unusable("its pixels must be <width>x<height>"))?;
+        let (_, blob) = own(name, blobs).await?;
+        let png = match self.0.editor.scaled(beginning(blob.body).await?, sides).await {
+            Ok(png) => Bytes::from(png),
+            Err(EditError::Unfit(reason)) => return Err(Miss::Unusable(reason)),
+            Err(EditError::Store(error)) => return Err(error.into()),
+        };
+        self.kept(png, blobs).await
+    }
+
+    /// A result as a new blob that another task may use, with its facts; `None` when the result is gone. In a local
+    /// folder the copy is a link, so it costs no space.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn adopt(&self, media: &Media) -> Result<Option<(BlobId, Facts)>, Error> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        let from = signed_link::path(&signed_link::name(media.id, &media.mime), media.expires);
+        if !self.0.objects.copy(&from, &blob_path(id)).await? {
+            return Ok(None);
+        }
+        match self.facts_of(id).await {
+            Ok(Some(facts)) => Ok(Some((id, facts))),
+            unread => {
+                self.drop_blobs(&[id]).await;
+                unread.map(|_| None)
+            }
+        }
+    }
+
+    /// The facts of a blob of any owner; `None` when it is gone.
+    async fn facts_of(&self, id: BlobId) -> Result<Option<Facts>, Error> {
+        match self.open_blob(id).await? {
+            Some(blob) => facts_of_blob(id, blob).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn look_at(
+        &self,
+        source: &str,
+        keep: bool,
+        blobs: &TaskBlobs,
+    ) -> Result<(Facts, Option<BlobId>), Miss> {
+        if let (false, Ok(url)) = (keep, Url::parse(source))
+            && matches!(url.scheme(), "http" | "https")
+        {
+            let facts = match self.own_link(&url) {
+                Some(own) => self.facts_of_result(&own).await?,
+                None => self.remote(&url, blobs.customer()).facts().await.map_err(|why| not_fetched(&why))?,
+            };
+            return Ok((facts, None));
+        }
+        let bytes = self.bytes_of(source, blobs.customer()).await?;
+        if !keep {
+            return Ok((facts(&bytes), None));
+        }
+        self.kept(bytes, blobs).await
+    }
+
+    /// The bytes as a new blob of the task.
+    async fn kept(&self, bytes: Bytes, blobs: &TaskBlobs) -> Result<(Facts, Option<BlobId>), Miss> {
+        let blob = NewBlob::new(BlobId::new(self.0.clock.now(), &*self.0.seed), bytes);
+        let kept = std::slice::from_ref(&blob);
+        match blobs.customer() {
+            Some(customer) => self.keep_for(customer, kept).await?,
+            None => self.keep(kept).await?,
+        }
+        blobs.add(blob.id);
+        Ok((blob.facts, Some(blob.id)))
+    }
+
+    async fn bytes_of(&self, source: &str, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
+        if source.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+            let payload = data_url::uri_payload(source.as_bytes());
+            let payload = payload.ok_or_else(|| unusable("a data: URI must be data:<type>;base64,<data>"))?;
+            return self.decoded(payload, "the data: URI does not hold valid base64");
+        }
+        match Url::parse(source) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => self.fetched(&url, customer).await,
+            Ok(url) if url.has_host() => Err(unusable(&no_source(source))),
+            _ => self.decoded(source.as_bytes(), &no_source(source)),
+        }
+    }
+
+    fn decoded(&self, text: &[u8], otherwise: &str) -> Result<Bytes, Miss> {
+        let max = self.0.config.max_blob();
+        if text.len() as u64 / 4 * 3 > max + 3 {
+            return Err(Miss::Unusable(format!("it is larger than {} MiB", self.0.config.max_blob_mib)));
+        }
+        let bytes = data_url::decode(text).filter(|bytes| !bytes.is_empty());
+        bytes.map(Bytes::from).ok_or_else(|| unusable(otherwise))
+    }
+
+    /// A result of this gateway is on its disk: no limit but that of what is looked at.
+    async fn facts_of_result(&self, own: &Checked) -> Result<Facts, Miss> {
+        let found = self.result(own).await?;
+        let (bytes, begin) = (found.length, beginning(found.body).await?);
+        Ok(Facts { bytes, ..facts(&begin) })
+    }
+
+    async fn result(&self, own: &Checked) -> Result<Reading, Miss> {
+        let gone = || unusable("could not be fetched: the link no longer works");
+        self.0.objects.read(&own.path).await?.ok_or_else(gone)
+    }
+
+    async fn fetched(&self, url: &Url, customer: Option<&CustomerId>) -> Result<Bytes, Miss> {
+        let max = self.0.config.max_probe();
+        if let Some(own) = self.own_link(url) {
+            let found = self.result(&own).await?;
+            if found.length > max {
+                return Err(not_fetched(&FetchError::TooLarge(max)));
+            }
+            return Ok(beginning(found.body).await?);
+        }
+        self.remote(url, customer).whole().await.map_err(|why| not_fetched(&why))
+    }
+
+    fn remote<'a>(&'a self, url: &'a Url, customer: Option<&'a CustomerId>) -> RemoteFile<'a> {
+        let timeout = Duration::from_secs(self.0.config.probe_timeout_seconds.into());
+        RemoteFile { upstream: &self.0.upstream, url, customer, max: self.0.config.max_probe(), timeout }
+    }
+}
+
+impl From<Error> for Miss {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Opens the blob of this name, which must be the task's own.
+async fn own(name: &str, blobs: &TaskBlobs) -> Result<(BlobId, OpenBlob), Miss> {
+    let gone = || unusable("it is not a file of this task");
+    let id: BlobId = name.parse().map_err(|_| gone())?;
+    let blob = blobs.read(id).await?.ok_or_else(gone)?;
+    Ok((id, blob))
+}
+
+async fn facts_of_blob(id: BlobId, blob: OpenBlob) -> Result<Facts, Error> {
+    let bytes = beginning(blob.body).await?;
+    Ok(Facts { blob: Some(format!("blob:{id}")), bytes: blob.length, ..facts(&bytes) })
+}
+
+fn no_source(source: &str) -> String {
+    let shown: String = source.chars().take(SHOWN).collect();
+    format!("expected an http(s) URL, a data: URI or base64, got {shown:?}")
+}
+
+fn unusable(reason: &str) -> Miss {
+    Miss::Unusable(reason.to_owned())
+}
+
+fn not_fetched(why: &FetchError) -> Miss {
+    Miss::Unusable(format!("could not be fetched: {why}"))
+}
+
+/// All of it, unless it is larger than what is ever looked at.
+async fn beginning(mut body: BoxStream<'static, std::io::Result<Bytes>>) -> Result<Bytes, Error> {
+    let mut bytes = BytesMut::new();
+    while bytes.len() < LOOKED_AT
+        && let Some(piece) = body.next().await
+    {
+        bytes.extend_from_slice(&piece?);
+    }
+    Ok(bytes.freeze())
+}

@@ -1,0 +1,283 @@
+//! The handle of the crate, and the storage of blobs. What it does with results, links and probes stands where those are: `results`,
+//! `links`, `look`.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path as FilePath;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::stream::{BoxStream, StreamExt};
+use gatehouse_model::{BlobId, Clock, CustomerId, Json, Pepper, Seed, metric};
+use gatehouse_upstream::{Blobs, OpenBlob, Upstream};
+use object_store::ObjectStore;
+use object_store::path::Path;
+
+use crate::config::Config;
+use crate::edit::apply::Editor;
+use crate::ingest::extract::{self, ExtractError, Extracted, NewBlob};
+use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
+use crate::storage::objects::{Error, Objects, Reading};
+use crate::storage::shares::{ShareExceeded, Shares};
+use crate::storage::sweep::{Swept, sweep};
+use crate::storage::writer::Writer;
+
+/// Requests up to this size are processed in place; larger ones on a blocking thread.
+const EXTRACT_IN_PLACE: usize = 1024 * 1024;
+
+/// All media of the gateway. Cheap to clone.
+#[derive(Clone)]
+pub struct MediaStore(pub(crate) Arc<MediaState>);
+
+pub(crate) struct MediaState {
+    pub(crate) config: Config,
+    pub(crate) objects: Objects,
+    pub(crate) pepper: Pepper,
+    pub(crate) upstream: Upstream,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seed: Arc<dyn Seed>,
+    pub(crate) editor: Editor,
+    /// What customers hold of the disk.
+    pub(crate) shares: Shares,
+}
+
+impl MediaStore {
+    /// Opens the store. `data` is the gateway's data folder; links are signed under `pepper`.
+    ///
+    /// # Errors
+    /// When the configured URL is of no known kind or cannot be written.
+    pub fn open(
+        config: Config,
+        data: &FilePath,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Result<Self, Error> {
+        let objects = Objects::open(config.url.as_deref(), data)?;
+        metrics::counter!(metric::MEDIA_BYTES).increment(0);
+        Ok(Self::new(config, objects, pepper, upstream, clock, seed))
+    }
+
+    /// The same over an object store that is open already, wherever it keeps its bytes.
+    #[must_use]
+    pub fn over(
+        objects: Arc<dyn ObjectStore>,
+        config: Config,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        let objects = Objects { store: objects, root: None };
+        Self::new(config, objects, pepper, upstream, clock, seed)
+    }
+
+    fn new(
+        config: Config,
+        objects: Objects,
+        pepper: Pepper,
+        upstream: Upstream,
+        clock: Arc<dyn Clock>,
+        seed: Arc<dyn Seed>,
+    ) -> Self {
+        Self(Arc::new(MediaState {
+            editor: Editor::new(objects.clone(), config.max_result()),
+            config,
+            objects,
+            pepper,
+            upstream,
+            clock,
+            seed,
+            shares: Shares::default(),
+        }))
+    }
+
+    /// The folder that media are kept in, where they are kept on a disk of this machine.
+    #[must_use]
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.0.objects.root.as_deref()
+    }
+
+    /// Takes embedded files out of a request's JSON. Nothing is written; see [`MediaStore::keep`].
+    ///
+    /// # Errors
+    /// When a file is too large or there are too many.
+    pub async fn extract(&self, json: Json) -> Result<Extracted, ExtractError> {
+        self.extract_up_to(json, self.0.config.max_blob()).await
+    }
+
+    /// The same for a provider's reply, whose files are results and may be as large as these.
+    ///
+    /// # Errors
+    /// When a file is too large or there are too many.
+    pub async fn extract_results(&self, json: Json) -> Result<Extracted, ExtractError> {
+        self.extract_up_to(json, self.0.config.max_result()).await
+    }
+
+    async fn extract_up_to(&self, json: Json, max: u64) -> Result<Extracted, ExtractError> {
+        if json.len() <= EXTRACT_IN_PLACE {
+            return self.extract_now(&json, max);
+        }
+        let here = self.clone();
+        // A failed join means the runtime is going down.
+        tokio::task::spawn_blocking(move || here.extract_now(&json, max))
+            .await
+            .unwrap_or(Err(ExtractError::Interrupted))
+    }
+
+    fn extract_now(&self, json: &Json, max: u64) -> Result<Extracted, ExtractError> {
+        extract::extract(json, max, &*self.0.clock, &*self.0.seed)
+    }
+
+    /// Counts the files of a customer's new task, which are written next; [`MediaStore::drop_blobs`] ends that. `room` is
+    /// what the disk has free for files, where that is known.
+    ///
+    /// # Errors
+    /// The customer's unfinished tasks hold its share of the disk already.
+    pub fn reserve(
+        &self,
+        customer: &CustomerId,
+        blobs: &[NewBlob],
+        room: Option<u64>,
+    ) -> Result<(), ShareExceeded> {
+        let blobs: Vec<_> = blobs.iter().map(|blob| (blob.id, blob.bytes.len() as u64)).collect();
+        self.0.shares.reserve(customer, &blobs, room)
+    }
+
+    /// Counts and writes files of a customer's running task, which are never refused. As [`MediaStore::keep`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn keep_for(&self, customer: &CustomerId, blobs: &[NewBlob]) -> Result<(), Error> {
+        blobs.iter().for_each(|blob| self.0.shares.add(customer, blob.id, blob.bytes.len() as u64));
+        let kept = self.keep(blobs).await;
+        if kept.is_err() {
+            blobs.iter().for_each(|blob| self.0.shares.forget(blob.id));
+        }
+        kept
+    }
+
+    /// Writes the extracted blobs; durable when it returns.
+    ///
+    /// # Errors
+    /// When the store fails; then nothing needs to be taken back.
+    pub async fn keep(&self, blobs: &[NewBlob]) -> Result<(), Error> {
+        let write = |blob: &NewBlob| {
+            let (path, bytes) = (blob_path(blob.id), blob.bytes.clone());
+            async move { self.0.objects.write(&path, bytes).await }
+        };
+        try_join_all(blobs.iter().map(write)).await.map(|_| ())
+    }
+
+    /// Deletes the blobs of a task that has ended. What cannot be deleted now is swept later.
+    pub async fn drop_blobs(&self, blobs: &[BlobId]) {
+        for &id in blobs {
+            self.0.shares.forget(id);
+            if let Err(error) = self.0.objects.delete(&blob_path(id)).await {
+                tracing::warn!(%id, %error, "a blob was not deleted; the sweep will try again");
+            }
+        }
+    }
+
+    /// Deletes results whose links ended more than an hour ago, and blobs older than 26 hours.
+    ///
+    /// # Errors
+    /// When the store fails; what was deleted before stays deleted.
+    pub async fn sweep(&self) -> Result<Swept, Error> {
+        sweep(&self.0.objects, self.0.clock.now()).await
+    }
+
+    /// The blobs one task may name, for its probes and calls.
+    #[must_use]
+    pub fn blobs_of(&self, blobs: impl IntoIterator<Item = BlobId>) -> TaskBlobs {
+        TaskBlobs::new(self.clone(), blobs)
+    }
+
+    /// Opens any blob; whose it is has been asked before.
+    pub(crate) async fn open_blob(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
+        let Some(Reading { length, mut body }) = self.0.objects.read(&blob_path(id)).await? else {
+            return Ok(None);
+        };
+        // Its type is not on record: the first piece shows it and is then put back in front.
+        let first = body.next().await.transpose()?.unwrap_or_default();
+        let mime = sniff(&first[..first.len().min(SNIFFED)]).unwrap_or(UNKNOWN).to_owned();
+        let body = futures_util::stream::iter([Ok(first)]).chain(body).boxed();
+        Ok(Some(OpenBlob { mime, length, body }))
+    }
+
+    /// Keeps a stream as a new blob. The stream's own error is returned as it came.
+    pub(crate) async fn save_blob(&self, mut body: BoxStream<'_, io::Result<Bytes>>) -> io::Result<BlobId> {
+        let id = BlobId::new(self.0.clock.now(), &*self.0.seed);
+        let mut writer = Writer::new(&self.0.objects, blob_path(id));
+        while let Some(piece) = body.next().await {
+            let written = match piece {
+                Ok(piece) => writer.write(&piece).await.map_err(io::Error::other),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written {
+                writer.abort().await;
+                return Err(error);
+            }
+        }
+        writer.finish().await.map_err(io::Error::other)?;
+        Ok(id)
+    }
+}
+
+/// Where a blob is: its id contains the day of its creation.
+pub(crate) fn blob_path(id: BlobId) -> Path {
+    Path::from_iter(["blobs".to_owned(), id.timestamp().day().to_string(), id.to_string()])
+}
+
+/// See [`MediaStore::blobs_of`]. Blobs saved through it belong to the task from then on.
+pub struct TaskBlobs {
+    media: MediaStore,
+    customer: Option<CustomerId>,
+    own: Mutex<HashSet<BlobId>>,
+}
+
+impl TaskBlobs {
+    fn new(media: MediaStore, blobs: impl IntoIterator<Item = BlobId>) -> Self {
+        Self { media, customer: None, own: Mutex::new(blobs.into_iter().collect()) }
+    }
+
+    /// The same for that customer's task: its links are fetched with the customer's permits.
+    #[must_use]
+    pub fn of(self, customer: &CustomerId) -> Self {
+        Self { customer: Some(customer.clone()), ..self }
+    }
+
+    /// Whose links they are that the task names.
+    pub(crate) fn customer(&self) -> Option<&CustomerId> {
+        self.customer.as_ref()
+    }
+
+    /// Opens one of the task's blobs; `None` when it is not among them, or gone.
+    pub(crate) async fn read(&self, id: BlobId) -> Result<Option<OpenBlob>, Error> {
+        if self.owns(id) { self.media.open_blob(id).await } else { Ok(None) }
+    }
+
+    pub(crate) fn add(&self, id: BlobId) {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    fn owns(&self, id: BlobId) -> bool {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
+    }
+}
+
+impl Blobs for TaskBlobs {
+    fn open(&self, id: BlobId) -> BoxFuture<'_, io::Result<Option<OpenBlob>>> {
+        Box::pin(async move { self.read(id).await.map_err(io::Error::other) })
+    }
+
+    fn save<'a>(&'a self, body: BoxStream<'a, io::Result<Bytes>>) -> BoxFuture<'a, io::Result<BlobId>> {
+        Box::pin(async move {
+            let id = self.media.save_blob(body).await?;
+            self.add(id);
+            Ok(id)
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! Stage three: machine code, compiled here, kept by content, never accepted from outside.
+//!
+//! So many compilations as the configuration says run at once, each on an engine of its own, in a gateway each in a process of
+//! its own (`compile_process`). The result is a file, named by the component's digest and by everything in the engine that the
+//! code depends on. The file is mapped, so it is never rewritten. Code is loaded only when its own digest, kept beside it, still
+//! fits.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{UnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use gatehouse_model::Digest;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::config::Config;
+use crate::exec::engine;
+use crate::fault::panic_text;
+use crate::stages::error::{StageError, causes};
+use crate::store::plugin_store::PluginStore;
+
+/// Compiles components and finds the code of those compiled before.
+pub(crate) struct Compiler {
+    serving: Engine,
+    store: Arc<PluginStore>,
+    /// Names the engine that the code fits.
+    engine_hash: String,
+    compilations: Compilations,
+}
+
+/// Which components are compiled now: each by one thread, and no more than `most`.
+struct Compilations {
+    most: usize,
+    under_way: Mutex<BTreeSet<Digest>>,
+    ended: Condvar,
+}
+
+/// One of them, until it is dropped.
+struct Compilation<'a> {
+    all: &'a Compilations,
+    digest: Digest,
+}
+
+impl Compilations {
+    fn new(most: usize) -> Self {
+        Self { most: most.max(1), under_way: Mutex::default(), ended: Condvar::new() }
+    }
+
+    /// Waits until that component may be compiled.
+    fn begin(&self, digest: Digest) -> Compilation<'_> {
+        let waits = |others: &mut BTreeSet<Digest>| others.len() >= self.most || others.contains(&digest);
+        let waited = self.ended.wait_while(self.under_way(), waits);
+        waited.unwrap_or_else(PoisonError::into_inner).insert(digest);
+        Compilation { all: self, digest }
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, BTreeSet<Digest>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Compilation<'_> {
+    fn drop(&mut self) {
+        self.all.under_way().remove(&self.digest);
+        self.all.ended.notify_all();
+    }
+}
+
+impl Compiler {
+    pub(crate) fn new(serving: Engine, store: Arc<PluginStore>, most: usize) -> Self {
+        let mut hasher = DefaultHasher::new();
+        serving.precompile_compatibility_hash().hash(&mut hasher);
+        let engine_hash = format!("{:016x}", hasher.finish());
+        Self { serving, store, engine_hash, compilations: Compilations::new(most) }
+    }
+
+    /// The code of an earlier compilation, if it exists, is whole and fits this engine.
+    pub(crate) fn find(&self, digest: &Digest) -> Option<Component> {
+        let path = self.store.code(digest, &self.engine_hash)?;
+        map(&self.serving, &path)
+            .inspect_err(
+                |error| tracing::warn!(%digest, error = causes(error), "kept plugin code is unusable"),
+            )
+            .ok()
+    }
+
+    /// Whether [`Compiler::find`] would find it.
+    pub(crate) fn is_compiled(&self, digest: &Digest) -> bool {
+        self.store.code(digest, &self.engine_hash).is_some()
+    }
+
+    /// The component's code, kept or compiled now; `true` when it was compiled now.
+    pub(crate) fn compile(
+        &self,
+        digest: &Digest,
+        wasm: &[u8],
+        config: &Config,
+    ) -> Result<(Component, bool), StageError> {
+        let _compilation = self.compilations.begin(*digest);
+        if let Some(component) = self.find(digest) {
+            return Ok((component, false));
+        }
+        let code = match &config.compiler_process {
+            Some(process) => process.compile(wasm, config.compiler)?,
+            None => precompile(wasm)?,
+        };
+        let path = self
+            .store
+            .keep_code(digest, &self.engine_hash, &code)
+            .map_err(|error| StageError::Compile(format!("the code could not be kept: {error}")))?;
+        let component = map(&self.serving, &path).map_err(|error| StageError::Compile(causes(&error)))?;
+        Ok((component, true))
+    }
+}
+
+pub(super) fn precompile(wasm: &[u8]) -> Result<Vec<u8>, StageError> {
+    catch_compiler_panic(|| engine::compiling().and_then(|engine| engine.precompile_component(wasm)))
+}
+
+/// A component may make the compiler panic; the host must go on.
+fn catch_compiler_panic(
+    compile: impl FnOnce() -> wasmtime::Result<Vec<u8>> + UnwindSafe,
+) -> Result<Vec<u8>, StageError> {
+    match catch_unwind(compile) {
+        Ok(Ok(code)) => Ok(code),
+        Ok(Err(error)) => Err(StageError::Compile(causes(&error))),
+        Err(panic) => {
+            let why = format!("the compiler panicked on this component: {}", panic_text(&*panic));
+            Err(StageError::Compile(why))
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "deserialize_file trusts its file; see the safety argument")]
+fn map(serving: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: the plugin store only names files that hold what `precompile_component` returned (their digest,
+    // taken from memory when they were written, has just been compared), in a folder closed to other
+    // users, and it never rewrites a file in place.
+    unsafe { Component::deserialize_file(serving, path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Were they compiled one after the other, the last family of a first start would wait for all others; were one compiled
+    /// twice, the second would take its time for nothing.
+    #[test]
+    fn so_many_components_are_compiled_at_once_and_none_of_them_twice() {
+        let compilations = Compilations::new(2);
+        let [first, second] = [b"a", b"b"].map(|bytes| Digest::of(bytes));
+        let held = [compilations.begin(first), compilations.begin(second)];
+        let began = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for digest in [first, Digest::of(b"c")] {
+                let (compilations, began) = (&compilations, began.0.clone());
+                scope.spawn(move || {
+                    let _compilation = compilations.begin(digest);
+                    began.send(digest).unwrap();
+                });
+            }
+            let [one, other] = held;
+            drop(other);
+            assert_eq!(began.1.recv().unwrap(), Digest::of(b"c"), "the first one is compiled already");
+            drop(one);
+            assert_eq!(began.1.recv().unwrap(), first);
+        });
+        assert!(compilations.under_way().is_empty());
+    }
+
+    #[test]
+    fn a_compiler_panic_is_reported_with_its_text() {
+        let check = |compile: fn() -> wasmtime::Result<Vec<u8>>, expected: &str| {
+            assert_eq!(catch_compiler_panic(compile).unwrap_err().to_string(), expected);
+        };
+        check(|| panic!("literal"), "compile: the compiler panicked on this component: literal");
+        let formatted = "compile: the compiler panicked on this component: unexpected type 7";
+        check(|| panic!("unexpected type {}", std::hint::black_box(7)), formatted);
+        let silent = "compile: the compiler panicked on this component: no message";
+        check(|| std::panic::panic_any(7_u8), silent);
+        check(|| Err(wasmtime::Error::msg("not a component")), "compile: not a component");
+    }
+}

@@ -1,0 +1,70 @@
+//! What a hand has changed in the ledger is found by the doctor: in an entry, at the end of a chain, in a customer's row.
+
+use gatehouse_model::{Credits, Customer};
+use gatehouse_sample::{START, customer_id};
+use gatehouse_tasks::{Command, JournalEntry};
+use redb::{ReadableTable as _, WriteTransaction};
+
+use crate::layout::{CUSTOMERS, DEPOSIT_DAYS, LEDGER, LEDGER_INDEX};
+use crate::row::{decode, encode};
+use crate::store::Store;
+use crate::tests::{begin, memory_store};
+
+async fn deposit(store: &Store) {
+    let (customer, memo) = (customer_id(0), "later".to_owned());
+    let deposit = Command::Deposit { customer, amount: Credits(5), memo, at: START };
+    store.execute(deposit).await.unwrap().unwrap();
+}
+
+fn change(store: &Store, work: impl FnOnce(&WriteTransaction)) -> Vec<String> {
+    let database = store.database().unwrap();
+    let txn = database.begin_write().unwrap();
+    work(&txn);
+    txn.commit().unwrap();
+    drop(database);
+    store.examine().unwrap().findings
+}
+
+#[tokio::test]
+async fn the_first_break_is_named() {
+    let store = memory_store();
+    begin(&store).await;
+    deposit(&store).await;
+    let found = change(&store, |txn| {
+        let mut ledger = txn.open_table(LEDGER).unwrap();
+        let row = ledger.get(2).unwrap().unwrap().value().to_vec();
+        let entry: JournalEntry = decode("ledger", &row).unwrap();
+        let entry = JournalEntry { memo: "sooner".to_owned(), ..entry };
+        ledger.insert(2, encode("ledger", &entry).unwrap().as_slice()).unwrap();
+    });
+    assert_eq!(found, ["customer customer-0, ledger entry 1: the hash chain is broken"]);
+}
+
+/// Everything as it was before the deposit, the customer's row and all look-up rows with it: nothing but the mark tells.
+#[tokio::test]
+async fn an_end_that_was_put_back_is_found_by_the_mark() {
+    let store = memory_store();
+    begin(&store).await;
+    let before = store.customer(&customer_id(0)).unwrap().unwrap();
+    let put_back = |txn: &WriteTransaction, row: &Customer| {
+        assert!(txn.open_table(LEDGER).unwrap().remove(2).unwrap().is_some());
+        let mut index = txn.open_table(LEDGER_INDEX).unwrap();
+        assert!(index.remove(("customer", row.id.0.as_str(), 2)).unwrap().is_some());
+        let mut days = txn.open_table(DEPOSIT_DAYS).unwrap();
+        for (owner, paid) in [(row.id.0.as_str(), 300), ("", 360)] {
+            days.insert((owner, START.day()), (paid, 0)).unwrap();
+        }
+        let bytes = encode("accounts", row).unwrap();
+        txn.open_table(CUSTOMERS).unwrap().insert(row.id.0.as_str(), bytes.as_slice()).unwrap();
+    };
+    deposit(&store).await;
+    assert_eq!(change(&store, |txn| put_back(txn, &before)), Vec::<String>::new());
+
+    deposit(&store).await;
+    let mark = store.ledger_mark().await.unwrap();
+    assert_eq!((mark.entries, mark.customers), (3, 2));
+    store.execute(Command::MarkLedger { mark, at: START }).await.unwrap().unwrap();
+    assert!(store.examine().unwrap().is_clean());
+    let found = change(&store, |txn| put_back(txn, &before));
+    assert_eq!(found, [format!("the ledger had 3 entries at {START} by the audit record, and has 2 now")]);
+}

@@ -1,0 +1,185 @@
+//! A statement as lines: right as it was written, and the first line that is not is named.
+
+use gatehouse_model::{Credits, UnixMs};
+use gatehouse_sample::{START, command_sequences, customer_id, key_id, request_id};
+use gatehouse_tasks::{
+    Command, MemoryLedgerStorage, StatementCheck, StatementLine, VerifiedStatement, WrongLine,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{funded, run};
+
+/// A customer's statement as a file has it.
+fn lines(storage: &MemoryLedgerStorage, number: u8) -> Vec<String> {
+    let customer = storage.customers().find(|row| row.id == customer_id(number)).unwrap();
+    let own =
+        storage.ledger().iter().zip(storage.balances_after()).filter(|(row, _)| row.customer == customer.id);
+    let entries = own.map(|(row, after)| StatementLine::entry(row.clone(), after.available));
+    let all = std::iter::once(StatementLine::begin(customer.id.clone())).chain(entries);
+    let all = all.chain(std::iter::once(StatementLine::end(customer)));
+    all.map(|line| serde_json::to_string(&line).unwrap()).collect()
+}
+
+fn check(lines: &[String]) -> Result<VerifiedStatement, WrongLine> {
+    let mut check = StatementCheck::default();
+    lines.iter().try_for_each(|line| check.line(line))?;
+    check.end()
+}
+
+/// A deposit, two holds, a settlement and a release: lines 2 to 6 between the first and the last.
+fn statement() -> Vec<String> {
+    let mut storage = funded();
+    let at = UnixMs(START.0 + 5);
+    for number in 0..2 {
+        let (id, key, amount) = (request_id(number), key_id(0), Credits(20));
+        let expires = UnixMs(START.0 + 60_000);
+        run(&mut storage, Command::Hold { id, key, model: "m".into(), amount, expires, at }).unwrap();
+    }
+    let (memo, tokens) = ("m: 1 in".to_owned(), Default::default());
+    run(&mut storage, Command::Settle { id: request_id(0), amount: Credits(7), memo, tokens, at }).unwrap();
+    run(&mut storage, Command::Release { id: request_id(1), at }).unwrap();
+    lines(&storage, 0)
+}
+
+fn edit(line: &mut String, change: impl FnOnce(&mut Value)) {
+    let mut value: Value = serde_json::from_str(line).unwrap();
+    change(&mut value);
+    *line = value.to_string();
+}
+
+#[test]
+fn a_statement_is_right_as_it_was_written() {
+    let found = check(&statement()).unwrap();
+    assert_eq!(found.span, Some((START, UnixMs(START.0 + 5))));
+    let told = found.to_string();
+    assert!(told.starts_with("customer customer-0: 5 entries from "), "{told}");
+    assert!(told.contains("\n0.0003 paid in, 0.000007 spent, 0 held, 0.000293 free\nhead "), "{told}");
+    // One that was never used.
+    let mut storage = MemoryLedgerStorage::default();
+    let open = Command::AddCustomer { id: customer_id(0), policy: Default::default(), at: START };
+    run(&mut storage, open).unwrap();
+    assert_eq!(check(&lines(&storage, 0)).unwrap().customer.head, Default::default());
+}
+
+#[test]
+fn the_first_line_that_is_wrong_is_named() {
+    type Change = fn(&mut Vec<String>);
+    let cases: [(&str, Change, u64, &str); 15] = [
+        (
+            "a changed amount",
+            |all| edit(&mut all[2], |line| line["held_micro"] = 19.into()),
+            3,
+            "sum to zero",
+        ),
+        (
+            "two changed amounts",
+            |all| {
+                edit(&mut all[4], |line| {
+                    line["spent_micro"] = 6.into();
+                    line["available_micro"] = 14.into();
+                });
+            },
+            5,
+            "its chain does not follow",
+        ),
+        (
+            "a changed balance",
+            |all| edit(&mut all[3], |line| line["balance_micro"] = 1.into()),
+            4,
+            "balance_micro: expected 260, not 1",
+        ),
+        (
+            "a changed memo",
+            |all| edit(&mut all[4], |line| line["memo"] = "m: 2 in".into()),
+            5,
+            "its chain does not follow",
+        ),
+        (
+            "a changed moment",
+            |all| edit(&mut all[1], |line| line["at_ms"] = 1.into()),
+            2,
+            "its chain does not follow",
+        ),
+        (
+            "another customer",
+            |all| edit(&mut all[0], |line| line["customer"] = "you".into()),
+            2,
+            "its chain does not follow",
+        ),
+        ("a removed line", |all| drop(all.remove(3)), 4, "entry: expected 2, not 3"),
+        ("an added line", |all| all.insert(3, all[2].clone()), 4, "entry: expected 2, not 1"),
+        ("swapped lines", |all| all.swap(2, 3), 3, "entry: expected 1, not 2"),
+        ("a cut end", |all| drop(all.pop()), 7, "the file was cut off"),
+        ("a cut line", |all| all[6].truncate(20), 7, "expected a line of a statement"),
+        (
+            "a cut end behind which the last line was kept",
+            |all| drop(all.remove(5)),
+            6,
+            "by the entries before it, expected {\"line\":\"end\",\"entries\":4,",
+        ),
+        (
+            "other balances at the end",
+            |all| edit(&mut all[6], |line| line["available_micro"] = 300.into()),
+            7,
+            "\"available_micro\":293",
+        ),
+        ("more behind the end", |all| all.push(all[2].clone()), 8, "expected nothing behind the last line"),
+        (
+            "another form",
+            |all| edit(&mut all[0], |line| line["format"] = 2.into()),
+            1,
+            "format: expected 1, not 2",
+        ),
+    ];
+    for (case, change, line, problem) in cases {
+        let mut all = statement();
+        change(&mut all);
+        let wrong = check(&all).expect_err(case);
+        assert_eq!(wrong.line, line, "{case}: {wrong}");
+        assert!(wrong.problem.contains(problem), "{case}: {wrong}");
+    }
+    assert_eq!(check(&[]).unwrap_err().line, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever customers do beside each other, each has a statement that is right by itself.
+    #[test]
+    fn every_customer_can_check_what_it_did(templates in command_sequences(60)) {
+        let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
+        for template in templates {
+            at = at.plus(gatehouse_sample::STEP);
+            let command = template.command(&storage, at);
+            let _ = run(&mut storage, command);
+        }
+        for number in 0..2 {
+            let found = check(&lines(&storage, number)).unwrap();
+            let row = storage.customers().find(|row| row.id == customer_id(number)).unwrap();
+            prop_assert_eq!((found.customer.head, found.customer.available), (row.head, row.available));
+        }
+    }
+
+    /// The order in which customers' commands come changes nothing in the chain of either.
+    #[test]
+    fn chains_of_customers_do_not_know_of_each_other(amounts in prop::collection::vec((0..2_u8, 1..50_i64), 1..30), seed in any::<u64>()) {
+        let deposit = |storage: &mut MemoryLedgerStorage, (customer, amount): (u8, i64)| {
+            let memo = String::new();
+            run(storage, Command::Deposit { customer: customer_id(customer), amount: Credits(amount), memo, at: START }).unwrap();
+        };
+        let (mut one, mut other) = (funded(), funded());
+        amounts.iter().for_each(|one_deposit| deposit(&mut one, *one_deposit));
+        // The second customer's somewhere among those of the first.
+        let (mut first, second): (Vec<_>, Vec<_>) = amounts.into_iter().partition(|(customer, _)| *customer == 0);
+        for (number, later) in second.into_iter().enumerate().rev() {
+            let place = usize::try_from(seed.rotate_left(number as u32 * 7) % (first.len() as u64 + 1)).unwrap();
+            let place = first[..place].iter().position(|(customer, _)| *customer == 1).unwrap_or(place);
+            first.insert(place, later);
+        }
+        first.into_iter().for_each(|next| deposit(&mut other, next));
+        for number in 0..2 {
+            prop_assert_eq!(lines(&one, number), lines(&other, number));
+        }
+    }
+}
