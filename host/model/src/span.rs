@@ -311,14 +311,17 @@ mod tests {
         }
     }
 
-    /// A sequence whose numbers are spread evenly.
+    /// Numbers that look random, the same in every run (SplitMix64).
     #[derive(Default)]
     struct Spread(AtomicU64);
 
     impl Seed for Spread {
         fn fill(&self, into: &mut [u8]) {
             for piece in into.chunks_mut(8) {
-                let number = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed).to_le_bytes();
+                let state = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+                let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                let number = (mixed ^ (mixed >> 31)).to_le_bytes();
                 piece.copy_from_slice(&number[..piece.len()]);
             }
         }

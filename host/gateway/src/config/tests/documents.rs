@@ -41,6 +41,8 @@ fn the_example_names_every_key() {
         "plugins.limits",
         "plugins.canary",
         "log",
+        "outgoing",
+        "traces",
         "sandbox",
         "providers.bfl",
         "providers.bfl.accounts.main",
