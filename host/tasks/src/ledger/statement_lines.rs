@@ -120,7 +120,7 @@ impl EntryLine {
             at: self.at_ms,
             customer,
             key: self.key,
-            hold: self.task.map(HoldId::Task).or(self.request.map(HoldId::Request)),
+            hold: self.task.map(HoldId::Task).or_else(|| self.request.map(HoldId::Request)),
             kind: self.kind,
             movement: Movement {
                 available: self.available_micro,
