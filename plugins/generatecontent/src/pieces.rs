@@ -52,13 +52,7 @@ impl Pieces {
             self.calls += 1;
             let id = call.id.filter(|id| !id.is_empty());
             let id = id.unwrap_or_else(|| format!("{MADE_ID}{:016x}_{number}", self.seed));
-            let input = call.args.map_or_else(
-                || "{}".to_owned(),
-                |args| {
-                    // Some servers between write the arguments as other protocols do.
-                    serde_json::from_str::<String>(args.get()).unwrap_or_else(|_| args.get().to_owned())
-                },
-            );
+            let input = call.args.map_or_else(|| "{}".to_owned(), |args| arguments(args.get()));
             return signed(Signed::Call(number))
                 .into_iter()
                 .chain([Piece::Call { id, name: call.name, input }])
@@ -71,6 +65,16 @@ impl Pieces {
         // The signature of a text is a hint to the model; it makes a block of its own, for clients that know of thinking.
         let signed = signed(Signed::Text).filter(|_| self.thinks);
         signed.into_iter().chain(text.map(Piece::Text)).collect()
+    }
+}
+
+/// Arguments as an object. Some servers between write it as a text, as other protocols do; a text that is no object stays one,
+/// and an empty one says that there are none.
+fn arguments(written: &str) -> String {
+    match serde_json::from_str::<String>(written) {
+        Ok(text) if text.trim().is_empty() => "{}".to_owned(),
+        Ok(text) if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text).is_ok() => text,
+        _ => written.to_owned(),
     }
 }
 
@@ -125,6 +129,21 @@ mod tests {
             r#"[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f","id":"g1","args":{}}},{"functionCall":{"name":"f"}}]"#,
         );
         assert_eq!(found, [call(made(0)), call("g1".to_owned()), call(made(2))]);
+    }
+
+    /// Without it the answer is no JSON, and a call that was paid is lost.
+    #[test]
+    fn arguments_are_an_object_however_they_are_written() {
+        for (written, read) in [
+            (r#"{"a": 1}"#, r#"{"a": 1}"#),
+            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
+            (r#""""#, "{}"),
+            (r#"" ""#, "{}"),
+            (r#""x""#, r#""x""#),
+            (r#""[1]""#, r#""[1]""#),
+        ] {
+            assert_eq!(arguments(written), read, "{written}");
+        }
     }
 
     #[test]

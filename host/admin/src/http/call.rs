@@ -97,8 +97,10 @@ impl Call {
         Ok(Reply::json(&List { data, next }))
     }
 
-    /// The page of rows that are in memory as a whole, in the order of their positions.
-    pub(crate) fn list_of<T: Serialize>(&self, rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
+    /// The page of rows that are in memory as a whole, by their positions.
+    pub(crate) fn list_of<T: Serialize>(&self, mut rows: Vec<T>, position: impl Fn(&T) -> String) -> Outcome {
+        // In an order of its own a row could stand before its page's end by the position, and after it in the list.
+        rows.sort_by_cached_key(&position);
         let after = self.position::<String>()?;
         let rest = rows.into_iter().filter(|row| after.as_ref().is_none_or(|after| position(row) > *after));
         let mut rows: Vec<T> = rest.take(self.query.limit() + 1).collect();

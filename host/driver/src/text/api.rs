@@ -130,6 +130,15 @@ pub enum TextError {
 }
 
 impl TextError {
+    /// What it was, for a trace: no word of a provider, a plugin or a client.
+    pub(crate) fn outline(&self) -> String {
+        match self {
+            Self::Refused(_) => "refused".to_owned(),
+            Self::Rejected { obstacle, .. } => format!("{obstacle:?}"),
+            Self::Timeout | Self::Unavailable { .. } => self.to_string(),
+        }
+    }
+
     /// A failure of the provider, in words for the client.
     pub(crate) fn upstream(message: impl Into<String>) -> Self {
         Self::Rejected {

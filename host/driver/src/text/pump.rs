@@ -152,7 +152,7 @@ impl Pump {
         drop(batches);
         let Produced { usage, output_bytes, .. } = produced;
         match (&end, &mut span) {
-            (StreamEnd::Cut(error) | StreamEnd::Fault(error), Some(span)) => span.fail(&error.to_string()),
+            (StreamEnd::Cut(error) | StreamEnd::Fault(error), Some(span)) => span.fail(&error.outline()),
             (StreamEnd::Left, Some(span)) => span.fail("its client left"),
             _ => {}
         }

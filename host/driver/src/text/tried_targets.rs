@@ -260,7 +260,7 @@ impl DriverState {
 fn note_failure(run: &mut TextRun, attempt: &Attempt) {
     let why = match attempt {
         Attempt::Answered(_) => return,
-        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.to_string(),
+        Attempt::TryNext(error) | Attempt::NextTarget(error) | Attempt::Failed(error) => error.outline(),
         Attempt::Left(_) => "its client left".to_owned(),
     };
     if let Some(mut span) = run.span.take() {

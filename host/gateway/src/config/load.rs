@@ -337,7 +337,8 @@ fn read(source: &Source, families: &[BuiltInPlugin], data: Option<&Path>) -> Res
 
 /// Name, text, and whether there is a file.
 fn find(file: Option<&Path>) -> Result<(String, String, bool), ConfigError> {
-    let default = || DEFAULT_FILES.map(Path::new).into_iter().find(|path| path.exists());
+    let default =
+        || DEFAULT_FILES.map(Path::new).into_iter().find(|path| !matches!(path.try_exists(), Ok(false)));
     let Some(path) = file.or_else(default) else {
         return Ok(("no configuration file".to_owned(), "[sandbox]\nenabled = true\n".to_owned(), false));
     };

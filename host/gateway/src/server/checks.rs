@@ -25,6 +25,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
     for files in public.into_iter().chain(admin) {
         Certificates::from_files(files)?;
     }
+    config.traces.collector(config.fetch.extra_roots_file.as_deref()).map_err(ServeError::Traces)?;
     Ok(upstream)
 }
 

@@ -38,8 +38,10 @@ pub(crate) async fn tunnel(
     }
     match status(&answer) {
         Some(200..=299) => Ok(stream),
-        Some(407) if login.is_none() => Err("wants a login: set outgoing.proxy_login (407)".to_owned()),
-        Some(407) => Err("refuses the login in outgoing.proxy_login (407)".to_owned()),
+        Some(407) if login.is_none() => {
+            Err("wants a login (407): outgoing.proxy_login is for outgoing.proxy".to_owned())
+        }
+        Some(407) => Err("refuses the login of outgoing.proxy_login (407)".to_owned()),
         Some(status) => Err(format!("answered {status} to CONNECT {target}")),
         None => Err("does not speak HTTP/1.1".to_owned()),
     }

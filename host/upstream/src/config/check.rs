@@ -127,12 +127,12 @@ pub(crate) fn outgoing(
     proxy.map(|proxy| Some(Arc::new(proxy))).map_err(|problem| error("outgoing.proxy".to_owned(), problem))
 }
 
-/// The accounts of a provider whose secret cannot be taken out of what the provider says; none where the provider
-/// cannot be used.
+/// The secrets of a provider that cannot be taken out of what it says; none where the provider cannot be used.
 pub(crate) fn weak_secrets(name: &str, config: &ProviderConfig, secrets: Secrets<'_>) -> Vec<ConfigError> {
-    let accounts = provider(name, config, secrets).map_or_else(|_| vec![], |checked| checked.accounts);
-    let weak = accounts.iter().filter(|account| account.credential.is_weak());
-    weak.map(|account| error(format!("providers.{name}.accounts.{}.secret", account.name), WEAK)).collect()
+    let Ok(checked) = provider(name, config, secrets) else { return vec![] };
+    let weak = checked.accounts.iter().filter(|account| account.credential.is_weak());
+    let weak = weak.map(|account| format!("providers.{name}.accounts.{}.secret", account.name));
+    weak.chain(extra::weak(name, config, secrets)).map(|key| error(key, WEAK)).collect()
 }
 
 /// Hosts a user's media may come from although they are private: (host, port), `None` for the usual ports.

@@ -12,6 +12,7 @@ use crate::config::credential::Secrets;
 use crate::config::error::{ConfigError, error};
 use crate::config::settings::{ExtraValue, ProviderConfig};
 use crate::pool::account::Account;
+use crate::response::redact::is_telling;
 
 /// Entries of one table.
 const MAX_ENTRIES: usize = 32;
@@ -70,4 +71,18 @@ pub(super) fn check(
         query.push((name, value));
     }
     Ok(Extra::new(headers, query, &found))
+}
+
+/// The keys of secrets that are too short or too uniform to be found in an answer.
+pub(super) fn weak(provider: &str, config: &ProviderConfig, secrets: Secrets<'_>) -> Vec<String> {
+    let tables = [("headers", &config.headers), ("query", &config.query)];
+    let all = tables.into_iter().flat_map(|(field, values)| values.iter().map(move |entry| (field, entry)));
+    let is_weak = |value: &ExtraValue| match value {
+        ExtraValue::Plain(_) => false,
+        ExtraValue::Secret(secret) => {
+            secrets(secret).is_ok_and(|secret| !is_telling(secret.expose().as_bytes()))
+        }
+    };
+    let weak = all.filter(|(_, (_, value))| is_weak(value));
+    weak.map(|(field, (name, _))| format!("providers.{provider}.{field}.{name}")).collect()
 }

@@ -15,6 +15,9 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 /// Compressed bytes that are decoded at once; they become a megabyte at most.
 const PART: usize = 1024;
 
+/// The first byte of every gzip, and of no text.
+const MAGIC: u8 = 0x1f;
+
 /// A body as it was before its server compressed it.
 #[derive(Debug)]
 pub struct Decoded<B = Incoming> {
@@ -28,6 +31,8 @@ struct Gzip {
     /// What has come and is not decoded yet.
     given: Bytes,
     has_begun: bool,
+    /// It is none: some servers between pass on the header of what they have decoded.
+    is_plain: bool,
     is_over: bool,
 }
 
@@ -48,7 +53,7 @@ impl<B> Decoded<B> {
         let is = |known: &str| encoding.is_some_and(|name| name.eq_ignore_ascii_case(known.as_bytes()));
         let gzip = (is("gzip") || is("x-gzip")).then(|| {
             let decoder = MultiGzDecoder::new(Vec::new());
-            Box::new(Gzip { decoder, given: Bytes::new(), has_begun: false, is_over: false })
+            Box::new(Gzip { decoder, given: Bytes::new(), has_begun: false, is_plain: false, is_over: false })
         });
         if gzip.is_some() {
             head.headers.remove(CONTENT_ENCODING);
@@ -61,8 +66,12 @@ impl<B> Decoded<B> {
 impl Gzip {
     /// The next bytes of what has come; `None` where more must come first.
     fn next(&mut self) -> io::Result<Option<Bytes>> {
-        while !self.given.is_empty() {
+        while let Some(first) = self.given.first() {
+            self.is_plain |= !self.has_begun && *first != MAGIC;
             self.has_begun = true;
+            if self.is_plain {
+                return Ok(Some(std::mem::take(&mut self.given)));
+            }
             let part = self.given.split_to(self.given.len().min(PART));
             self.decoder.write_all(&part)?;
             // What a server has flushed is for the client now.
@@ -76,7 +85,7 @@ impl Gzip {
 
     fn end(&mut self) -> io::Result<Option<Bytes>> {
         self.is_over = true;
-        if self.has_begun {
+        if self.has_begun && !self.is_plain {
             self.decoder.try_finish()?;
         }
         Ok(self.taken())
@@ -178,7 +187,16 @@ mod tests {
             assert_eq!(read(encoding, vec![text.clone()]).await, (vec![text.clone().into()], true));
         }
         assert_eq!(read("gzip", vec![]).await, (vec![], true), "an empty body");
-        for broken in [b"no gzip".to_vec(), bytes[..bytes.len() - 9].to_vec()] {
+        for size in [1, text.len()] {
+            let pieces = text.chunks(size).map(<[u8]>::to_vec).collect();
+            let (all, is_whole) = read("gzip", pieces).await;
+            assert_eq!(
+                (all.concat(), is_whole),
+                (text.clone(), true),
+                "a header of what was decoded on the way"
+            );
+        }
+        for broken in [b"\x1f no gzip".to_vec(), bytes[..bytes.len() - 9].to_vec()] {
             assert!(!read("gzip", vec![broken]).await.1);
         }
     }

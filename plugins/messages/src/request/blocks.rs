@@ -167,7 +167,9 @@ fn message<'a>(
 /// blocks alone.
 fn mark_last(given: &UniqueObject<'_>, edits: &mut Edits) {
     let Some(at) = given.iter().position(|(name, _)| name == CACHE) else { return };
-    edits.remove_member(given, at);
+    if !edits.remove_member(given, at) {
+        return;
+    }
     let (Some(mark), Some(content)) = (given.get(CACHE), given.get("content")) else { return };
     if let Some(text) = JsonString::of(content) {
         if !text.is_blank() {

@@ -29,16 +29,19 @@ impl Edits {
         }
     }
 
-    /// Leaves out the member of an object at that place, with its comma. Another stays, and its name has no escapes.
-    pub fn remove_member(&mut self, object: &Object<'_>, at: usize) {
-        let all: Vec<(&str, Raw<'_>)> = object.iter().collect();
-        let end = |(_, raw): (&str, Raw<'_>)| raw.get().as_ptr() as usize + raw.get().len();
-        let start = |(name, _): (&str, Raw<'_>)| name.as_ptr() as usize - 1;
-        match (at.checked_sub(1).and_then(|before| all.get(before)), all.get(at), all.get(at + 1)) {
-            (Some(before), Some(member), _) => self.0.push((end(*before), end(*member), String::new())),
-            (None, Some(member), Some(next)) => self.0.push((start(*member), start(*next), String::new())),
-            _ => {}
-        }
+    /// Leaves out the member of an object at that place, with its comma. `false` where it cannot: it is the only one, or the
+    /// first, whose place nobody knows where its name or the next one is written with escapes.
+    #[must_use]
+    pub fn remove_member(&mut self, object: &Object<'_>, at: usize) -> bool {
+        let all: Vec<Raw<'_>> = object.iter().map(|(_, raw)| raw).collect();
+        let end = |raw: &Raw<'_>| raw.get().as_ptr() as usize + raw.get().len();
+        let start = |at: usize| object.name_in_text(at).map(|name| name.as_ptr() as usize - 1);
+        let span = match (at.checked_sub(1).and_then(|before| all.get(before)), all.get(at)) {
+            (Some(before), Some(member)) => Some((end(before), end(member))),
+            _ => start(at).zip(start(at + 1)),
+        };
+        self.0.extend(span.map(|(from, to)| (from, to, String::new())));
+        span.is_some()
     }
 
     /// Writes a value with the replacements inside it.
@@ -87,10 +90,28 @@ mod tests {
         {
             let raw: Raw<'_> = serde_json::from_str(r#"{"a": 1, "b" : [2],"c":3 }"#).expect("JSON");
             let mut edits = Edits::default();
-            edits.remove_member(&Object::parse(raw.get()).expect("an object"), at);
+            assert!(edits.remove_member(&Object::parse(raw.get()).expect("an object"), at));
             let mut out = String::new();
             edits.write(raw, &mut out);
             assert_eq!(out, left, "{at}");
+        }
+    }
+
+    /// A name with an escape stands elsewhere in memory than the text: what was left out by its address was anything.
+    #[test]
+    fn a_member_whose_place_is_unknown_stays() {
+        for (json, at, left) in [
+            (r#"{"\u0061": 1, "b": 2}"#, 0, r#"{"\u0061": 1, "b": 2}"#),
+            (r#"{"a": 1, "\u0062": 2}"#, 0, r#"{"a": 1, "\u0062": 2}"#),
+            (r#"{"a": 1}"#, 0, r#"{"a": 1}"#),
+            (r#"{"a": 1, "\u0062": 2}"#, 1, r#"{"a": 1}"#),
+        ] {
+            let raw: Raw<'_> = serde_json::from_str(json).expect("JSON");
+            let mut edits = Edits::default();
+            let removed = edits.remove_member(&Object::parse(raw.get()).expect("an object"), at);
+            let mut out = String::new();
+            edits.write(raw, &mut out);
+            assert_eq!((out.as_str(), removed), (left, left != json), "{json}");
         }
     }
 

@@ -27,6 +27,14 @@ impl<'a> Object<'a> {
         self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
     }
 
+    /// The name of a member as a part of the text; `None` where it is written with escapes.
+    pub(super) fn name_in_text(&self, at: usize) -> Option<&'a str> {
+        match self.0.get(at)?.0 {
+            Cow::Borrowed(name) => Some(name),
+            Cow::Owned(_) => None,
+        }
+    }
+
     /// The member of that name. As for other JSON readers the last one counts; `null` counts as absent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Raw<'a>> {

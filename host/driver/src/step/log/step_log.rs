@@ -132,7 +132,8 @@ impl StepLog {
     ) {
         if let Some(mut part) = self.part("plugin advance", SpanKind::Internal, (at, now)) {
             part.set("gatehouse.event", event);
-            part.fail(fault);
+            // A plugin's own words may quote the request.
+            part.fail("plugin fault");
         }
         let what = StepKind::Plugin {
             digest,

@@ -27,9 +27,10 @@ const RATIOS: [&str; 2] = ["aspect_ratio", "size"];
 const LENGTHS: [&str; 1] = ["duration"];
 const DEFAULT_PAGE: usize = 20;
 /// Tasks that one look at the store reads, and the looks for one page: other tasks stand between the videos. A page without a
-/// video would end its client's list, so that the first one is looked for however far it is.
+/// video would end its client's list, so that the first one is looked for ten times as far.
 const BATCH: usize = 100;
 const MAX_BATCHES: usize = 20;
+const MAX_BATCHES_TO_FIRST: usize = 10 * MAX_BATCHES;
 
 /// OpenAI's video.
 #[derive(Serialize)]
@@ -178,7 +179,8 @@ pub(in crate::endpoints) async fn list(
                 found.push(task);
             }
         }
-        let is_enough = found.len() > limit || (looks >= MAX_BATCHES && !found.is_empty());
+        let most_looks = if found.is_empty() { MAX_BATCHES_TO_FIRST } else { MAX_BATCHES };
+        let is_enough = found.len() > limit || looks >= most_looks;
         if is_enough || !has_more || after.is_none() {
             break;
         }
@@ -186,7 +188,9 @@ pub(in crate::endpoints) async fn list(
     has_more |= found.len() > limit;
     found.truncate(limit);
     let data: Vec<Video> = found.into_iter().map(Video::from).collect();
-    let (first_id, last_id) = (data.first().map(|video| video.id), data.last().map(|video| video.id));
+    let first_id = data.first().map(|video| video.id);
+    // A page that found nothing yet says where the next one goes on.
+    let last_id = data.last().map(|video| video.id).or(after.filter(|_| has_more));
     Ok(response::json(&Page { object: "list", data, has_more, first_id, last_id }))
 }
 

@@ -74,23 +74,30 @@ impl TracesConfig {
         Ok(())
     }
 
-    /// The tracer, and what sends its spans; `None` where no traces are made.
+    /// Where spans go; `None` where no traces are made.
     ///
     /// # Errors
     /// A header or the roots cannot be used; the key and why.
-    pub(crate) fn start(
-        &self,
-        extra_roots: Option<&Path>,
-        (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
-    ) -> Result<Option<(Arc<Tracer>, Exporter)>, String> {
+    pub(crate) fn collector(&self, extra_roots: Option<&Path>) -> Result<Option<Collector>, String> {
         let Some(endpoint) = &self.endpoint else { return Ok(None) };
         let mut headers: Vec<(String, Secret<String>)> = Vec::new();
         for (name, secret) in &self.headers {
             let value = secrets::resolve(secret).map_err(|why| format!("traces.headers.{name}: {why}"))?;
             headers.push((name.clone(), value));
         }
-        let collector =
-            Collector::new(endpoint, &headers, extra_roots).map_err(|why| format!("traces: {why}"))?;
+        Collector::new(endpoint, &headers, extra_roots).map(Some).map_err(|why| format!("traces: {why}"))
+    }
+
+    /// The tracer, and what sends its spans; `None` where no traces are made.
+    ///
+    /// # Errors
+    /// As of [`Self::collector`].
+    pub(crate) fn start(
+        &self,
+        extra_roots: Option<&Path>,
+        (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
+    ) -> Result<Option<(Arc<Tracer>, Exporter)>, String> {
+        let Some(collector) = self.collector(extra_roots)? else { return Ok(None) };
         let (exporter, sink) = Exporter::new(collector, &self.service_name, self.queue, Arc::clone(clock));
         let sampling = (self.sample, self.follow_parent);
         let tracer = Tracer::new(Arc::new(sink), sampling, Arc::clone(clock), Arc::clone(seed));
