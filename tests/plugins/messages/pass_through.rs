@@ -187,7 +187,7 @@ fn the_link_of_a_picture_is_one_or_the_picture_itself() {
     }
     for protocol in [Protocol::Messages, Protocol::Chat] {
         let link = "HTTPS://example.com/a.png";
-        assert!(sent(asked(link), protocol.clone(), json!({})).to_string().contains(link));
+        assert!(sent(asked(link), protocol, json!({})).to_string().contains(link));
         for url in [
             "file:///etc/passwd",
             "gs://b/a.png",
@@ -196,7 +196,7 @@ fn the_link_of_a_picture_is_one_or_the_picture_itself() {
             "blob:1",
             "data:text/html;base64,PGI+",
         ] {
-            let said = refused(&body(asked(url)), protocol.clone(), json!({}));
+            let said = refused(&body(asked(url)), protocol, json!({}));
             assert!(said.contains("source.url`: expected an http(s) URL"), "{url}: {said}");
         }
     }
