@@ -24,6 +24,8 @@ fn counters_begin_at_zero_and_every_metric_is_described() {
             "gatehouse_plugin_calls_total{family=\"context-image\",function=\"advance\",outcome=\"trap\"} 0",
             "gatehouse_tasks_ended_total{model=\"ctx-pro\",outcome=\"failed\"} 0",
             "gatehouse_tasks_too_late_total{model=\"ctx-pro\"} 0",
+            "gatehouse_money_micro_credits_total{model=\"ctx-pro\",movement=\"held\",cause=\"task\"} 0",
+            "gatehouse_money_micro_credits_total{model=\"ctx-pro\",movement=\"settled\",cause=\"task\"} 0",
             "gatehouse_ambiguous_calls_total{policy=\"refund\"} 0",
             "gatehouse_ambiguous_rulings_total{ruling=\"fail\"} 0",
             "gatehouse_media_bytes_total 0",

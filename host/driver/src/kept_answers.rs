@@ -1,7 +1,7 @@
 //! Answers of requests with an `Idempotency-Key`, kept in memory so that a client whose connection broke gets the one it paid
 //! for. A restart forgets them: what was under way is given back then, and a repetition is a new request.
 //!
-//! One budget bounds all of it, also what is being written down. Where it is full, the customer that has most of it gives way,
+//! One budget bounds all of it, also what is being written down, and what of it its client has not taken. Where it is full, the customer that has most of it gives way,
 //! its oldest answer first: the bytes go before the record, so that a repetition is refused before it would be paid again.
 
 use std::collections::{HashMap, VecDeque};
@@ -18,8 +18,8 @@ const BUDGET: usize = 64 << 20;
 const LONGEST: usize = 8 << 20;
 /// What a record takes beside its answer.
 const RECORD: usize = 512;
-/// What a piece takes beside its bytes, while an answer is written down.
-const PIECE: usize = 64;
+/// What a piece takes beside its bytes, while an answer is written down or waits for its client.
+pub(crate) const PIECE: usize = 64;
 
 /// One whole answer.
 #[derive(Clone)]
@@ -92,7 +92,16 @@ pub(crate) struct Keeping {
     of: Repetition,
     /// `None` once it has become too long.
     written: Option<Written>,
+    /// What was counted for it then, until it is claimed.
+    given_up: Option<Backlog>,
     is_paid: bool,
+}
+
+/// What pieces that wait for their client take of the budget, given back when it is dropped.
+pub(crate) struct Backlog {
+    answers: KeptAnswers,
+    customer: CustomerId,
+    bytes: usize,
 }
 
 /// An answer in the pieces that it came in. They are joined once it is whole: a vector that grows would hold up to twice as
@@ -130,6 +139,7 @@ impl KeptAnswers {
             answers: self.clone(),
             of,
             written: Some(Written::default()),
+            given_up: None,
             is_paid: false,
         }))
     }
@@ -144,6 +154,12 @@ impl KeptAnswers {
             Some(Record { answer: Answer::UnderWay, .. }) => Err(SubmitError::AnswerUnderWay),
             Some(Record { answer: Answer::Gone, .. }) => Err(SubmitError::AnswerNotKept { longest: LONGEST }),
         }
+    }
+
+    /// What all of it takes.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes
     }
 
     fn lock(&self) -> MutexGuard<'_, Answers> {
@@ -167,10 +183,20 @@ impl Keeping {
             written.length += piece.len();
             written.pieces.push(piece.clone());
         } else {
-            self.answers.lock().give_back(&self.of.customer, written.bytes());
+            let bytes = written.bytes();
             self.written = None;
+            self.given_up = Some(self.backlog(bytes));
         }
         fits
+    }
+
+    /// What was counted for an answer that has just become too long; its client may not have taken all of it.
+    pub(crate) fn give_up(&mut self) -> Option<Backlog> {
+        self.given_up.take()
+    }
+
+    fn backlog(&self, bytes: usize) -> Backlog {
+        Backlog { answers: self.answers.clone(), customer: self.of.customer.clone(), bytes }
     }
 
     /// Whether all of the answer so far is written down, so that it is worth having to its end without its client.
@@ -178,16 +204,27 @@ impl Keeping {
         self.written.is_some()
     }
 
-    /// Keeps what was written as the answer, which is paid, and gives it; `None` where it was too long.
-    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>) -> Option<Bytes> {
+    /// Keeps what was written as the answer, which is paid, where it is not too long. `unsent` bytes of it wait for the client:
+    /// they are counted beside it, or alone where there is no room for both.
+    pub(crate) fn keep(mut self, mime: String, fresh_s: Option<u32>, unsent: usize) -> Option<Backlog> {
         let Some(written) = self.written.take() else {
             self.end(Answer::Gone);
             return None;
         };
-        let body = Bytes::from(written.pieces.concat());
-        self.answers.lock().give_back(&self.of.customer, written.bytes() - body.len());
-        self.end(Answer::Kept(KeptAnswer { mime, body: body.clone(), fresh_s }));
-        Some(body)
+        let (counted, needed) = (written.bytes(), written.length + unsent);
+        let missing = needed.saturating_sub(counted);
+        let has_room = self.answers.lock().take_with_room(&self.of.customer, missing);
+        let answer = if has_room {
+            self.answers.lock().give_back(&self.of.customer, counted + missing - needed);
+            let body = Bytes::from(written.pieces.concat());
+            Answer::Kept(KeptAnswer { mime, body, fresh_s })
+        } else {
+            self.answers.lock().give_back(&self.of.customer, counted.saturating_sub(unsent));
+            Answer::Gone
+        };
+        let backlog = self.backlog(unsent);
+        self.end(answer);
+        Some(backlog)
     }
 
     /// Keeps that it is paid and that there is no answer.
@@ -219,6 +256,21 @@ impl Drop for Keeping {
         let mut answers = self.answers.lock();
         answers.records.remove(&self.of.id());
         answers.give_back(&self.of.customer, RECORD + self.written.as_ref().map_or(0, Written::bytes));
+    }
+}
+
+impl Backlog {
+    /// So much of it is left.
+    pub(crate) fn shrink_to(&mut self, bytes: usize) {
+        let sent = self.bytes.saturating_sub(bytes);
+        self.bytes -= sent;
+        self.answers.lock().give_back(&self.customer, sent);
+    }
+}
+
+impl Drop for Backlog {
+    fn drop(&mut self) {
+        self.shrink_to(0);
     }
 }
 
@@ -350,7 +402,7 @@ mod tests {
     fn answered(answers: &KeptAnswers, of: Repetition, length: usize) {
         let mut keeping = new(answers, of);
         keeping.write(&piece(length));
-        keeping.keep("audio/mpeg".to_owned(), None);
+        let _ = keeping.keep("audio/mpeg".to_owned(), None, 0);
     }
 
     /// The length of the answer, or the reason of the refusal.
@@ -385,7 +437,7 @@ mod tests {
             assert!(small.write(&piece(1)));
         }
         assert_eq!(answers.lock().bytes, RECORD + 1000 * (PIECE + 1));
-        assert_eq!(small.keep("audio/mpeg".to_owned(), None).map(|body| body.len()), Some(1000));
+        drop(small.keep("audio/mpeg".to_owned(), None, 0));
         assert_eq!(answers.lock().bytes, RECORD + 1000);
         let mut dropped = new(&answers, of("a", "dropped", ""));
         dropped.write(&piece(10));
@@ -396,13 +448,52 @@ mod tests {
         assert_eq!(answers.lock().bytes, 2 * RECORD + 1000);
     }
 
+    /// Without it clients that read slowly hold up to 8 MiB each that nothing counts: once keeping gave up, or once the answer
+    /// made room for another.
+    #[test]
+    fn what_a_client_has_not_taken_is_counted_until_it_has() {
+        let answers = KeptAnswers::default();
+        let bytes = || answers.lock().bytes;
+        let mut long = new(&answers, of("a", "long", ""));
+        assert!(long.write(&piece(LONGEST)) && long.give_up().is_none() && !long.write(&piece(1)));
+        let mut backlog = long.give_up().expect("it is too long");
+        assert_eq!(bytes(), RECORD + PIECE + LONGEST);
+        backlog.shrink_to(10);
+        assert_eq!(bytes(), RECORD + 10);
+        backlog.shrink_to(20);
+        assert_eq!(bytes(), RECORD + 10, "what was given up is not counted again");
+        long.keep_nothing();
+        drop(backlog);
+        assert_eq!(bytes(), RECORD);
+
+        let mut whole = new(&answers, of("a", "whole", ""));
+        whole.write(&piece(100));
+        let backlog = whole.keep("audio/mpeg".to_owned(), None, 90);
+        assert_eq!(bytes(), 2 * RECORD + 100 + 90);
+        drop(backlog);
+        assert_eq!(bytes(), 2 * RECORD + 100);
+
+        // Without room for both the client gets its answer, and a repetition does not.
+        let backlogs: Vec<_> = ["1", "2", "3"]
+            .map(|token| {
+                let mut keeping = new(&answers, of("b", token, ""));
+                assert!(keeping.write(&piece(LONGEST - PIECE)), "{token}");
+                keeping.keep("audio/mpeg".to_owned(), None, LONGEST).expect("its client waits for it")
+            })
+            .into();
+        assert!((3 * LONGEST..BUDGET / 2).contains(&bytes()));
+        assert!(again(&answers, of("b", "3", ""), 0).is_err());
+        drop(backlogs);
+        assert!(bytes() < LONGEST);
+    }
+
     /// Without it answers would fill the memory, or one customer's would drive out those of all others.
     #[test]
     fn one_budget_holds_all_and_the_largest_share_gives_way() {
         let answers = KeptAnswers::default();
         let mut long = new(&answers, of("a", "long", ""));
         assert!(long.write(&piece(LONGEST)) && !long.write(&piece(1)) && !long.is_whole());
-        long.keep("audio/mpeg".to_owned(), None);
+        let _ = long.keep("audio/mpeg".to_owned(), None, 0);
         assert!(again(&answers, of("a", "long", ""), 0).unwrap_err().contains("expected at most 8 MiB"));
 
         answered(&answers, of("b", "small", ""), 10);

@@ -1,34 +1,7 @@
 //! What is measured of money, by model: how much was held, settled and given back, and for what cause. The ledger is the truth;
 //! these counters begin at zero with the process.
 
-use gatehouse_model::{Credits, FailureKind, Task, metric};
-
-/// What money is held for, and spent on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A text, or vectors.
-    Text,
-    /// An answer at once.
-    Answer,
-    /// A task.
-    Task,
-    /// A request that joined a task.
-    Join,
-}
-
-impl Purpose {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Answer => "answer",
-            Self::Task => "task",
-            Self::Join => "join",
-        }
-    }
-}
-
-/// Why money was given back: its work ended and cost less, failed, was cancelled, or was not done in time.
-const RELEASES: [&str; 4] = ["unused", "failed", "cancelled", "timeout"];
+use gatehouse_model::{Credits, FailureKind, Purpose, Task, metric};
 
 /// Counts a hold that was made.
 pub(crate) fn held(model: &str, purpose: Purpose, amount: Credits) {
@@ -62,12 +35,11 @@ pub(crate) fn task_ended(task: &Task) {
     }
 }
 
-/// Counts what has not happened yet, for a model whose money is held for `purpose`.
-pub(crate) fn begin_counting(model: &str, purpose: Purpose) {
-    for movement in ["held", "settled"] {
-        count(model, movement, purpose.as_str(), Credits::ZERO);
+/// Counts what has not happened yet to the money for texts of a model; a plugin's models are counted where it is loaded.
+pub(crate) fn begin_counting_texts(model: &str) {
+    for (movement, cause) in Purpose::Text.counted() {
+        count(model, movement, cause, Credits::ZERO);
     }
-    RELEASES.iter().for_each(|cause| count(model, "released", cause, Credits::ZERO));
 }
 
 fn count(model: &str, movement: &'static str, cause: &'static str, amount: Credits) {
@@ -75,19 +47,4 @@ fn count(model: &str, movement: &'static str, cause: &'static str, amount: Credi
     let micro = u64::try_from(amount.0).unwrap_or_default();
     metrics::counter!(metric::MONEY, "model" => model.to_owned(), "movement" => movement, "cause" => cause)
         .increment(micro);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Without it a label is born with its first event, which an alert on growth does not see.
-    #[test]
-    fn labels_are_words_of_their_own() {
-        let purposes = [Purpose::Text, Purpose::Answer, Purpose::Task, Purpose::Join];
-        let mut words: Vec<&str> = purposes.map(Purpose::as_str).into_iter().chain(RELEASES).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), 8, "{words:?}");
-    }
 }

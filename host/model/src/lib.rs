@@ -15,6 +15,7 @@ mod digest;
 mod ids;
 mod key;
 pub mod metric;
+mod money;
 mod price;
 mod quota;
 mod recent;
@@ -57,6 +58,7 @@ pub use gatehouse_contract::{
 };
 pub use ids::{BlobId, BrokenId, CustomerId, DeliveryId, KeyId, MediaId, RequestId, Seed, TaskId, WebhookId};
 pub use key::{ChatFormat, Gcra, Key, KeyPolicy, Limits, RateVerdict};
+pub use money::Purpose;
 pub use price::{PER, Price};
 pub use quota::{PeriodUnit, PeriodUse, QuotaPeriod, QuotaUse};
 pub use recent::{ProcessLine, Recent, RecentPage, RequestFacts, RequestLine};

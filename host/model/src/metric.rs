@@ -58,7 +58,7 @@ metrics! {
     Counter TARGET_FALLBACKS = "gatehouse_text_target_fallbacks_total";
     /// Calls of texts that were given up without an answer and that may be billed, by `provider`: the operator's cost.
     Counter GIVEN_UP_CALLS = "gatehouse_text_given_up_calls_total";
-    /// Micro-credits that moved, by `model`, `movement` and `cause`: "held" and "settled" for a "text", "answer", "task" or "join", "released" because they were "unused", or the work "failed", was "cancelled" or ran into its "timeout".
+    /// Micro-credits that moved, by `model`, `movement` and `cause`: "held" and "settled" for a "text", an "answer" or a "task" with what joined it, "released" because they were "unused", or the work "failed", was "cancelled" or ran into its "timeout".
     Counter MONEY = "gatehouse_money_micro_credits_total";
     /// Seconds since the oldest open hold was made, by `of`: "request" or "task"; 0 without one.
     Gauge OLDEST_HOLD = "gatehouse_oldest_hold_seconds";

@@ -133,6 +133,12 @@ impl Upstream {
         permit.report_silence();
     }
 
+    /// The same of a whole answer, which may be long in the writing: it counts where the account has answered nothing else
+    /// either while it was waited for.
+    pub fn report_no_answer(&self, permit: &AccountPermit) {
+        permit.report_no_answer();
+    }
+
     /// Whether accounts of the provider have the same priority, so that a conversation has one of its own.
     #[must_use]
     pub fn has_equal_accounts(&self, provider: &str) -> bool {

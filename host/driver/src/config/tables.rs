@@ -11,7 +11,7 @@ use gatehouse_upstream::Upstream;
 
 use crate::config::settings::Config;
 use crate::errors::StartError;
-use crate::money::{self, Purpose};
+use crate::money;
 use crate::text::models::{ModelConfig, TextModels};
 
 /// The tables of one moment.
@@ -48,7 +48,7 @@ impl PreparedTables {
     }
 
     pub(crate) fn over(self, upstream: &Upstream) -> Tables {
-        self.models.ids().for_each(|id| money::begin_counting(id, Purpose::Text));
+        self.models.ids().for_each(money::begin_counting_texts);
         Tables { prices: self.prices, models: self.models, upstream: upstream.snapshot() }
     }
 }

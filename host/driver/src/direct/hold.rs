@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Credits, RequestId, Usage};
+use gatehouse_model::{Credits, Purpose, RequestId, Usage};
 use gatehouse_tasks::Command;
 
 use crate::direct::api::AnswerRequest;
 use crate::errors::SubmitError;
-use crate::money::{self, Purpose};
+use crate::money;
 use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::state::DriverState;

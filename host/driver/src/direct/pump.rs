@@ -1,24 +1,59 @@
 //! One answer that passes: pieces go from the provider to the client as they come, and their end is billed.
 //!
 //! The channel makes the back-pressure: a client that reads slowly makes the provider wait. An answer that is kept for a
-//! repetition is read to its end whatever its client does: the client has the rest of it as fast as it reads.
+//! repetition is read to its end whatever its client does: the client has the rest of it as fast as it reads, if it reads at
+//! all. What waits for it is counted in the budget of what is kept.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{Outage, Pause};
+use gatehouse_model::{Clock, Outage, Pause};
 
 use crate::direct::api::Client;
 use crate::direct::attempt::PassingAnswer;
 use crate::direct::hold::DirectHold;
 use crate::errors::SubmitError;
-use crate::kept_answers::Keeping;
+use crate::kept_answers::{Backlog, Keeping, PIECE};
 use crate::state::DriverState;
 use crate::text::TextError;
 
 /// Pieces that may wait for the client; each is at most one network read.
 pub(super) const MAX_QUEUED: usize = 4;
+/// How long the rest of an answer, whose provider is done, waits for a client that takes nothing of it.
+const REST_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What has come and waits for the client.
+#[derive(Default)]
+struct Unsent {
+    pieces: VecDeque<Bytes>,
+    /// The memory that they take.
+    bytes: usize,
+    /// What is counted for them, where that is not counted for what is written down.
+    backlog: Option<Backlog>,
+}
+
+impl Unsent {
+    fn push(&mut self, piece: Bytes) {
+        self.bytes += PIECE + piece.len();
+        self.pieces.push_back(piece);
+    }
+
+    fn pop(&mut self) -> Option<Bytes> {
+        let piece = self.pieces.pop_front()?;
+        self.bytes -= PIECE + piece.len();
+        if let Some(backlog) = &mut self.backlog {
+            backlog.shrink_to(self.bytes);
+        }
+        Some(piece)
+    }
+
+    fn count_by(&mut self, mut backlog: Backlog) {
+        backlog.shrink_to(self.bytes);
+        self.backlog = Some(backlog);
+    }
+}
 
 /// How an answer ended.
 enum End {
@@ -43,17 +78,16 @@ impl DriverState {
     ) {
         let mime = answer.pieces.mime().to_owned();
         let mut time_limit = self.clock.pause(self.config.text.stream());
-        let mut unsent = VecDeque::new();
+        let mut unsent = Unsent::default();
         let end = pass_pieces(answer, (client, &mut unsent), keeping.as_mut(), &mut time_limit).await;
         let amount = held.cost();
         let error = match end {
             End::Complete => match held.settle(amount) {
                 Ok(()) => {
-                    if let Some(body) = keeping.and_then(|keeping| keeping.keep(mime, None)) {
-                        let rest = unsent.iter().map(Bytes::len).sum();
-                        unsent = VecDeque::from([body.slice(body.len().saturating_sub(rest)..)]);
+                    if let Some(backlog) = keeping.and_then(|kept| kept.keep(mime, None, unsent.bytes)) {
+                        unsent.count_by(backlog);
                     }
-                    send_rest(unsent, client, time_limit).await
+                    send_rest(std::mem::take(&mut unsent), client, (&*self.clock, time_limit)).await
                 }
                 Err(unpaid) => Some(unpaid.into()),
             },
@@ -66,6 +100,8 @@ impl DriverState {
                 Some(error)
             }
         };
+        // The client may take its time for the error.
+        drop(unsent);
         if let Some(error) = error {
             // The client may have disconnected.
             let _ = client.send(Err(error)).await;
@@ -76,7 +112,7 @@ impl DriverState {
 /// Passes pieces on until the answer ends. What the client has not taken then is `unsent`.
 async fn pass_pieces(
     answer: PassingAnswer,
-    (client, unsent): (&Client, &mut VecDeque<Bytes>),
+    (client, unsent): (&Client, &mut Unsent),
     mut keeping: Option<&mut Keeping>,
     time_limit: &mut Pause,
 ) -> End {
@@ -87,21 +123,24 @@ async fn pass_pieces(
         if let Some(piece) = next.take() {
             if let Some(keeping) = &mut keeping {
                 keeping.write(&piece);
+                if let Some(backlog) = keeping.give_up() {
+                    unsent.count_by(backlog);
+                }
             }
-            unsent.push_back(piece);
+            unsent.push(piece);
         }
         let is_kept = is_worth_ending(keeping.as_deref());
         tokio::select! {
-            slot = client.reserve(), if !unsent.is_empty() => match slot {
+            slot = client.reserve(), if !unsent.pieces.is_empty() => match slot {
                 Ok(slot) => {
-                    if let Some(piece) = unsent.pop_front() {
+                    if let Some(piece) = unsent.pop() {
                         slot.send(Ok(piece));
                     }
                 }
-                Err(_) if is_kept => unsent.clear(),
+                Err(_) if is_kept => *unsent = Unsent::default(),
                 Err(_) => return End::Left,
             },
-            piece = pieces.next(), if unsent.is_empty() || is_kept => match piece {
+            piece = pieces.next(), if unsent.pieces.is_empty() || is_kept => match piece {
                 Ok(Some(piece)) => next = Some(piece),
                 Ok(None) => return End::Complete,
                 Err(outage) => return End::Cut(outage_error(outage)),
@@ -112,12 +151,22 @@ async fn pass_pieces(
     }
 }
 
-/// The rest of an answer that is paid, as long as its time lasts; the error that ends it.
-async fn send_rest(unsent: VecDeque<Bytes>, client: &Client, mut time_limit: Pause) -> Option<TextError> {
-    for piece in unsent.into_iter().filter(|piece| !piece.is_empty()) {
+/// The rest of an answer that is paid, as long as its time lasts and its client takes it; the error that ends it.
+async fn send_rest(
+    mut unsent: Unsent,
+    client: &Client,
+    (clock, mut time_limit): (&dyn Clock, Pause),
+) -> Option<TextError> {
+    while !unsent.pieces.is_empty() {
         tokio::select! {
             // The client may have disconnected.
-            sent = client.send(Ok(piece)) => sent.ok()?,
+            slot = client.reserve() => {
+                let slot = slot.ok()?;
+                if let Some(piece) = unsent.pop() {
+                    slot.send(Ok(piece));
+                }
+            }
+            () = clock.pause(REST_PATIENCE) => return Some(TextError::Timeout),
             () = &mut time_limit => return Some(TextError::Timeout),
         }
     }
@@ -145,5 +194,68 @@ fn outage_error(outage: Outage) -> TextError {
         Outage::TooLarge => TextError::upstream("the provider's answer is too large"),
         Outage::Refused => SubmitError::Internal("a plugin's call was refused".to_owned()).into(),
         Outage::Broken | Outage::Unreachable => TextError::upstream("the provider's answer broke off"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use gatehouse_harness::TestClock;
+    use gatehouse_model::{CustomerId, Digest, KeyId, UnixMs};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::kept_answers::{KeptAnswers, Known, Repetition};
+
+    const LENGTH: usize = 1000;
+
+    /// An answer of three pieces that is kept, and of which its client has taken nothing.
+    fn kept(answers: &KeptAnswers) -> Unsent {
+        let of = Repetition {
+            key: KeyId("key".to_owned()),
+            customer: CustomerId::from("acme"),
+            token: Digest::of(b"token"),
+            fingerprint: Digest::of(b"body"),
+            expires: UnixMs(u64::MAX),
+        };
+        let Ok(Known::New(mut keeping)) = answers.begin(of, UnixMs(0)) else { panic!("it is new") };
+        let mut unsent = Unsent::default();
+        for _ in 0..3 {
+            let piece = Bytes::from(vec![0; LENGTH]);
+            keeping.write(&piece);
+            unsent.push(piece);
+        }
+        let backlog = keeping.keep("audio/mpeg".to_owned(), None, unsent.bytes).expect("it is kept");
+        unsent.count_by(backlog);
+        unsent
+    }
+
+    /// Without it the rest of an answer stays in memory for an hour, uncounted, for a client that does not read.
+    #[tokio::test]
+    async fn the_rest_waits_a_minute_for_a_client_that_takes_nothing() {
+        let (answers, clock) = (KeptAnswers::default(), TestClock::at(0));
+        let unsent = kept(&answers);
+        let counted = answers.bytes();
+        let (client, mut pieces) = mpsc::channel(1);
+        let of_rest: Arc<dyn Clock> = clock.clone();
+        let time_limit: Pause = Box::pin(pending());
+        let rest = tokio::spawn(async move { send_rest(unsent, &client, (&*of_rest, time_limit)).await });
+        clock.armed(REST_PATIENCE).await;
+        assert_eq!(answers.bytes(), counted - LENGTH - PIECE, "one is with the client");
+        // A piece that is taken begins the minute anew.
+        clock.advance(REST_PATIENCE / 2);
+        assert!(pieces.recv().await.is_some_and(|piece| piece.is_ok()));
+        gatehouse_harness::until("the next is sent", async || {
+            answers.bytes() == counted - 2 * (LENGTH + PIECE)
+        })
+        .await;
+        clock.armed(REST_PATIENCE).await;
+        clock.advance(REST_PATIENCE / 2);
+        tokio::task::yield_now().await;
+        assert!(!rest.is_finished());
+        clock.advance(REST_PATIENCE / 2);
+        assert!(matches!(rest.await, Ok(Some(TextError::Timeout))));
+        assert_eq!(answers.bytes(), counted - 3 * (LENGTH + PIECE), "nothing of it is held");
     }
 }

@@ -248,7 +248,8 @@ fn whole(response: DirectResponse, keeping: Option<Keeping>) -> WholeAnswer {
     let DirectResponse { mime, body, fresh_s, .. } = response;
     if let Some(mut keeping) = keeping {
         keeping.write(&body);
-        let _ = keeping.keep(mime.clone(), fresh_s);
+        // The body is its client's at once.
+        drop(keeping.keep(mime.clone(), fresh_s, 0));
     }
     WholeAnswer { mime, body, fresh_s, is_repeated: false }
 }

@@ -5,28 +5,29 @@
 
 use std::sync::Arc;
 
-use gatehouse_model::{Accepted, BlobId, Task, TaskId, UnixMs, metric};
+use gatehouse_model::{Accepted, BlobId, Purpose, Task, TaskId, UnixMs, metric};
 use gatehouse_runtime::{Resolved, StepRoute};
 use gatehouse_tasks::{Applied, Command, Idempotency, JoinRequest, JudgedTask, Rejection};
 
 use crate::api::{Receipt, SubmitRequest};
 use crate::errors::SubmitError;
-use crate::money::{self, Purpose};
+use crate::money;
 use crate::state::DriverState;
 use crate::submit::references::References;
 use crate::submit::refusal::rejection_error;
 
 /// The task that a request joins, as the request was judged by it.
-#[derive(Clone, Copy)]
 pub(crate) struct JoinedTask {
     id: TaskId,
+    /// By which its money is counted.
+    model: String,
     judged: JudgedTask,
     created: UnixMs,
 }
 
 impl JoinedTask {
     pub(crate) fn of(task: &Task) -> Self {
-        Self { id: task.id, judged: JudgedTask::of(task), created: task.created }
+        Self { id: task.id, model: task.model.clone(), judged: JudgedTask::of(task), created: task.created }
     }
 }
 
@@ -71,7 +72,7 @@ impl DriverState {
         idempotency: Option<Idempotency>,
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
-        let JoinedTask { id: parent, judged, created } = parent.ok_or_else(no_parent)?;
+        let JoinedTask { id: parent, model, judged, created } = parent.ok_or_else(no_parent)?;
         if let Some(failure) = accepted.doomed {
             // There is no task of its own that could fail.
             return Err(SubmitError::Invalid { field: None, message: failure.message });
@@ -93,7 +94,7 @@ impl DriverState {
         match self.execute(command).await? {
             Ok(Applied::Joined(task)) => {
                 request.report.hold(held);
-                money::held(&accepted.model, Purpose::Join, held);
+                money::held(&model, Purpose::Task, held);
                 self.live.wake(task, now);
                 metrics::counter!(metric::TASKS_JOINED, "model" => accepted.model).increment(1);
                 Ok(Some(Receipt { task, repeated: false }))

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use gatehouse_media::Extracted;
 use gatehouse_model::{
-    Accepted, AccountAssignment, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Step,
-    Task, TaskFailure, TaskId, UnixMs, metric,
+    Accepted, AccountAssignment, BlobId, Boxed, Context, Credits, CustomerId, Digest, Event, Phase, Purpose,
+    Step, Task, TaskFailure, TaskId, UnixMs, metric,
 };
 use gatehouse_runtime::{Resolved, Submitted, Version};
 use gatehouse_tasks::{Applied, Command, Idempotency, Rejection};
@@ -20,7 +20,7 @@ use crate::body::off_worker;
 use crate::detached::detached;
 use crate::driver::Driver;
 use crate::errors::SubmitError;
-use crate::money::{self, Purpose};
+use crate::money;
 use crate::rates::RateUse;
 use crate::request_report::RequestReport;
 use crate::state::{DriverState, ShutdownState};

@@ -78,23 +78,32 @@ async fn a_silent_target_is_left_for_the_next_one_whose_price_counts() {
     }
 }
 
-/// Without it five long answers in a row keep every request from the provider that writes them.
+/// Without it an account that takes whole requests and never answers is asked for ever, or long answers keep every request from
+/// the provider that writes them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_whole_answer_that_takes_long_says_nothing_against_its_account() {
-    let test = start(TestClock::real(&[PATIENCE])).await;
-    for round in 0..6 {
-        let request = test.send_as(&test.key, "[[slow-start]] hello", false);
-        test.until_both_hold(1, 0).await;
-        test.clock.end_pauses(PATIENCE).await;
-        until("the second is asked", async || test.sandbox.chat_record().held == 1).await;
-        test.sandbox.release();
-        assert!(
-            matches!(request.await.expect("no panic"), Ok(CompletionResponse::Whole(_))),
-            "round {round}"
-        );
+async fn whole_answers_that_never_come_take_an_account_out_unless_it_answers_others() {
+    for answers_others in [true, false] {
+        let test = start(TestClock::at(1_767_225_600_000)).await;
+        for round in 0..5 {
+            let request = test.send_as(&test.key, "[[slow-start]] hello", false);
+            test.until_both_hold(1, 0).await;
+            test.clock.armed(PATIENCE).await;
+            test.clock.advance(PATIENCE);
+            until("the second is asked", async || test.sandbox.chat_record().held == 1).await;
+            test.sandbox.release();
+            let answered = request.await.expect("no panic");
+            assert!(matches!(answered, Ok(CompletionResponse::Whole(_))), "round {round}");
+            if answers_others {
+                assert!(test.send_as(&test.key, "hello", false).await.expect("no panic").is_ok());
+            }
+        }
+        let asked = test.sandbox.messages_record().count;
+        assert!(test.send_as(&test.key, "hello", false).await.expect("no panic").is_ok());
+        let is_asked = test.sandbox.messages_record().count > asked;
+        assert_eq!(is_asked, answers_others);
+        test.spent().await;
+        assert!(test.ledger_is_clean());
     }
-    test.spent().await;
-    assert!(test.ledger_is_clean());
 }
 
 /// Without it each target has the whole time limit, and a request outlives its hold.

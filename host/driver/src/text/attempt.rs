@@ -169,9 +169,11 @@ impl DriverState {
             }
             NoStream::Fault(version, fault) => fault_attempt(&version, &fault),
             NoStream::Silence => {
-                // A whole answer that is long in the writing says nothing against the account.
+                let upstream = &run.tables.upstream;
                 if run.prepared.streaming {
-                    run.tables.upstream.report_silence(permit);
+                    upstream.report_silence(permit);
+                } else {
+                    upstream.report_no_answer(permit);
                 }
                 if sent {
                     self.give_up(run, permit, "was silent for too long");

@@ -1,6 +1,7 @@
 //! What a request may cost at the targets that can answer it: each by its own prices, and by the cap on output that its
 //! protocol gives the request. A model's targets share its rules, so that those of one protocol share what is prepared.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gatehouse_model::{Context, Credits, Prepared, Protocol};
@@ -29,7 +30,8 @@ pub(super) struct Estimates {
 
 impl DriverState {
     /// The estimates of a request that is `prepared` for its first target. Targets of another protocol are left where that
-    /// cannot say it.
+    /// cannot say it. Where its plugin has not told, they stay, by the price of what is `prepared`: a cost above the hold can
+    /// be settled.
     pub(super) async fn estimates(
         &self,
         source: &Source,
@@ -42,14 +44,17 @@ impl DriverState {
         let is_own = |target: usize| family_protocol(&model.targets[target]) == own;
         let other = targets.open().iter().copied().find(|&target| !is_own(target));
         let other = match other {
-            Some(target) => self.as_priced(source, cx, &model.targets[target].route).await.ok(),
+            Some(target) => {
+                let priced = self.as_priced(source, cx, &model.targets[target].route).await;
+                unless_refused(priced, &model.id, prepared)
+            }
             None => None,
         };
         if other.is_none() {
             targets.retain(is_own);
         }
         let bill = |&target: &usize| {
-            let prepared = if is_own(target) { prepared } else { other.as_ref()? };
+            let prepared = if is_own(target) { prepared } else { other.as_deref()? };
             let bill = model.bill(&model.targets[target], prepared)?;
             Some((bill.max_cost()?, bill))
         };
@@ -67,4 +72,45 @@ impl DriverState {
 /// What the text family writes for that target: a dialect reads what a Messages provider would.
 fn family_protocol(target: &Target) -> Protocol {
     route_of_family(&target.route).protocol
+}
+
+/// What another protocol's targets are priced by; `None` where that protocol cannot say the request. A plugin that is busy or
+/// failed has said nothing about them: one may be healthy where the first fails.
+fn unless_refused<'a, T: Clone>(
+    priced: Result<T, SubmitError>,
+    model: &str,
+    own: &'a T,
+) -> Option<Cow<'a, T>> {
+    match priced {
+        Ok(prepared) => Some(Cow::Owned(prepared)),
+        Err(SubmitError::Invalid { .. } | SubmitError::NotFound(_) | SubmitError::Forbidden(_)) => None,
+        Err(error) => {
+            tracing::warn!(model, %error, "targets of another protocol are priced by what the first is asked");
+            Some(Cow::Borrowed(own))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it a request fails with its first target although another is healthy, because that one's plugin was busy for a
+    /// moment.
+    #[test]
+    fn only_a_refusal_leaves_the_targets_of_another_protocol() {
+        let invalid = || SubmitError::Invalid { field: None, message: String::new() };
+        for (priced, expected) in [
+            (Ok(7), Some(7)),
+            (Err(invalid()), None),
+            (Err(SubmitError::NotFound(String::new())), None),
+            (Err(SubmitError::Forbidden(String::new())), None),
+            (Err(SubmitError::Busy), Some(1)),
+            (Err(SubmitError::Internal("a plugin failed".to_owned())), Some(1)),
+        ] {
+            let told = format!("{priced:?}");
+            let found = unless_refused(priced, "m", &1).map(Cow::into_owned);
+            assert_eq!(found, expected, "{told}");
+        }
+    }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gatehouse_model::{Credits, RequestId, Usage, metric};
+use gatehouse_model::{Credits, Purpose, RequestId, Usage, metric};
 use gatehouse_store::Durability;
 use gatehouse_tasks::{Applied, Command};
 
 use crate::errors::SubmitError;
-use crate::money::{self, Purpose};
+use crate::money;
 use crate::rates::RateUse;
 use crate::request_report::WorkGuard;
 use crate::state::DriverState;

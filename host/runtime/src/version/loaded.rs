@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use gatehouse_guest::{Guest, LogSource};
-use gatehouse_model::{About, Body, Digest, Refusal, Reply, Status, SurfaceInfo, TaskId, metric};
+use gatehouse_model::{About, Body, Digest, Purpose, Refusal, Reply, Status, SurfaceInfo, TaskId, metric};
 use wasmtime::Store;
 
 use crate::abi_v1::exports::{Family, FamilyPre};
@@ -134,6 +134,14 @@ impl Version {
         }
         metrics::counter!(metric::PLUGIN_QUEUE_FULL, "family" => family()).increment(0);
         metrics::counter!(metric::PLUGIN_ROLLED_BACK, "family" => family()).increment(0);
+        let tasks = self.about.offers.jobs.then_some(Purpose::Task);
+        let answers = self.about.offers.direct.then_some(Purpose::Answer);
+        for (movement, cause) in tasks.into_iter().chain(answers).flat_map(Purpose::counted) {
+            for model in self.about.models.iter().map(|model| model.id.clone()) {
+                metrics::counter!(metric::MONEY, "model" => model, "movement" => movement, "cause" => cause)
+                    .increment(0);
+            }
+        }
         let models = self.about.models.iter().filter(|_| self.about.offers.jobs);
         for model in models.map(|model| model.id.clone()) {
             for name in [metric::TASKS_ACCEPTED, metric::TASKS_TOO_LATE, metric::TASKS_JOINED] {

@@ -40,6 +40,8 @@ pub(crate) struct AccountState {
     /// The same by customer; those who use none are not in it.
     used: HashMap<CustomerId, u64>,
     pub(crate) breaker: Breaker,
+    /// How often it has answered: what tells that it works while an answer is long in coming.
+    pub(crate) answers: u64,
     pub(crate) paused_until: UnixMs,
     pub(crate) pauses: u32,
     /// Since when it answers with "too many requests" alone.

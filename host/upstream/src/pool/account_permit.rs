@@ -30,23 +30,25 @@ impl Pool {
         taken: Taken,
         customer: &CustomerId,
     ) -> (AccountPermit, CallPermit) {
-        let account = self.accounts()[taken.index].name.clone();
-        let permit = AccountPermit {
-            pool: Arc::clone(self),
-            index: taken.index,
-            account,
-            customer: customer.clone(),
-            since: self.clock.now(),
-            abandoned: None,
-        };
-        (permit, self.call_permit(taken))
+        (self.account_permit(taken.index, customer), self.call_permit(taken))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
         let index = self.enter(account, customer)?;
-        let (account, customer, since) = (account.to_owned(), customer.clone(), self.clock.now());
-        Some(AccountPermit { pool: Arc::clone(self), index, account, customer, since, abandoned: None })
+        Some(self.account_permit(index, customer))
+    }
+
+    fn account_permit(self: &Arc<Self>, index: usize, customer: &CustomerId) -> AccountPermit {
+        AccountPermit {
+            pool: Arc::clone(self),
+            index,
+            account: self.accounts()[index].name.clone(),
+            customer: customer.clone(),
+            since: self.clock.now(),
+            answers_before: self.answers(index),
+            abandoned: None,
+        }
     }
 }
 
@@ -59,6 +61,8 @@ pub struct AccountPermit {
     /// In whose name.
     customer: CustomerId,
     since: UnixMs,
+    /// How often its account had answered when it was taken.
+    answers_before: u64,
     /// Its number among the abandoned, and what tells that the job has to end.
     abandoned: Option<(u64, Arc<Notify>)>,
 }
@@ -109,6 +113,13 @@ impl AccountPermit {
     pub(crate) fn report_silence(&self) {
         self.pool.fell_silent(self.index);
         self.pool.serve_waiting();
+    }
+
+    pub(crate) fn report_no_answer(&self) {
+        if self.pool.answers(self.index) == self.answers_before {
+            self.pool.gave_no_answer(self.index);
+            self.pool.serve_waiting();
+        }
     }
 }
 

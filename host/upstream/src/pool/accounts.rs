@@ -303,6 +303,7 @@ impl Pool {
         match signal {
             HealthSignal::Healthy => {
                 state.breaker.succeeded();
+                state.answers = state.answers.wrapping_add(1);
                 state.pauses = 0;
                 if state.limited.take().is_some_and(|limited| limited.told) {
                     self.publish_limited(account, false);
@@ -353,6 +354,17 @@ impl Pool {
     pub(super) fn fell_silent(&self, index: usize) {
         self.note_error(index, "no content within `first_byte_s`".to_owned());
         self.report(index, HealthSignal::Failing);
+    }
+
+    /// The same of a whole answer.
+    pub(super) fn gave_no_answer(&self, index: usize) {
+        self.note_error(index, "no answer within `answer_s`".to_owned());
+        self.report(index, HealthSignal::Failing);
+    }
+
+    /// How often that account has answered.
+    pub(super) fn answers(&self, index: usize) -> u64 {
+        self.state(&mut self.lock(), index).answers
     }
 
     /// Whether there is an account that was not `tried` and takes new work.

@@ -248,6 +248,29 @@ fn an_open_breaker_sends_calls_to_the_spare() {
     assert_eq!(name(&upstream).unwrap(), "b");
 }
 
+/// Without it an account that takes whole requests and never answers is asked for ever, or one that writes long answers beside
+/// short ones is taken out.
+#[test]
+fn whole_answers_that_never_come_count_where_the_account_answers_nothing_else() {
+    // How many are waited for at once, and whether another answer comes meanwhile.
+    for (at_once, answers, is_taken_out) in
+        [(1, false, true), (5, false, true), (1, true, false), (5, true, false)]
+    {
+        let upstream =
+            pool(&TestClock::skipping_pauses_at(0), &[("a", "priority = 1"), ("b", "priority = 2")]);
+        for _ in 0..5 / at_once {
+            let acquire = |_| upstream.acquire_account("p", &acme(), Some("a")).unwrap().0;
+            let waited: Vec<_> = (0..at_once).map(acquire).collect();
+            if answers {
+                upstream.acquire_call("p", "a").unwrap().report(HealthSignal::Healthy);
+            }
+            waited.iter().for_each(|permit| upstream.report_no_answer(permit));
+        }
+        let expected = if is_taken_out { "b" } else { "a" };
+        assert_eq!(name(&upstream).unwrap(), expected, "{at_once} at once, {answers}");
+    }
+}
+
 /// Without it work waits for an account whose plan is used up, and nobody hears of it.
 #[test]
 fn too_many_requests_for_minutes_are_told_once() {
