@@ -104,7 +104,6 @@ impl Upstream {
                 Err(cut) => Err(self.lost(&permit, cut.into())),
             };
         }
-        permit.report(HealthSignal::Healthy);
         let limit = permit.origin().checked.max_reply;
         let (head, body) = response.into_parts();
         let headers = headers::incoming(&head.headers, &permit.redactor());
@@ -256,6 +255,10 @@ impl<B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin> Events<B
             Some(Err(error)) => return Err(self.broken(Outage::Broken, &chain(&error))),
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { return Ok(()) };
+                if self.received == 0 && !data.is_empty() {
+                    // Not with its head, which would forgive every stream before it that ended there.
+                    self.permit.report(HealthSignal::Healthy);
+                }
                 self.received += data.len() as u64;
                 if let Err(large) = self.frames.feed(&data, events) {
                     return Err(self.broken(Outage::TooLarge, &large.to_string()));

@@ -1,10 +1,11 @@
 //! What is told when no whole reply comes, and above all whether anything had been sent.
 
-use gatehouse_model::Outage;
+use gatehouse_model::{Framing, Outage};
 use tokio::io::AsyncWriteExt;
 
 use super::*;
 use crate::pool::account::NoPermit;
+use crate::response::stream::Opening;
 
 async fn outcome(upstream: &Upstream, call: &Call, deadline: UnixMs) -> Result<u16, Outage> {
     let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
@@ -181,5 +182,28 @@ async fn five_server_errors_or_outages_open_the_breaker() {
             let _ = outcome(&upstream, &get(path("/")), NEVER).await;
         }
         assert!(matches!(upstream.acquire_account("p", &acme(), None), Err(NoPermit::Until(_))), "{base}");
+    }
+}
+
+/// Without it an account whose streams never get beyond their heads is asked for ever: each head forgives the failure before it.
+#[tokio::test]
+async fn five_streams_that_end_with_their_heads_open_the_breaker() {
+    for (body, is_open) in [("", true), ("8\r\ndata: a\n\r\n", false)] {
+        let address = serve_raw(move |mut stream| async move {
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+            let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+        })
+        .await;
+        let upstream = upstream(&provider(&format!("http://{address}"), ""));
+        for _ in 0..5 {
+            let (_place, permit) = upstream.acquire_account("p", &acme(), None).unwrap();
+            let (idle, none) = (Duration::from_secs(5), Memory::default());
+            let opening = upstream.open(permit, &get(path("/")), &none, NEVER, (Framing::Sse, idle)).await;
+            let Ok(Opening::Events(mut events)) = opening else { panic!("{body:?}: {opening:?}") };
+            assert_eq!(events.next().await, Err(Outage::Broken), "{body:?}");
+        }
+        let permits = upstream.acquire_account("p", &acme(), None);
+        assert_eq!(matches!(permits, Err(NoPermit::Until(_))), is_open, "{body:?}: {permits:?}");
     }
 }
