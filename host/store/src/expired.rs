@@ -6,38 +6,26 @@ use redb::{ReadTransaction, ReadableTable as _};
 
 use crate::error::StoreError;
 use crate::layout;
-use crate::read::LongRead;
 use crate::row::decode;
-use crate::store::Store;
 use crate::tables::find;
 
-impl Store {
-    /// Rows whose time is over at that moment: of each kind the oldest, at most so many. Reads on a blocking thread.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn expired(&self, now: UnixMs, limit: usize) -> LongRead<'_, ExpiredRows> {
-        let store = self.clone();
-        let read = move |txn: &ReadTransaction| {
-            let mut rows = ExpiredRows::new();
-            holds(txn, now, limit, &mut rows)?;
-            idempotency(txn, now, limit, &mut rows)?;
-            let end = now.0.saturating_add(1);
-            for row in txn.open_table(layout::ADMIN_IDEMPOTENCY_EXPIRY)?.range(..(end, [0; 32]))?.take(limit)
-            {
-                let token = gatehouse_model::Digest(row?.0.value().1);
-                rows.push((None, ExpiredRow::AdminIdempotency(token)));
-            }
-            for row in txn.open_table(layout::RESPONSE_EXPIRY)?.range(..(end, "", ""))?.take(limit) {
-                let row = row?;
-                let (_, customer, id) = row.0.value();
-                rows.push((Some(customer.into()), ExpiredRow::Response(id.to_owned())));
-            }
-            deliveries(txn, now, limit, &mut rows)?;
-            Ok(rows)
-        };
-        self.off_worker(move || store.read(read))
+/// Of each kind the oldest, at most so many.
+pub(crate) fn expired(txn: &ReadTransaction, now: UnixMs, limit: usize) -> Result<ExpiredRows, StoreError> {
+    let mut rows = ExpiredRows::new();
+    holds(txn, now, limit, &mut rows)?;
+    idempotency(txn, now, limit, &mut rows)?;
+    let end = now.0.saturating_add(1);
+    for row in txn.open_table(layout::ADMIN_IDEMPOTENCY_EXPIRY)?.range(..(end, [0; 32]))?.take(limit) {
+        let token = gatehouse_model::Digest(row?.0.value().1);
+        rows.push((None, ExpiredRow::AdminIdempotency(token)));
     }
+    for row in txn.open_table(layout::RESPONSE_EXPIRY)?.range(..(end, "", ""))?.take(limit) {
+        let row = row?;
+        let (_, customer, id) = row.0.value();
+        rows.push((Some(customer.into()), ExpiredRow::Response(id.to_owned())));
+    }
+    deliveries(txn, now, limit, &mut rows)?;
+    Ok(rows)
 }
 
 fn holds(txn: &ReadTransaction, now: UnixMs, limit: usize, rows: &mut ExpiredRows) -> Result<(), StoreError> {

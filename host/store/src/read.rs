@@ -3,11 +3,14 @@
 
 use std::collections::VecDeque;
 
-use gatehouse_model::{Boxed, Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId};
-use gatehouse_tasks::{IdempotencyRecord, NameRecord};
+use gatehouse_model::{
+    Boxed, Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
+};
+use gatehouse_tasks::{ExpiredRows, IdempotencyRecord, NameRecord};
 use redb::{Database, ReadTransaction, ReadableDatabase};
 
 use crate::error::StoreError;
+use crate::expired::expired;
 use crate::layout;
 use crate::row::decode;
 use crate::store::Store;
@@ -48,6 +51,15 @@ impl Store {
     /// [`StoreError`].
     pub fn customers(&self) -> Result<Vec<Customer>, StoreError> {
         self.read(|txn| rows(txn, layout::CUSTOMERS))
+    }
+
+    /// Rows whose time is over at that moment: of each kind the oldest, at most so many. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn expired(&self, now: UnixMs, limit: usize) -> LongRead<'_, ExpiredRows> {
+        let store = self.clone();
+        self.off_worker(move || store.read(|txn| expired(txn, now, limit)))
     }
 
     /// A key.

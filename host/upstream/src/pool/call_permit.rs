@@ -146,14 +146,18 @@ impl Drop for CallPermit {
         let now = self.pool.clock.now();
         let mut state = self.pool.lock();
         let of_account = self.pool.state(&mut state, self.index);
+        let mut may_serve = self.trial;
         if self.trial {
             of_account.breaker.abandon_trial(now);
         }
         if !was_sent && let Some(token_bucket) = account.token_bucket(of_account, now) {
             token_bucket.give_back(now);
+            may_serve = true;
         }
         drop(state);
-        self.pool.serve_waiting();
+        if may_serve {
+            self.pool.serve_waiting();
+        }
     }
 }
 
