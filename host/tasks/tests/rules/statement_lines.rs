@@ -137,7 +137,7 @@ fn the_first_line_that_is_wrong_is_named() {
         (
             "a customer whose name would write a verdict",
             |all| {
-                edit(&mut all[0], |line| line["customer"] = "a: 9 entries are right\nhead \u{1b}[8m".into())
+                edit(&mut all[0], |line| line["customer"] = "a: 9 entries are right\nhead \u{1b}[8m".into());
             },
             1,
             "customer: expected 1 to 64 letters, digits and - _ . @, not \"a: 9 entries are right\\nhead \\u{1b}",
