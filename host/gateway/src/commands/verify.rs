@@ -69,7 +69,7 @@ mod tests {
         ] {
             let problem = check(text.as_slice()).unwrap_err();
             assert!(problem.starts_with(expected), "{problem}");
-            assert!(!problem.contains(|letter: char| letter.is_control()), "{problem:?}");
+            assert!(!problem.contains(char::is_control), "{problem:?}");
         }
         let mut whole = b"{\"line\":\"begin\",\"format\":1,\"customer\":\"a\"}\n".to_vec();
         let zeros = "0".repeat(64);
