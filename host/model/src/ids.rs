@@ -166,6 +166,16 @@ name_id!(
     /// Who pays. Chosen by the operator.
     CustomerId
 );
+
+impl CustomerId {
+    /// Whether a customer may be opened under it: it is short, never needs quoting in a shell and moves no cursor.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@".contains(letter);
+        (1..=64).contains(&self.0.len()) && self.0.chars().all(plain)
+    }
+}
+
 name_id!(
     /// The public part of an API key.
     KeyId

@@ -2,20 +2,26 @@
 //!
 //! Nothing here is on a request's path, and every sweep is bounded.
 
+use std::collections::HashMap;
+use std::mem::discriminant;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use gatehouse_model::UnixMs;
 use gatehouse_store::StoreError;
-use gatehouse_tasks::{Command, ExpiredRow, LedgerMark};
+use gatehouse_tasks::{Applied, Command, ExpiredRow, ExpiredRows, LedgerMark, Rejection};
 
 use crate::state::DriverState;
 
 /// Between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Rows of one kind that are forgotten in one sweep: few enough that other commands do not wait for the writer.
+/// Rows of one kind that are read at once.
 const BATCH: usize = 1_000;
+/// A sweep reads so often while a kind has more rows than it read: more come in a minute than a batch has. With a bound,
+/// because the sweep of media and the mark of the ledger wait for its end.
+const ROUNDS: usize = 60;
 /// Commands that wait for the same commit.
 const AT_ONCE: usize = 32;
 /// The heads of the ledger are marked once in this many sweeps, beginning with the first.
@@ -37,7 +43,7 @@ impl DriverState {
             self.clock.pause(INTERVAL).await;
             sweeps += 1;
             let now = self.now();
-            match self.forget(now).await {
+            match self.sweep(now).await {
                 // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
                 Ok(()) | Err(StoreError::Busy | StoreError::NoRoom) => {}
                 Err(error) => {
@@ -55,20 +61,29 @@ impl DriverState {
             }
         }
     }
-    /// Rows whose time is over are read first, and then forgotten customer by customer. Old history is dropped.
+
+    /// Forgets rows whose time is over, and drops old history, also where a busy store did not forget all.
+    async fn sweep(&self, now: UnixMs) -> Result<(), StoreError> {
+        let forgotten = self.forget(now).await;
+        let before = now.day().saturating_sub(self.config.history_days);
+        let dropped = self.store.drop_history(before).await.map(drop);
+        forgotten.and(dropped)
+    }
+
+    /// Reads rows whose time is over and forgets them customer by customer, again as long as there are more and some go.
     async fn forget(&self, now: UnixMs) -> Result<(), StoreError> {
-        let mut rows = self.store.expired(now, BATCH).await?;
-        if !self.holds_have_expired(now) {
-            rows.retain(|(_, row)| !matches!(row, ExpiredRow::Hold(_)));
-        }
-        let forgotten = Command::forget_each(rows, now).map(|command| self.store.execute(command));
-        let mut forgotten = stream::iter(forgotten).buffered(AT_ONCE);
-        while let Some(outcome) = forgotten.next().await {
-            if let Err(rejection) = outcome? {
-                tracing::error!(?rejection, "the store rejected a housekeeping command");
+        for _ in 0..ROUNDS {
+            let mut rows = self.store.expired(now, BATCH).await?;
+            if !self.holds_have_expired(now) {
+                rows.retain(|(_, row)| !matches!(row, ExpiredRow::Hold(_)));
+            }
+            let has_more = has_full_kind(&rows);
+            let forgotten = Command::forget_each(rows, now).map(|command| self.store.execute(command));
+            if count_forgotten(stream::iter(forgotten).buffered(AT_ONCE)).await? == 0 || !has_more {
+                break;
             }
         }
-        self.store.drop_history(now.day().saturating_sub(self.config.history_days)).await.map(drop)
+        Ok(())
     }
 
     /// Writes the heads of all chains into the audit record and the log, unless nothing has come to the ledger since.
@@ -84,6 +99,56 @@ impl DriverState {
                 *last = mark;
             }
             Err(error) => tracing::warn!(%error, "the ledger was not marked, will be tried again"),
+        }
+    }
+}
+
+/// Whether there may be more rows of a kind than these.
+fn has_full_kind(rows: &ExpiredRows) -> bool {
+    let mut kinds = HashMap::new();
+    rows.iter().for_each(|(_, row)| *kinds.entry(discriminant(row)).or_insert(0) += 1);
+    kinds.into_values().any(|count: usize| count >= BATCH)
+}
+
+/// How many rows all of the commands forgot. A command that a busy store refused does not keep the others from it.
+///
+/// # Errors
+/// That one was refused, or that the store is of no more use.
+async fn count_forgotten(
+    outcomes: impl Stream<Item = Result<Result<Applied, Rejection>, StoreError>>,
+) -> Result<usize, StoreError> {
+    let (mut count, mut refused, mut outcomes) = (0, None, pin!(outcomes));
+    while let Some(outcome) = outcomes.next().await {
+        match outcome {
+            Ok(Ok(Applied::Forgotten(rows))) => count += rows,
+            Ok(Ok(_)) => {}
+            Ok(Err(rejection)) => tracing::error!(?rejection, "the store rejected a housekeeping command"),
+            Err(error @ (StoreError::Busy | StoreError::NoRoom)) => refused = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    refused.map_or(Ok(count), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One customer's busy moment would leave the rows of all others until the next sweep.
+    #[tokio::test]
+    async fn a_refused_command_keeps_no_other_from_forgetting() {
+        let failed = || StoreError::Failed { reason: "gone".into() };
+        for (second, expected, asked) in [
+            (Ok(Ok(Applied::Forgotten(2))), Ok(6), 3),
+            (Err(StoreError::Busy), Err(StoreError::Busy), 3),
+            (Err(StoreError::NoRoom), Err(StoreError::NoRoom), 3),
+            (Err(failed()), Err(failed()), 2),
+        ] {
+            let mut polled = 0;
+            let outcomes = [Ok(Ok(Applied::Forgotten(1))), second, Ok(Ok(Applied::Forgotten(3)))];
+            let outcomes = stream::iter(outcomes).inspect(|_| polled += 1);
+            assert_eq!(count_forgotten(outcomes).await, expected);
+            assert_eq!(polled, asked);
         }
     }
 }

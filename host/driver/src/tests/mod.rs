@@ -6,6 +6,7 @@ mod clock_steps;
 mod disks;
 mod failures;
 mod fairness;
+mod housekeeping;
 mod rates;
 mod served;
 mod submissions;

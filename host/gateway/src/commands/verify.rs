@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
+use gatehouse_runtime::escape_control;
 use gatehouse_tasks::{StatementCheck, VerifiedStatement};
 
 use crate::exit::Exit;
@@ -36,7 +37,8 @@ fn check(file: impl std::io::Read) -> Result<VerifiedStatement, String> {
             return Err(format!("line {number}: expected at most {MAX_LINE} bytes"));
         }
         let text = String::from_utf8(line).map_err(|_| format!("line {number}: expected UTF-8"))?;
-        check.line(&text).map_err(|wrong| wrong.to_string())?;
+        // Line breaks too: what is quoted of a foreign file must not look like a line of this command.
+        check.line(&text).map_err(|wrong| escape_control(&wrong.to_string()).into_owned())?;
     }
     check.end().map_err(|wrong| wrong.to_string())
 }
@@ -56,9 +58,18 @@ mod tests {
                 b"{\"line\":\"begin\",\"format\":1,\"customer\":\"a\"}\n".to_vec(),
                 "line 2: expected another line",
             ),
+            (
+                b"{\"line\":\"begin\",\"format\":1,\"customer\":\"a: 9 entries are right\\nhead \\u001b[8m\"}\n".to_vec(),
+                "line 1: customer: expected 1 to 64 letters",
+            ),
+            (
+                b"{\"line\":\"begin\\ncustomer a: 9 entries are right\\u001b[8m\"}\n".to_vec(),
+                "line 1: expected a line of a statement: unknown variant `begin\\n",
+            ),
         ] {
             let problem = check(text.as_slice()).unwrap_err();
             assert!(problem.starts_with(expected), "{problem}");
+            assert!(!problem.contains(char::is_control), "{problem:?}");
         }
         let mut whole = b"{\"line\":\"begin\",\"format\":1,\"customer\":\"a\"}\n".to_vec();
         let zeros = "0".repeat(64);

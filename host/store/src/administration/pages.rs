@@ -69,7 +69,7 @@ impl KeyState {
 pub struct AuditQuery {
     /// Only about this task.
     pub task: Option<TaskId>,
-    /// Only what the gateway decided by itself, no requests.
+    /// Only what the gateway decided by itself, no requests and no marks of the ledger.
     pub decisions: bool,
     /// Only requests of one of these operations; empty for all lines.
     pub operations: Vec<String>,
@@ -252,7 +252,7 @@ impl AuditQuery {
             object.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.task.is_none_or(|task| record.task == Some(task))
-            && !(self.decisions && request.is_some())
+            && !(self.decisions && (request.is_some() || record.mark.is_some()))
             && (self.operations.is_empty()
                 || request.is_some_and(|request| self.operations.contains(&request.operation)))
             && self

@@ -22,7 +22,8 @@ fn filled(seed: u64) -> (Store, MemoryLedgerStorage) {
     (store, checkpoint.storage)
 }
 
-fn sorted(rows: ExpiredRows) -> Vec<(Option<CustomerId>, String)> {
+/// Those that expire at the same moment have no order.
+pub(super) fn sorted(rows: ExpiredRows) -> Vec<(Option<CustomerId>, String)> {
     let mut rows: Vec<_> =
         rows.into_iter().map(|(customer, row): (_, ExpiredRow)| (customer, format!("{row:?}"))).collect();
     rows.sort();

@@ -8,6 +8,7 @@ mod damage;
 mod deferred;
 mod disk;
 mod expired;
+mod golden;
 mod handle;
 mod joined;
 mod ledger;

@@ -7,6 +7,7 @@ use gatehouse_model::{
     Credits, Customer, CustomerId, CustomerPolicy, Digest, KeyId, RequestId, TaskId, UnixMs,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::ledger::balanced_entry::move_balances;
 use crate::ledger::hold::HoldId;
@@ -114,12 +115,13 @@ impl StatementLine {
 }
 
 impl EntryLine {
+    /// What the chain says of it. Of a key without a name, and of a request beside a task, it says nothing.
     fn into_entry(self, customer: CustomerId) -> JournalEntry {
         JournalEntry {
             seq: self.entry,
             at: self.at_ms,
             customer,
-            key: self.key,
+            key: self.key.filter(|key| !key.0.is_empty()),
             hold: self.task.map(HoldId::Task).or_else(|| self.request.map(HoldId::Request)),
             kind: self.kind,
             movement: Movement {
@@ -182,9 +184,19 @@ impl StatementCheck {
     /// Why it is wrong.
     pub fn line(&mut self, text: &str) -> Result<(), WrongLine> {
         self.line += 1;
-        let line =
-            serde_json::from_str(text).map_err(|error| format!("expected a line of a statement: {error}"));
-        line.and_then(|line| self.take(line)).map_err(|problem| WrongLine { line: self.line, problem })
+        self.check(text).map_err(|problem| WrongLine { line: self.line, problem })
+    }
+
+    /// What a line has beside what the lines prove was not written by an export: it is refused, not overlooked.
+    fn check(&mut self, text: &str) -> Result<(), String> {
+        let unreadable = |error| format!("expected a line of a statement: {error}");
+        let found: Value = serde_json::from_str(text).map_err(unreadable)?;
+        let expected = self.take(serde_json::from_str(text).map_err(unreadable)?)?;
+        let expected = serde_json::to_value(expected).map_err(unreadable)?;
+        let is_right = found == expected;
+        is_right
+            .then_some(())
+            .ok_or_else(|| format!("by the lines up to it, expected {expected}, not {found}"))
     }
 
     /// What the lines say together.
@@ -202,14 +214,19 @@ impl StatementCheck {
         }
     }
 
-    fn take(&mut self, line: StatementLine) -> Result<(), String> {
+    /// The line as it had to be written.
+    fn take(&mut self, line: StatementLine) -> Result<StatementLine, String> {
         if self.has_ended {
             return Err("expected nothing behind the last line".to_owned());
         }
         match (&mut self.customer, line) {
+            (None, StatementLine::Begin { format: FORMAT, customer }) if customer.is_allowed() => {
+                let opened = Customer::new(customer.clone(), UnixMs(0), CustomerPolicy::default());
+                self.customer = Some(opened);
+                Ok(StatementLine::begin(customer))
+            }
             (None, StatementLine::Begin { format: FORMAT, customer }) => {
-                self.customer = Some(Customer::new(customer, UnixMs(0), CustomerPolicy::default()));
-                Ok(())
+                Err(format!("customer: expected 1 to 64 letters, digits and - _ . @, not {:?}", customer.0))
             }
             (None, StatementLine::Begin { format, .. }) => {
                 Err(format!("format: expected {FORMAT}, not {format}; a newer release can check it"))
@@ -217,16 +234,12 @@ impl StatementCheck {
             (Some(customer), StatementLine::Entry(line)) => {
                 let (balance, entry) = (line.balance_micro, line.into_entry(customer.id.clone()));
                 self.span = Some((self.span.map_or(entry.at, |(first, _)| first), entry.at));
-                check_entry(customer, &entry, balance)
+                check_entry(customer, &entry, balance)?;
+                Ok(StatementLine::entry(entry, balance))
             }
-            (Some(customer), end @ StatementLine::End { .. }) => {
+            (Some(customer), StatementLine::End { .. }) => {
                 self.has_ended = true;
-                let expected = StatementLine::end(customer);
-                let shown = |line: &StatementLine| serde_json::to_string(line).unwrap_or_default();
-                let is_right = end == expected;
-                is_right.then_some(()).ok_or_else(|| {
-                    format!("by the entries before it, expected {}, not {}", shown(&expected), shown(&end))
-                })
+                Ok(StatementLine::end(customer))
             }
             (Some(_), StatementLine::Begin { .. }) => {
                 Err("expected an entry or the end, not a beginning".to_owned())

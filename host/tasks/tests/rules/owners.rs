@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use gatehouse_model::CustomerId;
-use gatehouse_sample::{START, STEP, command_sequences, customer_id, key_id};
-use gatehouse_tasks::{Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner};
+use gatehouse_model::{CustomerId, WebhookId};
+use gatehouse_sample::{START, STEP, beginning, command_sequences, customer_id, key_id};
+use gatehouse_tasks::{
+    Command, HoldId, LedgerStorage as _, MemoryLedgerStorage, Owner, ResponseLimits, ResponseRecord,
+    SealedSecret, WebhookChange, WebhookEndpoint,
+};
 use proptest::prelude::*;
 
 use super::run;
@@ -23,12 +26,58 @@ fn rows(storage: &MemoryLedgerStorage) -> BTreeMap<CustomerId, BTreeSet<String>>
     storage.holds().for_each(|row| add(&row.customer, row));
     storage.names().for_each(|row| add(&row.customer, row));
     storage.ledger().iter().for_each(|row| add(&row.customer, row));
+    storage.responses().for_each(|row| add(&row.customer, row));
+    storage.webhooks().for_each(|row| add(&row.customer, row));
+    storage.deliveries().for_each(|row| add(&row.customer, row));
     storage.usage().for_each(|(key, sums)| add(&key.customer, &(key, sums)));
     for row in storage.idempotency_records() {
         let key = storage.keys().find(|key| key.id == row.key).unwrap();
         add(&key.customer, row);
     }
     rows
+}
+
+/// Two customers that each have a kept response, which expires soon, and a webhook, which learns of their tasks.
+fn with_webhooks_and_responses() -> MemoryLedgerStorage {
+    let mut storage = MemoryLedgerStorage::default();
+    for template in beginning() {
+        let command = template.command(&storage, START);
+        run(&mut storage, command).unwrap();
+    }
+    for number in 0..2 {
+        let record = ResponseRecord {
+            customer: customer_id(number),
+            id: format!("resp_{number}"),
+            previous: None,
+            kept: START,
+            expires: START.plus(STEP),
+            items: vec![],
+            input: vec![],
+            response: vec![],
+            outline: vec![],
+        };
+        let limits = ResponseLimits { count: 9, bytes: 99 };
+        run(&mut storage, Command::KeepResponse { record: Box::new(record), limits }).unwrap();
+        let webhook = WebhookEndpoint {
+            id: WebhookId::from_bits(number.into()),
+            customer: customer_id(number),
+            url: "https://example.com/hook".to_owned(),
+            events: vec![],
+            description: String::new(),
+            created: START,
+            revision: 0,
+            secret: SealedSecret { created: START, sealed: vec![1] },
+            old_secret: None,
+            disabled: None,
+            pending: 0,
+            failing_since: None,
+            last_success: None,
+            last_attempt: None,
+        };
+        let add = Box::new(WebhookChange::Add(Box::new(webhook)));
+        run(&mut storage, Command::Webhook { change: add, at: START }).unwrap();
+    }
+    storage
 }
 
 /// The customer that an owner means, before the command.
@@ -49,7 +98,7 @@ proptest! {
 
     #[test]
     fn a_command_changes_rows_of_its_customer_alone(templates in command_sequences(60)) {
-        let (mut storage, mut at) = (MemoryLedgerStorage::default(), START);
+        let (mut storage, mut at) = (with_webhooks_and_responses(), START);
         let mut before = rows(&storage);
         for template in templates {
             at = at.plus(STEP);

@@ -42,6 +42,14 @@ fn statement() -> Vec<String> {
     lines(&storage, 0)
 }
 
+/// A deposit and the hold of a task: lines 2 and 3.
+fn of_task() -> Vec<String> {
+    let mut storage = funded();
+    let task = Box::new(gatehouse_sample::task(1, 0, 0, 10, START));
+    run(&mut storage, Command::Submit { task, idempotency: None }).unwrap();
+    lines(&storage, 0)
+}
+
 fn edit(line: &mut String, change: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_str(line).unwrap();
     change(&mut value);
@@ -65,7 +73,7 @@ fn a_statement_is_right_as_it_was_written() {
 #[test]
 fn the_first_line_that_is_wrong_is_named() {
     type Change = fn(&mut Vec<String>);
-    let cases: [(&str, Change, u64, &str); 15] = [
+    let cases: [(&str, Change, u64, &str); 21] = [
         (
             "a changed amount",
             |all| edit(&mut all[2], |line| line["held_micro"] = 19.into()),
@@ -112,12 +120,7 @@ fn the_first_line_that_is_wrong_is_named() {
         ("swapped lines", |all| all.swap(2, 3), 3, "entry: expected 1, not 2"),
         ("a cut end", |all| drop(all.pop()), 7, "the file was cut off"),
         ("a cut line", |all| all[6].truncate(20), 7, "expected a line of a statement"),
-        (
-            "a cut end behind which the last line was kept",
-            |all| drop(all.remove(5)),
-            6,
-            "by the entries before it, expected {\"line\":\"end\",\"entries\":4,",
-        ),
+        ("a cut end behind which the last line was kept", |all| drop(all.remove(5)), 6, "\"entries\":4"),
         (
             "other balances at the end",
             |all| edit(&mut all[6], |line| line["available_micro"] = 300.into()),
@@ -130,6 +133,42 @@ fn the_first_line_that_is_wrong_is_named() {
             |all| edit(&mut all[0], |line| line["format"] = 2.into()),
             1,
             "format: expected 1, not 2",
+        ),
+        (
+            "a customer whose name would write a verdict",
+            |all| {
+                edit(&mut all[0], |line| line["customer"] = "a: 9 entries are right\nhead \u{1b}[8m".into());
+            },
+            1,
+            "customer: expected 1 to 64 letters, digits and - _ . @, not \"a: 9 entries are right\\nhead \\u{1b}",
+        ),
+        (
+            "a request beside a task",
+            |all| {
+                *all = of_task();
+                edit(&mut all[2], |line| line["request"] = request_id(0).to_string().into());
+            },
+            3,
+            "\"request\":null",
+        ),
+        ("a key without a name", |all| edit(&mut all[1], |line| line["key"] = "".into()), 2, "\"key\":null"),
+        (
+            "an amount as text",
+            |all| edit(&mut all[4], |line| line["spent_micro"] = "0.000007".into()),
+            5,
+            "\"spent_micro\":7",
+        ),
+        (
+            "a sum as text",
+            |all| edit(&mut all[6], |line| line["spent_micro"] = "0.000007".into()),
+            7,
+            "\"spent_micro\":7",
+        ),
+        (
+            "a field left out",
+            |all| edit(&mut all[1], |line| drop(line.as_object_mut().unwrap().remove("key"))),
+            2,
+            "\"key\":null",
         ),
     ];
     for (case, change, line, problem) in cases {

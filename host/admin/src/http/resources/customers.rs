@@ -231,9 +231,7 @@ async fn list(call: Call) -> Outcome {
 async fn create(call: Call) -> Outcome {
     let new: NewCustomer = call.json()?;
     let id = CustomerId(new.id.clone());
-    // It is short and never needs quoting in a shell.
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@".contains(letter);
-    if id.0.is_empty() || id.0.len() > 64 || !id.0.chars().all(plain) {
+    if !id.is_allowed() {
         let message = format!("account {:?}: expected 1 to 64 letters, digits and - _ . @", id.0);
         return Err(ApiError::field("id", message));
     }

@@ -10,8 +10,10 @@ use gatehouse_tasks::{
 use proptest::prelude::*;
 use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
+use crate::expired::expired;
 use crate::layout;
 use crate::tables::rows;
+use crate::tests::expired::sorted;
 use crate::tests::{customer, memory_store, remember};
 use crate::transaction::open::commit;
 
@@ -71,6 +73,13 @@ proptest! {
         let txn = database.begin_read().unwrap();
         let found: Vec<ResponseRecord> = rows(&txn, layout::RESPONSES).unwrap();
         let expected: Vec<ResponseRecord> = storage.responses().cloned().collect();
+        for seconds in [0, 50, 51, 90, 140] {
+            let now = at(seconds);
+            let all = gatehouse_sample::expired(&storage, now);
+            let oldest = expired(&txn, now, 2).unwrap();
+            prop_assert!(oldest.len() == all.len().min(2) && oldest.iter().all(|row| all.contains(row)));
+            prop_assert_eq!(sorted(expired(&txn, now, 99).unwrap()), sorted(all));
+        }
         let count = expected.len() as u64;
         prop_assert_eq!(txn.open_table(layout::RESPONSE_AGES).unwrap().len().unwrap(), count);
         prop_assert_eq!(txn.open_table(layout::RESPONSE_EXPIRY).unwrap().len().unwrap(), count);

@@ -15,6 +15,7 @@ use redb::ReadableDatabase as _;
 
 use super::{begin, each, memory_store, remember};
 use crate::config::Config;
+use crate::expired::expired;
 use crate::layout;
 use crate::store::Store;
 use crate::tables::rows;
@@ -124,6 +125,13 @@ fn assert_same(store: &Store, storage: &MemoryLedgerStorage) {
         }
     }
     assert_eq!(index, expected);
+    // None is old, some are, all are.
+    for days in [0, 7, 8] {
+        let now = START.plus(Duration::from_secs(days * 86_400 + 20));
+        let all = gatehouse_sample::expired(storage, now);
+        assert_eq!(expired(&txn, now, 1).unwrap(), all[..all.len().min(1)]);
+        assert_eq!(expired(&txn, now, 999).unwrap(), all);
+    }
 }
 
 #[test]
