@@ -37,7 +37,7 @@ pub(crate) async fn show(
     let (mut problems, mut status) = (Problems::default(), StatusCode::OK);
     let mut rows = html! {};
     match resource.find(pages, request, &mut problems).await {
-        Ok(found) => rows = resource.rows(request, &found, &Look::of(request)),
+        Ok(found) => rows = resource.rows(pages, request, &found, &Look::of(request)),
         // Only a running gateway has it.
         Err(refusal) if refusal.status == 409 => rows = empty(&refusal.message, None, resource.empty.1),
         Err(refusal) if matches!(refusal.status, 400 | 404) => {
@@ -87,7 +87,7 @@ pub(crate) fn follow(
             let (resource, mut problems) = (resource.chosen(&request.query), Problems::default());
             let found = resource.find(&pages, &request, &mut problems).await.ok()?;
             let look = Look { now: pages.service.clock.now(), ..Look::of(&request) };
-            problems.is_empty().then(|| resource.rows(&request, &found, &look).into())
+            problems.is_empty().then(|| resource.rows(&pages, &request, &found, &look).into())
         }
     };
     live::stream(clock, sessions, session, end, look)
@@ -191,7 +191,8 @@ impl Resource {
     }
 
     /// What changes while a page is open: sums, rows, and the way to more of them.
-    fn rows(&self, request: &PageRequest, found: &Found, look: &Look<'_>) -> Markup {
+    fn rows(&self, pages: &PageContext, request: &PageRequest, found: &Found, look: &Look<'_>) -> Markup {
+        let hint = self.empty.1.replace("$GATEWAY", &pages.facts.public_url);
         let (query, one) = (&request.query, self.names.1);
         let is_filtered = query.is_on("q")
             || self.filters.iter().flat_map(|filter| filter.names()).any(|name| query.is_on(name));
@@ -202,7 +203,7 @@ impl Resource {
                 sums => (self.figures(sums, look)),
             }
             @if found.rows.is_empty() && found.next.is_none() && !is_filtered {
-                (empty(self.empty.0, new.as_ref().map(|(address, words)| (address.as_str(), words.as_str())), self.empty.1))
+                (empty(self.empty.0, new.as_ref().map(|(address, words)| (address.as_str(), words.as_str())), &hint))
             } @else if found.rows.is_empty() {
                 p.empty {
                     "No " (one) " fits" @if found.next.is_some() { " among those looked at so far" } ". "

@@ -197,5 +197,7 @@ impl AdminService {
 }
 
 fn too_much() -> OperationError {
-    OperationError::Failed("the sum of a statement is too large".to_owned())
+    let message =
+        "expected one customer or a shorter time: the sums of this one are larger than an amount can be";
+    OperationError::InvalidField { field: "created_after".to_owned(), message: message.to_owned() }
 }
