@@ -15,7 +15,7 @@ const MAX_LINE: u64 = 64 << 10;
 
 /// Prints what the file proves, or the first line that is wrong.
 pub(super) fn run(file: &Path) -> Exit {
-    let checked = File::open(file).map_err(|error| error.to_string()).and_then(|opened| check(opened));
+    let checked = File::open(file).map_err(|error| error.to_string()).and_then(check);
     match checked {
         Ok(found) => print(&format!("{found}\n")),
         Err(problem) => {

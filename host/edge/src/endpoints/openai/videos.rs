@@ -190,7 +190,7 @@ pub(in crate::endpoints) async fn list(
     let data: Vec<Video> = found.into_iter().map(Video::from).collect();
     let first_id = data.first().map(|video| video.id);
     // A page that found nothing yet says where the next one goes on.
-    let last_id = data.last().map(|video| video.id).or(after.filter(|_| has_more));
+    let last_id = data.last().map(|video| video.id).or_else(|| after.filter(|_| has_more));
     Ok(response::json(&Page { object: "list", data, has_more, first_id, last_id }))
 }
 

@@ -241,7 +241,7 @@ async fn a_video_that_is_none_or_not_there_yet_is_told_so() {
 
 /// Without it a client reads that it has no videos, because it made many pictures since.
 #[tokio::test]
-async fn the_first_video_of_a_page_is_found_behind_any_number_of_other_tasks() {
+async fn the_first_video_of_a_page_is_found_behind_thousands_of_other_tasks() {
     let edge = TestEdge::plain().await;
     let film = edge.backend.put(1, |task| task.surface = "videos.generate".to_owned());
     for number in 2..2_150 {

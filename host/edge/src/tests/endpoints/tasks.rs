@@ -141,11 +141,12 @@ async fn tasks_are_listed_and_filtered() {
         (&json!(second.to_string()), &json!(first.to_string()))
     );
     assert_eq!(page["data"][0]["status"], "completed");
-    let request = format!("/v1/tasks?limit=1&status=completed&model=ctx-pro&after={first}");
+    let third = edge.backend.put(3, |_| {});
+    let request = format!("/v1/tasks?limit=1&status=completed&model=ctx-pro&after={third}");
     let page = ask(&edge, edge.get(&request, "")).await.json();
     assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (1, &json!(true)));
     let filter = edge.backend.filters.lock().unwrap().pop().unwrap();
-    assert_eq!((filter.limit, filter.status, filter.after), (1, Some(Status::Completed), Some(first)));
+    assert_eq!((filter.limit, filter.status, filter.after), (1, Some(Status::Completed), Some(third)));
     let page = ask(&edge, edge.get("/v1/tasks?model=unused", "")).await;
     let expected = r#"{"code":200,"data":[],"has_more":false,"first_id":null,"last_id":null}"#;
     assert_eq!(page.body, expected, "an empty page");
