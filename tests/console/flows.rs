@@ -81,9 +81,9 @@ fn a_statement_is_read_from_its_customers_page() {
         assert_eq!(file.as_str().expect("a file").lines().count(), 4, "{file}");
         tab.click("nav.tabs a[href*='of=usage']").await;
         tab.see("ctx-pro").await;
-        tab.fill("#f-model", "other").await;
+        tab.fill("#model", "other").await;
         tab.press("Show").await;
-        tab.see("No request has ended in this time.").await;
+        tab.see("No row of usage fits").await;
         tab.expect_no_problems().await;
         scene.tab.close().await;
     });
