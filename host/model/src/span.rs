@@ -1,5 +1,5 @@
 //! Spans: what a part of the work was, when it began and ended, and in which trace. They are made where the work is done, and
-//! only where their trace is sampled: without a tracer, and for every other request, there is none, and nothing is allocated.
+//! only where their trace is sampled: without a tracer, and for every other request, no span is made and nothing is allocated.
 //!
 //! ```text
 //! Tracer --root--> Span (of a request) --trace--> Trace --begin--> Span (of a part of it) ...

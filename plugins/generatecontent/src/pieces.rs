@@ -69,7 +69,7 @@ impl Pieces {
 }
 
 /// Arguments as an object. Some servers between write it as a text, as other protocols do; a text that is no object stays one,
-/// and an empty one says that there are none.
+/// and an empty one stands for no arguments.
 fn arguments(written: &str) -> String {
     match serde_json::from_str::<String>(written) {
         Ok(text) if text.trim().is_empty() => "{}".to_owned(),

@@ -1,4 +1,4 @@
-//! What the store reads as expired is what the memory says, and after it was forgotten there is none.
+//! What the store reads as expired is what the memory says, and nothing of it is read once it was forgotten.
 
 use std::time::Duration;
 

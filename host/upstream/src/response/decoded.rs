@@ -31,7 +31,7 @@ struct Gzip {
     /// What has come and is not decoded yet.
     given: Bytes,
     has_begun: bool,
-    /// It is none: some servers between pass on the header of what they have decoded.
+    /// The body is not compressed: some servers between decode it and pass on the header.
     is_plain: bool,
     is_over: bool,
 }

@@ -156,7 +156,7 @@ struct Ids {
 }
 
 impl Ids {
-    /// The id of the next call, where its own will not do: there is none, it is no text, or another call has it.
+    /// The id of the next call, where its own will not do: it is missing, no text, or that of another call.
     fn of(&mut self, block: &Object<'_>) -> Option<String> {
         let raw = ["call_id", "id"].iter().find_map(|name| block.get(name));
         let own = raw.map(|raw| JsonString::of(raw).map_or_else(|| raw.get().into(), JsonString::decoded));

@@ -3,7 +3,7 @@
 
 const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
-/// The JSON with `null` in their place; `None` where there is none.
+/// The JSON with `null` in their place; `None` where it has no such word.
 #[must_use]
 pub fn without_number_words(json: &str) -> Option<String> {
     if !json.contains(WORDS[1]) && !json.contains(WORDS[2]) {

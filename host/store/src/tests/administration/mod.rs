@@ -116,7 +116,7 @@ async fn the_audit_record_is_read_by_range_and_filter() {
     assert_eq!((numbers(&none, None, 9).await, store.audit_span(none).await.unwrap()), ((vec![], None), 0));
     let of_task = AuditQuery { task: Some(task_id(1)), ..all.clone() };
     assert_eq!(numbers(&of_task, None, 9).await, (vec![50], None));
-    // The mark is none: it comes every hour, and would hide the decisions.
+    // The mark is left out: it comes every hour, and would hide the decisions.
     let decisions = AuditQuery { decisions: true, ..all.clone() };
     assert_eq!(numbers(&decisions, None, 9).await, (vec![50], None));
     assert_eq!(numbers(&decisions, Some(50), 9).await, (vec![], None));
