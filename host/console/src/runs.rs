@@ -31,7 +31,7 @@ struct Kept {
 /// What is sent.
 pub(crate) struct Wanted {
     pub(crate) session: u64,
-    /// Who sends it.
+    /// The operator or viewer that sends it.
     pub(crate) caller: Caller,
     pub(crate) family: String,
     pub(crate) surface: String,

@@ -1,8 +1,9 @@
 //! Answers of requests with an `Idempotency-Key`, kept in memory so that a client whose connection broke gets the one it paid
 //! for. A restart forgets them: what was under way is given back then, and a repetition is a new request.
 //!
-//! One budget bounds all of it, also what is being written down, and what of it its client has not taken. Where it is full, the customer that has most of it gives way,
-//! its oldest answer first: the bytes go before the record, so that a repetition is refused before it would be paid again.
+//! One budget bounds all of it, also what is being written down, and what of it its client has not taken. Where it is full, the
+//! customer that has most of it gives way, its oldest answer first: the bytes go before the record, so that a repetition is
+//! refused before it would be paid again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

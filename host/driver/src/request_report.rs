@@ -196,8 +196,7 @@ impl RequestReport {
 
     /// That version has read it.
     pub(crate) fn read_by(&self, version: &Version) {
-        let plugin: Arc<str> = format!("{version:?}").into();
-        self.state().facts.plugin = Some(plugin);
+        self.state().facts.plugin = Some(Arc::clone(version.label()));
     }
 
     /// An account is called for it.
@@ -237,7 +236,7 @@ impl RequestReport {
 /// Begins a call of a plugin for a request, if that is traced.
 pub(crate) fn plugin_span(report: &RequestReport, name: &'static str, version: &Version) -> Option<Span> {
     let mut span = report.begin(name)?;
-    span.set("gatehouse.plugin", format!("{version:?}").as_str());
+    span.set("gatehouse.plugin", &**version.label());
     Some(span)
 }
 

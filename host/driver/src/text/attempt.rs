@@ -79,13 +79,13 @@ pub(super) enum ProviderAnswer {
     Stream(OpenStream),
 }
 
+const UNASKED_STREAM: &str = "the provider answered with a stream, which was not asked for";
+
 impl ProviderAnswer {
     pub(super) fn into_whole(self) -> Result<Answered, TextError> {
         match self {
             Self::Whole(answered) => Ok(answered),
-            Self::Stream(_) => {
-                Err(TextError::upstream("the provider answered with a stream, which was not asked for"))
-            }
+            Self::Stream(_) => Err(TextError::upstream(UNASKED_STREAM)),
         }
     }
 
@@ -142,8 +142,7 @@ impl DriverState {
             Ok(Opening::Reply(reply)) => self.read_reply(run, permit, reply).await,
             Ok(Opening::Events(_)) if !run.prepared.streaming => {
                 self.give_up(run, &permit, "answered with a stream, which was not asked for");
-                let error = "the provider answered with a stream, which was not asked for";
-                Attempt::NextTarget(TextError::upstream(error))
+                Attempt::NextTarget(TextError::upstream(UNASKED_STREAM))
             }
             Ok(Opening::Events(events)) => {
                 let pause = asked_pause(events.retry_after(self.now()));

@@ -105,9 +105,7 @@ impl AccessRecord {
             log: Arc::clone(log),
         }
     }
-}
 
-impl AccessRecord {
     /// Traces the request, if it is to be traced: under its client's span, where it names one.
     pub(crate) fn trace(&mut self, tracer: &Arc<Tracer>, headers: &HeaderMap) {
         let Some(mut span) = tracer.root(client_span(headers), (name(&self.method), self.pattern)) else {

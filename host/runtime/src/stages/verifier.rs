@@ -103,7 +103,9 @@ impl Verifier {
             task: None,
             is_trial: false,
         };
+        let label = format!("{} {} ({})", about.family, about.version, candidate.digest.short());
         Ok(Arc::new(Version {
+            label: label.into(),
             about,
             digest: candidate.digest,
             config: ArcSwap::from_pointee(own),

@@ -29,6 +29,7 @@ pub(crate) const REPLY: &str = "the upstream's reply";
 pub struct Version {
     pub(crate) about: About,
     pub(crate) digest: Digest,
+    pub(crate) label: Arc<str>,
     /// What the operator set for its family; replaced when that changes.
     pub(crate) config: ArcSwap<FamilyConfig>,
     pub(crate) pre: FamilyPre,
@@ -41,7 +42,7 @@ pub struct Version {
 
 impl fmt::Debug for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({})", self.about.family, self.about.version, self.digest.short())
+        f.write_str(&self.label)
     }
 }
 
@@ -56,6 +57,12 @@ impl Version {
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// Its family, version and digest, for logs and traces.
+    #[must_use]
+    pub fn label(&self) -> &Arc<str> {
+        &self.label
     }
 
     /// Its family.

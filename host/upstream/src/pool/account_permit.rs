@@ -30,23 +30,28 @@ impl Pool {
         taken: Taken,
         customer: &CustomerId,
     ) -> (AccountPermit, CallPermit) {
-        (self.account_permit(taken.index, customer), self.call_permit(taken))
+        (self.account_permit(taken.index, taken.answers, customer), self.call_permit(taken))
     }
 
     /// An account permit at `account`, even above its limit: the job is in flight there already.
     pub(crate) fn resume(self: &Arc<Self>, account: &str, customer: &CustomerId) -> Option<AccountPermit> {
         let index = self.enter(account, customer)?;
-        Some(self.account_permit(index, customer))
+        Some(self.account_permit(index, self.answers(index), customer))
     }
 
-    fn account_permit(self: &Arc<Self>, index: usize, customer: &CustomerId) -> AccountPermit {
+    fn account_permit(
+        self: &Arc<Self>,
+        index: usize,
+        answers_before: u64,
+        customer: &CustomerId,
+    ) -> AccountPermit {
         AccountPermit {
             pool: Arc::clone(self),
             index,
             account: self.accounts()[index].name.clone(),
             customer: customer.clone(),
             since: self.clock.now(),
-            answers_before: self.answers(index),
+            answers_before,
             abandoned: None,
         }
     }

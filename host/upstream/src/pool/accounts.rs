@@ -70,6 +70,8 @@ pub(super) struct Waiter {
 pub(super) struct Taken {
     pub(super) index: usize,
     pub(super) trial: bool,
+    /// How often the account had answered before.
+    pub(super) answers: u64,
 }
 
 /// What a waiter got, until it is told.
@@ -237,7 +239,7 @@ impl Pool {
         if let Some(customer) = customer {
             of_account.enter(customer);
         }
-        Ok(Taken { index, trial })
+        Ok(Taken { index, trial, answers: of_account.answers })
     }
 
     /// The permits a customer uses at this API, and its weight.

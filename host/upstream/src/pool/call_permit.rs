@@ -20,7 +20,7 @@ impl Pool {
         taken.map(|taken| self.call_permit(taken)).map_err(|denials| denials.reason())
     }
 
-    pub(super) fn call_permit(self: &Arc<Self>, Taken { index, trial }: Taken) -> CallPermit {
+    pub(super) fn call_permit(self: &Arc<Self>, Taken { index, trial, .. }: Taken) -> CallPermit {
         let account = &self.accounts()[index];
         CallPermit {
             pool: Arc::clone(self),
