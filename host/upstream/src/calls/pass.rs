@@ -16,15 +16,12 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use tokio::time::timeout;
 
-use crate::call::report;
+use crate::auth::redact::StreamRedactor;
 use crate::client::exchange::chain;
 use crate::pool::account::HealthSignal;
-use crate::pool::call_permit::CallPermit;
-use crate::request::blobs::Blobs;
+use crate::pool::permits::CallPermit;
+use crate::request::body::Blobs;
 use crate::response::decoded::Decoded;
-use crate::response::redact::StreamRedactor;
-use crate::response::reply;
-use crate::upstream::Upstream;
 
 /// What a call is answered with whose answer may pass.
 #[derive(Debug)]
@@ -53,45 +50,32 @@ impl fmt::Debug for Pieces {
     }
 }
 
-impl Upstream {
+impl CallPermit {
     /// Makes a call whose answer passes if it is a success of one of the types in `patterns`; `idle` is the longest silence
     /// within it.
     ///
     /// # Errors
-    /// As [`Upstream::call`].
+    /// As [`CallPermit::call`].
     pub async fn pass(
-        &self,
-        permit: CallPermit,
-        (call, patterns): (&Call, &[String]),
+        self,
+        call: &Call,
+        patterns: &[String],
         blobs: &dyn Blobs,
         deadline: UnixMs,
         idle: Duration,
     ) -> Result<Passing, Outage> {
-        let (response, end) = self.observed(&permit, self.respond(&permit, call, blobs, deadline)).await?;
-        let (max_reply, max_pieces) = {
-            let checked = &permit.origin().checked;
-            (checked.max_reply, checked.max_saved)
-        };
+        let (response, end) = self.observed(self.respond(call, blobs, deadline)).await?;
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let mime = kind.unwrap_or_default().to_owned();
         if !response.status().is_success() || !passes(patterns, &mime) {
-            let read =
-                reply::read(response, &permit.redactor(), max_reply, None, end, permit.affinity()).await;
-            return match read {
-                Ok(reply) => {
-                    report(&permit, &reply, self.clock().now());
-                    Ok(Passing::Reply(reply))
-                }
-                Err(cut) => Err(self.lost(&permit, cut.into())),
-            };
+            return self.read(response, end).await.map(Passing::Reply);
         }
-        permit.report(HealthSignal::Healthy);
-        let redactor = StreamRedactor::new(Arc::clone(&permit.redactor()));
-        let body = response.into_body();
+        self.report(HealthSignal::Healthy);
+        let redactor = StreamRedactor::new(Arc::clone(&self.redactor()));
+        let (body, left) = (response.into_body(), self.origin().checked.max_saved);
         let announced = body.size_hint().lower();
-        let (left, is_over) = (max_pieces, false);
-        let mut pieces = Pieces { mime, body, redactor, permit, idle, left, is_over };
-        if announced > max_pieces {
+        let mut pieces = Pieces { mime, body, redactor, permit: self, idle, left, is_over: false };
+        if announced > left {
             return Err(pieces.cut(Outage::TooLarge, "it is announced as larger than `max_saved_mib` allows"));
         }
         Ok(Passing::Pieces(Box::new(pieces)))

@@ -1,6 +1,6 @@
 //! Posting to an address of a customer: a webhook.
 //!
-//! The same rules as for URLs of users (see `fetch`): only public addresses and the usual ports, unless the operator wrote
+//! The same rules as for URLs of users (see `fetcher`): only public addresses and the usual ports, unless the operator wrote
 //! the host out. No redirect is followed, no credential and no cookie is sent. Every error text may be shown to the owner of
 //! the address.
 
@@ -17,12 +17,10 @@ use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
 use crate::client::address::reserved;
-use crate::client::connect::is_private_allowed;
 use crate::client::exchange::{self, Payload};
-use crate::config::origin::Origin;
-use crate::fetch::{FetchError, Origins};
+use crate::client::origin::Origin;
+use crate::fetch::fetcher::{FetchError, Fetcher, Origins};
 use crate::response::retry_after;
-use crate::upstream::Upstream;
 
 /// One JSON body for one address.
 #[derive(Clone, Debug)]
@@ -60,7 +58,7 @@ pub fn check_post_url(url: &str, over_http: bool) -> Result<(), FetchError> {
     parse(url, over_http).map(drop)
 }
 
-impl Upstream {
+impl Fetcher {
     /// Checks an address to post to as far as it can be without a name server: its form, its port, and an address that
     /// is written out.
     ///
@@ -77,9 +75,8 @@ impl Upstream {
             None => return Ok(()),
         };
         let origin = Origin::of(&url).ok_or(FetchError::BadUrl("expected http or https"))?;
-        let (host, port) = (origin.bare_host(), origin.port());
-        if reserved(address).is_some() && !is_private_allowed(&self.rules().private, host, port) {
-            return Err(FetchError::NotPublic(host.to_owned()));
+        if reserved(address).is_some() && !self.is_private_allowed(&origin) {
+            return Err(FetchError::NotPublic(origin.bare_host().to_owned()));
         }
         Ok(())
     }

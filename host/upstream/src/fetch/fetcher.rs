@@ -5,10 +5,11 @@
 //! Sends no credential and no cookie. Every error text may be shown to a client: it names what the client or the
 //! provider named, never an address that was resolved here.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gatehouse_model::{CustomerId, UnixMs};
+use gatehouse_model::{Clock, CustomerId, UnixMs};
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, LOCATION, RANGE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -17,11 +18,13 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::client::connect::{ConnectError, is_private_allowed};
+use crate::client::connect::{ConnectError, Private, is_private_allowed};
 use crate::client::exchange::{self, ExchangeError, Http, Payload};
-use crate::config::origin::Origin;
-use crate::fetch_permits::FetchPermit;
-use crate::upstream::Upstream;
+use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::{ConfigError, FetchConfig};
+use crate::fetch::permits::{FetchPermit, FetchPermits};
+use crate::providers::Providers;
 
 /// The minimum rate counts from this age on.
 const GRACE: Duration = Duration::from_secs(10);
@@ -116,7 +119,51 @@ impl FetchError {
     }
 }
 
-impl Upstream {
+/// What fetches. Cheap to clone.
+#[derive(Clone)]
+pub struct Fetcher {
+    rules: Arc<FetchRules>,
+    /// Their media origins say where results may come from.
+    providers: Arc<Providers>,
+}
+
+/// What all fetches share.
+struct FetchRules {
+    /// The client for URLs of users. It keeps no connection: a kept one counts nowhere, and clients' links lead to any number
+    /// of hosts.
+    user: Http,
+    /// Hosts that may be private.
+    private: Private,
+    /// Bytes a second, below which a fetch is given up.
+    min_rate: u64,
+    /// For URLs of users.
+    permits: FetchPermits,
+}
+
+impl Fetcher {
+    pub(crate) fn new(config: &FetchConfig, providers: Arc<Providers>) -> Result<Self, ConfigError> {
+        let private = check::private_hosts(config)?;
+        let timeout = check::span("fetch.connect_timeout_ms".to_owned(), config.connect_timeout_ms)?;
+        let user = providers.shared().network.client(private.clone(), timeout, 0);
+        let permits = FetchPermits::new(check::fetch_limits(config)?);
+        let rules = FetchRules { user, private, min_rate: config.min_bytes_per_second, permits };
+        Ok(Self { rules: Arc::new(rules), providers })
+    }
+
+    /// The same for results of those providers.
+    pub(crate) fn of(&self, providers: Arc<Providers>) -> Self {
+        Self { rules: Arc::clone(&self.rules), providers }
+    }
+
+    pub(super) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.providers.shared().clock
+    }
+
+    /// Whether the operator wrote out that host, which may be private then.
+    pub(super) fn is_private_allowed(&self, origin: &Origin) -> bool {
+        is_private_allowed(&self.rules.private, origin.bare_host(), origin.port())
+    }
+
     /// Fetches `url` as far as the head of the answer; the body is pulled from [`Fetched`]. A link of a customer waits for
     /// permits first, whose number is bounded for the customer, for each host and in all; the wait counts in no limit.
     ///
@@ -124,7 +171,7 @@ impl Upstream {
     /// See [`FetchError`].
     pub async fn fetch(&self, url: &str, policy: &Policy<'_>) -> Result<Fetched, FetchError> {
         let mut permit = match policy.customer {
-            Some(customer) => Some(self.rules().permits.acquire(customer).await),
+            Some(customer) => Some(self.rules.permits.acquire(customer).await),
             None => None,
         };
         let mut deadline = Instant::now() + policy.timeout;
@@ -149,23 +196,21 @@ impl Upstream {
     }
 
     /// The client that may fetch `url`, if it may be fetched at all.
-    pub(crate) fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
+    pub(super) fn client_for(&self, url: &Url, origins: Origins<'_>) -> Result<Http, FetchError> {
         let origin = Origin::of(url).ok_or(FetchError::BadUrl("expected http or https"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl("it must not hold a user name or password"));
         }
         match origins {
             Origins::User => {
-                let (host, port) = (origin.bare_host(), origin.port());
-                let rules = self.rules();
-                if matches!(port, 80 | 443) || is_private_allowed(&rules.private, host, port) {
-                    Ok(rules.user.clone())
+                if matches!(origin.port(), 80 | 443) || self.is_private_allowed(&origin) {
+                    Ok(self.rules.user.clone())
                 } else {
                     Err(FetchError::BadUrl("only ports 80 and 443 are allowed"))
                 }
             }
             Origins::Results(name) => {
-                let pool = self.pool(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
+                let pool = self.providers.get(name).ok_or_else(|| FetchError::NoProvider(name.to_owned()))?;
                 let provider = pool.provider();
                 if provider.checked.media_origins.iter().any(|pattern| pattern.covers(&origin)) {
                     Ok(provider.media.clone())
@@ -210,8 +255,8 @@ impl Upstream {
             max_bytes: policy.max_bytes,
             deadline,
             began,
-            min_rate: self.rules().min_rate,
-            upstream: self.clone(),
+            min_rate: self.rules.min_rate,
+            clock: Arc::clone(self.clock()),
             _permit: permit,
         })
     }
@@ -229,7 +274,7 @@ pub struct Fetched {
     deadline: Instant,
     began: UnixMs,
     min_rate: u64,
-    upstream: Upstream,
+    clock: Arc<dyn Clock>,
     /// Held as long as its connection.
     _permit: Option<FetchPermit>,
 }
@@ -278,7 +323,7 @@ impl Fetched {
             if self.taken > self.max_bytes {
                 return Err(FetchError::TooLarge(self.max_bytes));
             }
-            let age = self.upstream.clock().now().since(self.began);
+            let age = self.clock.now().since(self.began);
             if age > GRACE && self.taken < age.as_secs() * self.min_rate {
                 return Err(FetchError::Timeout);
             }
@@ -333,7 +378,7 @@ fn next_hop(from: &Url, response: &Response<Incoming>) -> Result<Option<Url>, Fe
 }
 
 impl FetchError {
-    pub(crate) fn of(error: ExchangeError, url: &Url) -> Self {
+    pub(super) fn of(error: ExchangeError, url: &Url) -> Self {
         match error {
             ExchangeError::NotSent(ConnectError::NotPublic { .. }) | ExchangeError::NoHost(_) => {
                 let host = url.host_str().unwrap_or_default();

@@ -1,13 +1,14 @@
-//! What operators see of providers: numbers that are read under the pool's lock, and nothing that grows with the requests.
+//! What operators see of providers: numbers that are read under the pool's lock, the last errors of each account, and nothing
+//! that grows with the requests. And the switch that keeps new work away from an account.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_model::{CustomerId, UnixMs};
 
+use crate::breaker::Admission;
 use crate::pool::accounts::Pool;
-use crate::pool::breaker::Admission;
-use crate::pool::operator::last_errors::AccountError;
-use crate::upstream::Upstream;
 
 /// Customers that are named among those that wait.
 const MAX_WAITING: usize = 20;
@@ -58,6 +59,40 @@ pub struct AccountOverview {
     pub last_errors: Vec<AccountError>,
 }
 
+/// Errors that are kept of one account.
+const MAX_ERRORS: usize = 5;
+/// Bytes of one.
+const MAX_BYTES: usize = 300;
+
+/// An error of an account, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountError {
+    /// When.
+    pub at: UnixMs,
+    /// The status or the outage, and what is known of its cause. Never text of a reply's body.
+    pub text: String,
+}
+
+/// The newest errors, the newest first.
+#[derive(Debug, Default)]
+pub(crate) struct LastErrors(VecDeque<AccountError>);
+
+impl LastErrors {
+    /// Adds one; the oldest beyond the limit is forgotten.
+    pub(crate) fn add(&mut self, at: UnixMs, mut text: String) {
+        if text.len() > MAX_BYTES {
+            text.truncate(text.floor_char_boundary(MAX_BYTES));
+        }
+        self.0.truncate(MAX_ERRORS - 1);
+        self.0.push_front(AccountError { at, text });
+    }
+
+    /// Newest first.
+    pub(crate) fn all(&self) -> Vec<AccountError> {
+        self.0.iter().cloned().collect()
+    }
+}
+
 /// Whether calls reach an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
@@ -70,7 +105,7 @@ pub enum BreakerState {
 }
 
 impl Pool {
-    fn overview(&self) -> ProviderOverview {
+    pub(crate) fn overview(&self) -> ProviderOverview {
         let now = self.clock.now();
         let still = |until: UnixMs| Some(until).filter(|until| *until > now);
         let mut state = self.lock();
@@ -85,9 +120,9 @@ impl Pool {
                 priority: account.priority,
                 weight: account.weight,
                 in_flight: known.in_flight(),
-                limit: account.limit(),
-                reserve: account.reserve(),
-                rate: account.rate(),
+                limit: account.concurrency,
+                reserve: account.reserve,
+                rate: account.rate,
                 breaker: match known.breaker.admission(now) {
                     Admission::Yes => BreakerState::Closed,
                     Admission::NotBefore(until) => BreakerState::Open(until),
@@ -110,20 +145,46 @@ impl Pool {
         let now = self.clock.now();
         self.state(&mut self.lock(), index).last_errors.add(now, text);
     }
+
+    /// Keeps new work away from an account, or lets it come again; what it was before, `None` where there is no such account.
+    ///
+    /// A drained account gets no new task and no new text request, except those that are bound to it: follow-ups of what it
+    /// made exist there alone. What is in flight goes on and is polled. An account that is let in again is also taken as
+    /// whole, whatever its provider refused before. The switch outlives a change of the configuration, and ends with the
+    /// process.
+    pub(crate) fn drain(self: &Arc<Self>, account: &str, drained: bool) -> Option<bool> {
+        let index = self.accounts().iter().position(|known| known.name == account)?;
+        let mut state = self.lock();
+        let account = self.state(&mut state, index);
+        let before = std::mem::replace(&mut account.drained, drained);
+        if !drained {
+            // The operator has seen to what the provider refused: another credential, or credit.
+            account.refused_until = UnixMs(0);
+        }
+        drop(state);
+        if !drained {
+            self.serve_waiting();
+        }
+        Some(before)
+    }
 }
 
-impl Upstream {
-    /// One provider; `None` where no such provider is configured.
-    #[must_use]
-    pub fn overview(&self, provider: &str) -> Option<ProviderOverview> {
-        Some(self.pool(provider)?.overview())
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Every provider, by name.
-    #[must_use]
-    pub fn overviews(&self) -> Vec<ProviderOverview> {
-        let mut names = self.providers();
-        names.sort_unstable();
-        names.iter().filter_map(|name| self.overview(name)).collect()
+    #[test]
+    fn the_newest_are_kept_and_cut() {
+        let mut errors = LastErrors::default();
+        for number in 0..7 {
+            errors.add(UnixMs(number), format!("error {number}"));
+        }
+        // 299 bytes and a letter of two.
+        errors.add(UnixMs(7), format!("{}é and more", "x".repeat(299)));
+        let all = errors.all();
+        let moments: Vec<u64> = all.iter().map(|error| error.at.0).collect();
+        assert_eq!(moments, [7, 6, 5, 4, 3]);
+        assert_eq!(all[0].text, "x".repeat(299));
+        assert_eq!(all[1].text, "error 6");
     }
 }

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gatehouse_fair::{FairPermit, FairPermits};
 use gatehouse_model::CustomerId;
 
+use crate::config::check::FetchLimits;
+
 type Permits = FairPermits<CustomerId>;
 
 /// The permits of all fetches; clones share them.
@@ -50,10 +52,9 @@ struct KnownHost {
 }
 
 impl FetchPermits {
-    /// In all, of one customer, from one host.
-    pub(crate) fn new([all, of_customer, of_host]: [usize; 3]) -> Self {
-        let hosts = Arc::new(Hosts { most_of_host: of_host, known: Mutex::default() });
-        Self { all: FairPermits::new(all).for_each(of_customer), hosts }
+    pub(crate) fn new(limits: FetchLimits) -> Self {
+        let hosts = Arc::new(Hosts { most_of_host: limits.of_host, known: Mutex::default() });
+        Self { all: FairPermits::new(limits.in_all).for_each(limits.of_customer), hosts }
     }
 
     /// Waits for a permit of that customer.
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_customer_a_host_and_all_have_their_bounds() {
-        let permits = FetchPermits::new([10, 4, 3]);
+        let permits = FetchPermits::new(FetchLimits { in_all: 10, of_customer: 4, of_host: 3 });
         let same = vec!["one.test".to_owned(); 100];
         let of_host = begin(&permits, "a", &same);
         assert_eq!(of_host.len(), 3);
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_becomes_free_goes_to_the_customer_with_fewest_and_a_redirect_leaves_its_host() {
-        let permits = FetchPermits::new([2, 2, 1]);
+        let permits = FetchPermits::new(FetchLimits { in_all: 2, of_customer: 2, of_host: 1 });
         let mut held = begin(&permits, "a", &many(2));
         let (first, other) = (CustomerId::from("a"), CustomerId::from("b"));
         let (mut again, mut late) = (Box::pin(permits.acquire(&first)), Box::pin(permits.acquire(&other)));

@@ -7,19 +7,17 @@ use gatehouse_model::{Call, Outage, Payload, Reading, Replay, Reply, UnixMs, met
 use tokio::time::Instant;
 
 use crate::auth::credential::{CallCredential, Proof};
+use crate::auth::redact::Redactor;
 use crate::auth::token_endpoint::TokenError;
 use crate::client::exchange::{self, ExchangeError};
-use crate::headers;
 use crate::pool::account::HealthSignal;
-use crate::pool::call_permit::CallPermit;
+use crate::pool::permits::CallPermit;
 use crate::provider::Provider;
-use crate::request::blobs::Blobs;
+use crate::request::body::Blobs;
 use crate::request::build::{self, RequestError};
 use crate::response::decoded::Decoded;
-use crate::response::redact::Redactor;
-use crate::response::reply::{self, BodyError};
+use crate::response::reply::{self, AnswerBody, BodyError};
 use crate::response::retry_after::retry_after;
-use crate::upstream::Upstream;
 
 /// An outage with its cause, which goes to the log only.
 pub(crate) struct CallFailure {
@@ -29,8 +27,8 @@ pub(crate) struct CallFailure {
     signal: Option<HealthSignal>,
 }
 
-impl Upstream {
-    /// Makes a call through the permit's account.
+impl CallPermit {
+    /// Makes a call through the account of this permit.
     ///
     /// The time it may take is the least of what the call, the provider's configuration and `deadline` allow.
     /// Every answered request is an `Ok`, whatever its status. What went wrong in detail is logged here, without
@@ -39,28 +37,37 @@ impl Upstream {
     /// # Errors
     /// [`Outage::Unreachable`] only when nothing was sent; [`Outage::Refused`] when the call is not one the
     /// plugin may make.
-    pub async fn call(
-        &self,
-        permit: &CallPermit,
-        call: &Call,
-        blobs: &dyn Blobs,
-        deadline: UnixMs,
-    ) -> Result<Reply, Outage> {
-        let reply = self.observed(permit, self.exchange(permit, call, blobs, deadline)).await?;
-        report(permit, &reply, self.clock().now());
+    pub async fn call(&self, call: &Call, blobs: &dyn Blobs, deadline: UnixMs) -> Result<Reply, Outage> {
+        let reply = self.observed(self.exchange(call, blobs, deadline)).await?;
+        self.report_reply(&reply);
         Ok(reply)
     }
 
-    /// Counts an exchange and logs its failure.
-    pub(crate) async fn observed<T: Answer>(
+    /// Reads an answer that neither streams nor passes.
+    pub(super) async fn read<B: AnswerBody>(
         &self,
-        permit: &CallPermit,
+        response: http::Response<B>,
+        end: Instant,
+    ) -> Result<Reply, Outage> {
+        let max = self.origin().checked.max_reply;
+        match reply::read(response, &self.redactor(), max, None, end, self.affinity()).await {
+            Ok(reply) => {
+                self.report_reply(&reply);
+                Ok(reply)
+            }
+            Err(cut) => Err(self.lost(cut.into())),
+        }
+    }
+
+    /// Counts an exchange and logs its failure.
+    pub(super) async fn observed<T: Answer>(
+        &self,
         exchange: impl Future<Output = Result<T, CallFailure>>,
     ) -> Result<T, Outage> {
         let began = std::time::Instant::now();
         let outcome = exchange.await;
         let seconds = began.elapsed().as_secs_f64();
-        let (provider, account) = (|| permit.provider().to_owned(), || permit.account().to_owned());
+        let (provider, account) = (|| self.provider().to_owned(), || self.account().to_owned());
         metrics::histogram!(metric::CALL_SECONDS, "provider" => provider(), "account" => account())
             .record(seconds);
         let label = outcome
@@ -68,74 +75,68 @@ impl Upstream {
             .map_or_else(|failure| outage_label(failure.outage), |answer| status_label(answer.status()));
         metrics::counter!(metric::CALLS, "provider" => provider(), "account" => account(), "outcome" => label)
             .increment(1);
-        outcome.map_err(|failure| self.lost(permit, failure))
+        outcome.map_err(|failure| self.lost(failure))
     }
 
     /// No answer: reports it to the account and to the log.
-    pub(crate) fn lost(&self, permit: &CallPermit, failure: CallFailure) -> Outage {
+    pub(super) fn lost(&self, failure: CallFailure) -> Outage {
         let CallFailure { outage, detail, signal } = failure;
-        let detail = clean(permit, detail);
+        // Some error may quote the URL or a header.
+        let detail = self.redactor().clean(detail.into_bytes());
+        let detail = String::from_utf8_lossy(&detail);
         if let Some(signal) = signal {
-            permit.note_error(format!("{}: {detail}", outage_label(outage)));
-            permit.report(signal);
+            self.note_error(format!("{}: {detail}", outage_label(outage)));
+            self.report(signal);
         }
-        tracing::warn!(provider = permit.provider(), account = permit.account(), ?outage, detail, "no reply");
+        tracing::warn!(provider = self.provider(), account = self.account(), ?outage, %detail, "no reply");
         outage
     }
 
-    async fn exchange(
-        &self,
-        permit: &CallPermit,
-        call: &Call,
-        blobs: &dyn Blobs,
-        deadline: UnixMs,
-    ) -> Result<Reply, CallFailure> {
-        let limits = &self.provider_of(permit, call)?.checked;
+    async fn exchange(&self, call: &Call, blobs: &dyn Blobs, deadline: UnixMs) -> Result<Reply, CallFailure> {
+        let limits = &self.provider_of(call)?.checked;
         let deadline = if hands_over(call) {
             deadline.min(self.clock().now().plus(limits.submit_timeout))
         } else {
             deadline
         };
-        let (response, end) = self.respond(permit, call, blobs, deadline).await?;
+        let (response, end) = self.respond(call, blobs, deadline).await?;
         let (max, saved) = match call.reading {
             Reading::Whole => (limits.max_reply, None),
             Reading::Saved => (limits.max_reply, Some((blobs, limits.max_saved))),
             // Its files are cut out of it before a plugin sees it.
             Reading::Cut => (limits.max_saved, None),
         };
-        let affinity = permit.affinity();
-        Ok(reply::read(response, &permit.redactor(), max, saved, end, affinity).await?)
+        Ok(reply::read(response, &self.redactor(), max, saved, end, self.affinity()).await?)
     }
 
     /// The head of the answer, and when the exchange must be over.
     ///
     /// A 401 for a token that was issued a while ago is no answer yet: by RFC 9110, section 15.5.2, the request has not
     /// been applied, so it goes once more with the next token, whatever its [`Replay`].
-    pub(crate) async fn respond(
+    pub(super) async fn respond(
         &self,
-        permit: &CallPermit,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
     ) -> Result<(http::Response<Decoded>, Instant), CallFailure> {
-        let provider = self.provider_of(permit, call)?;
+        let provider = self.provider_of(call)?;
         let end = self.end_of(provider, call, deadline)?;
         let (mut is_first, began) = (true, std::time::Instant::now());
         loop {
-            let credential = if permit.is_anonymous() {
-                CallCredential::none(permit.credential().redactor())
+            let credential = if self.is_anonymous() {
+                CallCredential::none(self.credential().redactor())
             } else {
-                permit.credential().for_call(&provider.tokens, end).await?
+                self.credential().for_call(&provider.tokens, end).await?
             };
-            permit.redact_with(Arc::clone(&credential.redactor));
-            let request = self.request(provider, permit, &credential.proof, call, blobs).await?;
-            let response = exchange::send_marked(&provider.calls, request, end, permit.progress()).await?;
+            self.redact_with(Arc::clone(&credential.redactor));
+            let request = self.request(provider, &credential.proof, call, blobs).await?;
+            let response = exchange::send_marked(&provider.calls, request, end, self.progress()).await?;
             let is_refused = response.status() == http::StatusCode::UNAUTHORIZED;
             if !(is_first && is_refused && credential.is_renewed_after_refusal(self.clock().now())) {
-                permit.progress().answered_after(began.elapsed());
+                self.progress().answered_after(began.elapsed());
                 return Ok((Decoded::of(response), end));
             }
-            let (provider, account) = (permit.provider(), permit.account());
+            let (provider, account) = (self.provider(), self.account());
             tracing::warn!(
                 provider,
                 account,
@@ -146,11 +147,11 @@ impl Upstream {
     }
 
     /// The provider the permit and the call agree on.
-    fn provider_of<'a>(&self, permit: &'a CallPermit, call: &Call) -> Result<&'a Provider, CallFailure> {
-        if call.provider == permit.provider() {
-            return Ok(permit.origin());
+    fn provider_of(&self, call: &Call) -> Result<&Provider, CallFailure> {
+        if call.provider == self.provider() {
+            return Ok(self.origin());
         }
-        let detail = format!("a call to {} came with {permit:?}", call.provider);
+        let detail = format!("a call to {} came with {self:?}", call.provider);
         Err(CallFailure { outage: Outage::Refused, detail, signal: None })
     }
 
@@ -158,22 +159,21 @@ impl Upstream {
     async fn request(
         &self,
         provider: &Provider,
-        permit: &CallPermit,
         proof: &Proof,
         call: &Call,
         blobs: &dyn Blobs,
     ) -> Result<http::Request<exchange::Payload>, RequestError> {
         let boundary = if matches!(call.body, Payload::Form(_)) { self.seed().next_u64() } else { 0 };
-        let (checked, credential) = (&provider.checked, permit.credential());
-        let extra = (!permit.is_anonymous()).then_some(&checked.extra);
-        let mut request = build::build((checked, extra), credential, proof, call, blobs, boundary).await?;
-        if let Some(place) = permit.trace().filter(|_| checked.is_traced) {
-            headers::add_trace(request.headers_mut(), place);
+        let (checked, credential) = (&provider.checked, self.credential());
+        let extra = (!self.is_anonymous()).then_some(&checked.extra);
+        let mut request = build::build(checked, extra, credential, proof, call, blobs, boundary).await?;
+        if let Some(place) = self.trace().filter(|_| checked.is_traced) {
+            build::add_trace(request.headers_mut(), place);
         }
         if let Proof::Signature(key) = proof {
             let digest = build::digest(call, blobs, boundary).await?;
             let signature = build::sign(key, &mut request, &digest, self.clock().now())?;
-            permit.redact_with(Arc::new(Redactor::of([&key.secret, &signature])));
+            self.redact_with(Arc::new(Redactor::of([&key.secret, &signature])));
         }
         Ok(request)
     }
@@ -188,6 +188,35 @@ impl Upstream {
         }
         let asked = Some(call.timeout_ms).filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms.into()));
         Ok(Instant::now() + asked.unwrap_or(longest).min(longest).min(left))
+    }
+
+    /// Tells the account what a reply says about it.
+    fn report_reply(&self, reply: &Reply) {
+        // What the body says may be a client's own text.
+        match reply.status {
+            429 => self.note_error("429: too many requests".to_owned()),
+            status @ (401 | 402) if !self.is_anonymous() => {
+                self.note_error(format!("{status}: the account's credentials or credit are refused"));
+            }
+            status @ 500.. => self.note_error(format!("{status}: the provider failed")),
+            _ => {}
+        }
+        match reply.status {
+            429 => self.report(HealthSignal::RateLimited(retry_after(reply, self.clock().now()))),
+            401 | 402 if !self.is_anonymous() => {
+                let (provider, account, status) = (self.provider(), self.account(), reply.status);
+                tracing::error!(
+                    provider,
+                    account,
+                    status,
+                    "the provider refuses this account's credentials or credit"
+                );
+                self.report(HealthSignal::AccountRefused);
+            }
+            500.. => self.report(HealthSignal::Failing),
+            // A 403 may be about what the client sent: the reader of the answer says whose it is.
+            _ => self.report(HealthSignal::Healthy),
+        }
     }
 }
 
@@ -248,40 +277,6 @@ impl From<BodyError> for CallFailure {
         let signal = cut.blames_provider.then_some(HealthSignal::Failing);
         Self { outage: cut.outage, detail: cut.detail.to_string(), signal }
     }
-}
-
-/// Tells the account what a reply says about it.
-pub(crate) fn report(permit: &CallPermit, reply: &Reply, now: UnixMs) {
-    // What the body says may be a client's own text.
-    match reply.status {
-        429 => permit.note_error("429: too many requests".to_owned()),
-        status @ (401 | 402) if !permit.is_anonymous() => {
-            permit.note_error(format!("{status}: the account's credentials or credit are refused"));
-        }
-        status @ 500.. => permit.note_error(format!("{status}: the provider failed")),
-        _ => {}
-    }
-    match reply.status {
-        429 => permit.report(HealthSignal::RateLimited(retry_after(reply, now))),
-        401 | 402 if !permit.is_anonymous() => {
-            let (provider, account, status) = (permit.provider(), permit.account(), reply.status);
-            tracing::error!(
-                provider,
-                account,
-                status,
-                "the provider refuses this account's credentials or credit"
-            );
-            permit.report(HealthSignal::AccountRefused);
-        }
-        500.. => permit.report(HealthSignal::Failing),
-        // A 403 may be about what the client sent: the reader of the answer says whose it is.
-        _ => permit.report(HealthSignal::Healthy),
-    }
-}
-
-/// A log text without the secret, should some error quote the URL or a header.
-fn clean(permit: &CallPermit, detail: String) -> String {
-    String::from_utf8_lossy(&permit.redactor().clean(detail.into_bytes())).into_owned()
 }
 
 const fn outage_label(outage: Outage) -> &'static str {

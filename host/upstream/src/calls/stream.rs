@@ -16,18 +16,15 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::call::report;
+use crate::auth::redact::Redactor;
 use crate::client::exchange::chain;
-use crate::headers;
 use crate::pool::account::HealthSignal;
-use crate::pool::call_permit::CallPermit;
-use crate::request::blobs::Blobs;
+use crate::pool::permits::CallPermit;
+use crate::request::body::Blobs;
 use crate::response::frames::Frames;
 use crate::response::peeked::Peeked;
-use crate::response::redact::Redactor;
-use crate::response::reply;
+use crate::response::reply::headers_for_plugin;
 use crate::response::retry_after;
-use crate::upstream::Upstream;
 
 /// Bytes looked at before a batch is handed on; more wait for the next one.
 const BATCH: u64 = 64 << 10;
@@ -69,46 +66,35 @@ pub struct Events<B = Peeked> {
     over: bool,
 }
 
-impl Upstream {
+impl CallPermit {
     /// Makes a call whose answer may be a stream in that framing; `idle` is the longest silence within it.
     ///
-    /// Until the head of the answer has come, all is as with [`Upstream::call`].
+    /// Until the head of the answer has come, all is as with [`CallPermit::call`].
     ///
     /// # Errors
-    /// As [`Upstream::call`].
+    /// As [`CallPermit::call`].
     pub async fn open(
-        &self,
-        permit: CallPermit,
+        self,
         call: &Call,
         blobs: &dyn Blobs,
         deadline: UnixMs,
-        (framing, idle): (Framing, Duration),
+        framing: Framing,
+        idle: Duration,
     ) -> Result<Opening, Outage> {
-        let outcome = self.observed(&permit, self.respond(&permit, call, blobs, deadline)).await?;
-        let (response, end) = outcome;
+        let (response, end) = self.observed(self.respond(call, blobs, deadline)).await?;
         let mut response = response.map(Peeked::new);
         let is_stream = match kind(&response, framing) {
             Kind::Stream => Ok(true),
             Kind::Reply => Ok(false),
             Kind::Open { is_lines } => response.body_mut().is_stream(is_lines, end).await,
         };
-        let is_stream = is_stream.map_err(|cut| self.lost(&permit, cut.into()))?;
-        if !is_stream {
-            let max = permit.origin().checked.max_reply;
-            let read = reply::read(response, &permit.redactor(), max, None, end, permit.affinity()).await;
-            return match read {
-                Ok(reply) => {
-                    report(&permit, &reply, self.clock().now());
-                    Ok(Opening::Reply(reply))
-                }
-                Err(cut) => Err(self.lost(&permit, cut.into())),
-            };
+        if !is_stream.map_err(|cut| self.lost(cut.into()))? {
+            return self.read(response, end).await.map(Opening::Reply);
         }
-        let limit = permit.origin().checked.max_reply;
+        let limit = usize::try_from(self.origin().checked.max_reply).unwrap_or(usize::MAX);
         let (head, body) = response.into_parts();
-        let headers = headers::incoming(&head.headers, &permit.redactor());
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Opening::Events(Box::new(Events::new(body, headers, permit, idle, Frames::new(framing, limit)))))
+        let headers = headers_for_plugin(&head.headers, &self.redactor());
+        Ok(Opening::Events(Box::new(Events::new(body, headers, self, idle, Frames::new(framing, limit)))))
     }
 }
 

@@ -31,6 +31,11 @@ impl Origin {
     pub(crate) const fn port(&self) -> u16 {
         self.port
     }
+
+    /// As a host that may be private, at this port alone.
+    pub(crate) fn as_private(&self) -> (String, Option<u16>) {
+        (self.bare_host().to_owned(), Some(self.port))
+    }
 }
 
 impl fmt::Display for Origin {
