@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
 
 /// The file behind a link, or the requested part of it.
 pub(super) async fn read(

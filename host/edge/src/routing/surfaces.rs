@@ -3,8 +3,8 @@
 
 use gatehouse_model::{RouteInfo, path_parameter, specified_routes};
 
-use crate::http::routes::{Endpoint, OWN, ParentIn, Route};
-use crate::http::table::RouteTable;
+use crate::routing::routes::{Endpoint, OWN, ParentIn, Route};
+use crate::routing::table::RouteTable;
 
 /// One route that serves a surface of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,18 +25,17 @@ use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::{AccessRecord, LoggedBody};
 use crate::http::auth::Auth;
 use crate::http::body::{BodyBudget, RequestBody};
-use crate::http::client_address;
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::forwarded::{self, Origin};
 use crate::http::head;
 use crate::http::query::quoted;
-use crate::http::response::ResponseBody;
-use crate::http::routes::{Endpoint, KeyUse};
-use crate::http::table::{Lookup, RouteTable, Routes, is_never_offered};
-use crate::http::unread::{UnreadAnswers, UnreadOnConnection};
-use crate::net::concurrency_limit::ConcurrencyLimit;
-use crate::net::open_connections::OpenConnection;
+use crate::limits::concurrency_limit::ConcurrencyLimit;
+use crate::limits::open_connections::OpenConnection;
+use crate::limits::unread::{UnreadAnswers, UnreadOnConnection};
 use crate::rate_headers;
+use crate::response::ResponseBody;
+use crate::routing::routes::{Endpoint, KeyUse};
+use crate::routing::table::{Lookup, RouteTable, Routes, is_never_offered};
 
 /// Requests that the log in memory keeps, and their bytes.
 const MAX_LINES: usize = 10_000;
@@ -65,7 +64,7 @@ pub(crate) struct Peer {
 
 impl Pipeline {
     pub(crate) fn new(
-        backend: Arc<Backend>,
+        backend: Arc<dyn Backend>,
         config: Config,
         auth: Auth,
         clock: Arc<dyn Clock>,
@@ -106,7 +105,7 @@ impl Pipeline {
             AccessRecord::new(id, parts.method.clone(), &peer.observed.activity, &self.context.log);
         let mut body = RequestBody::new(incoming, &parts.headers);
         let trusted = &self.context.config.trusted_proxies;
-        record.client = Some(client_address::client(peer.address, &parts.headers, trusted));
+        record.client = Some(forwarded::client(peer.address, &parts.headers, trusted));
         let origin = forwarded::origin(peer.scheme, peer.address, &parts.headers, trusted);
         let result = self.route((&parts, &origin), &mut body, peer, &mut record).await;
         record.received = body.received();
@@ -211,7 +210,7 @@ impl Pipeline {
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let client = record.client.unwrap_or(peer.address);
-        let outcome = self.auth.authenticate(&context.backend, &parts.headers, x_api_key, client, now);
+        let outcome = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now);
         let key = outcome.map_err(|(refusal, refused)| {
             // An operator finds out whose client still sends it.
             (record.key, record.customer) = refused;

@@ -3,15 +3,16 @@
 //! They pass what follows the check of a key: routes, limits, endpoints, error envelopes, the access record. They come over
 //! no connection, so its rules and a key's networks do not apply to them. Never reachable through a listener.
 
-mod price;
-
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_driver::DryRun;
+use gatehouse_driver::{
+    AnswerRequest, AnswerResponse, CheckedBody, CompletionRequest, CompletionResponse, DryRun, RequestReport,
+    SubmitRequest, parent_kind,
+};
 use gatehouse_model::{
-    Boxed, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine,
+    Boxed, CustomerId, Digest, Key, KeyDigest, KeyId, KeyPolicy, Recent, RequestId, RequestLine, TaskId,
 };
 use gatehouse_net::Activity;
 use http::{HeaderValue, Method, Request, Response};
@@ -20,16 +21,17 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::endpoints;
 use crate::endpoints::text::FORMAT;
+use crate::endpoints::{jobs, text};
 use crate::errors::{Form, Kind, Refusal};
 use crate::http::access_log::AccessRecord;
 use crate::http::auth::check_life;
 use crate::http::body::RequestBody;
-use crate::http::context::EndpointRequest;
-use crate::http::pipeline::{Pipeline, hold_while_streamed};
+use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::routes::{Endpoint, Route};
-use crate::http::surfaces::{SurfaceRow, served};
-use crate::http::table::{Lookup, RouteTable};
+use crate::routing::routes::{Endpoint, ParentIn, Route, Submission};
+use crate::routing::surfaces::{SurfaceRow, served};
+use crate::routing::table::{Lookup, RouteTable};
+use crate::serving::pipeline::{Pipeline, hold_while_streamed};
 
 /// The entry for requests of this process.
 #[derive(Clone)]
@@ -102,7 +104,7 @@ impl LocalRequests {
         let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
         Box::pin(async move {
             let table = context.table();
-            Ok(price::price(context, target_route(&table, target)?, (id, payer), body).await?)
+            Ok(price(context, target_route(&table, target)?, (id, payer), body).await?)
         })
     }
 
@@ -191,6 +193,67 @@ fn target_route<'t, 'p>(table: &'t RouteTable, target: &'p str) -> Result<(&'t R
         );
         Refusal::field("path", message)
     })
+}
+
+/// The price of a request on `route`, whose path has `param` in its braces. `payer` stands for nobody's key; the customer
+/// in it owns the tasks and names that the request refers to.
+async fn price(
+    context: &EdgeContext,
+    (route, param): (&Route, &str),
+    (id, payer): (RequestId, Key),
+    body: Bytes,
+) -> Result<DryRun, Refusal> {
+    let (key, surface, report) = (Arc::new(payer), route.surface, RequestReport::default());
+    let checked = |body, model| async move {
+        let body = CheckedBody::check(body, model).await;
+        body.map(CheckedBody::for_price).map_err(|error| jobs::submit_refusal(error, None))
+    };
+    match route.endpoint {
+        Endpoint::Submit(Submission { model, parent, .. }) => {
+            let parent = match parent {
+                ParentIn::Nowhere => None,
+                ParentIn::Path => {
+                    let message = || format!("unknown {} {}", parent_kind(surface), quoted(param));
+                    let unknown = || Refusal::new(Kind::NotFound, message());
+                    Some(param.parse::<TaskId>().map_err(|_| unknown())?)
+                }
+            };
+            let body = checked(body, model).await?;
+            let request = SubmitRequest { key, surface, parent, body, idempotency: None, report };
+            let implied = model.map(|_| route.pattern);
+            context.backend.dry_run(request).await.map_err(|error| jobs::submit_refusal(error, implied))
+        }
+        Endpoint::Text => {
+            let body = checked(body, None).await?;
+            let request = CompletionRequest { id, key, surface, body, headers: Vec::new(), report };
+            match context.backend.complete(request).await.map_err(text::text_refusal)? {
+                CompletionResponse::DryRun(found) => Ok(found),
+                CompletionResponse::Whole(_) | CompletionResponse::Stream(_) => {
+                    Err(Refusal::internal("a request that only asks for its price was served"))
+                }
+            }
+        }
+        Endpoint::Answer(model) => {
+            let body = checked(body, model).await?;
+            let request = AnswerRequest { id, key, surface, reader: None, body, idempotency: None, report };
+            match context.backend.answer(request).await.map_err(text::text_refusal)? {
+                AnswerResponse::DryRun(found) => Ok(found),
+                AnswerResponse::Whole(_) | AnswerResponse::Pieces(_) => {
+                    Err(Refusal::internal("a request that only asks for its price was served"))
+                }
+            }
+        }
+        Endpoint::EditImages | Endpoint::CreateVideo | Endpoint::Complete => {
+            let twin = match route.endpoint {
+                Endpoint::EditImages => "/v1/images/generations",
+                Endpoint::CreateVideo => "/v1/videos/generations",
+                _ => "/v1/chat/completions",
+            };
+            let message = format!("path: {} has the prices of {twin}, expected that path", route.pattern);
+            Err(Refusal::field("path", message))
+        }
+        _ => Err(Refusal::field("path", format!("path: {} {} costs nothing", route.method, route.pattern))),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use gatehouse_driver::ServedRoute;
 use gatehouse_model::{RouteMethod, RouteUse, metric, path_parameter, specified_routes};
 use http::Method;
 
-use crate::http::routes::{Endpoint, KeyUse, OWN, ParentIn, Route, RouteWords, Submission};
+use crate::routing::routes::{Endpoint, KeyUse, OWN, ParentIn, Route, RouteWords, Submission};
 
 /// Paths of OpenAI's that are not served, though a pattern matches them. Clients do without an endpoint that is a 404, and
 /// take any other answer for its own.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::{HeaderValue, Response, StatusCode, header};
 
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
 
 /// What an answer takes beside its body: its stream, its head, its access record.
 const OVERHEAD: usize = 2 * 1024;
@@ -93,7 +93,7 @@ impl Drop for UnreadAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::response::SharedBody;
+    use crate::response::SharedBody;
 
     fn refusal() -> Response<ResponseBody> {
         let mut response = Response::new(ResponseBody::Whole(vec![b'x'; 1024].into()));
