@@ -31,6 +31,7 @@ mod post;
 mod provider;
 mod request;
 mod response;
+mod service;
 mod upstream;
 
 #[cfg(test)]
@@ -64,4 +65,5 @@ pub use request::blobs::{Blobs, OpenBlob};
 pub use response::pass::{Passing, Pieces};
 pub use response::retry_after::retry_after;
 pub use response::stream::{Events, Opening};
+pub use service::{ServiceClient, ServiceError};
 pub use upstream::{AccountChange, PreparedProviders, Upstream};

@@ -53,6 +53,11 @@ impl Network {
         exchange::client(self.connector((private, self.proxy.clone()), connect_timeout), 0)
     }
 
+    /// A client of one service of the operator, through the proxy of all.
+    pub(crate) fn client_of_service(&self, private: Private, connect_timeout: std::time::Duration) -> Http {
+        self.client((private, self.proxy.clone()), connect_timeout)
+    }
+
     fn client(&self, through: (Private, Option<Arc<Proxy>>), connect_timeout: std::time::Duration) -> Http {
         exchange::client(self.connector(through, connect_timeout), MAX_IDLE)
     }

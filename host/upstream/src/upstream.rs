@@ -242,6 +242,10 @@ impl Upstream {
         &self.0.shared.rules
     }
 
+    pub(crate) fn network(&self) -> &Network {
+        &self.0.shared.network
+    }
+
     pub(crate) fn rules_of_pools(&self) -> &PoolRules {
         &self.0.shared.pool_rules
     }
