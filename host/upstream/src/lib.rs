@@ -29,6 +29,7 @@ mod provider;
 mod providers;
 mod request;
 mod response;
+mod service;
 mod upstream;
 
 #[cfg(test)]
@@ -60,4 +61,5 @@ pub use pool::waiting::{Claimant, Permits, QueueEstimate, Waiting};
 pub use providers::{AccountChange, PreparedProviders};
 pub use request::body::{Blobs, OpenBlob};
 pub use response::retry_after::retry_after;
+pub use service::{ServiceClient, ServiceError};
 pub use upstream::Upstream;
