@@ -15,11 +15,14 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::client::exchange::{self, ExchangeError, Http};
-use crate::config::origin::Origin;
+use crate::client::origin::Origin;
 use crate::upstream::Upstream;
 
 /// To resolve, connect and shake hands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Connections that are kept: what a burst of results takes.
+const MAX_IDLE: usize = 32;
 
 /// A client of one service. Cheap to clone.
 #[derive(Clone)]
@@ -49,8 +52,8 @@ impl Upstream {
     /// What was expected of the address.
     pub fn service_client(&self, endpoint: &Url) -> Result<ServiceClient, String> {
         let origin = Origin::of(endpoint).ok_or_else(|| format!("expected http or https, got {endpoint}"))?;
-        let private = [(origin.bare_host().to_owned(), Some(origin.port()))].into();
-        Ok(ServiceClient { http: self.network().client_of_service(private, CONNECT_TIMEOUT) })
+        let private = [origin.as_private()].into();
+        Ok(ServiceClient { http: self.network().client(private, CONNECT_TIMEOUT, MAX_IDLE) })
     }
 }
 

@@ -14,8 +14,8 @@ use crate::errors::{Kind, Refusal};
 use crate::http::body::{self, MediaType, RequestBody};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::quoted;
-use crate::http::response::{self, ResponseBody};
-use crate::http::routes::{ParentIn, Submission};
+use crate::response::{self, ResponseBody};
+use crate::routing::routes::{ParentIn, Submission};
 
 /// On the receipt or answer of a request that an earlier one with the same `Idempotency-Key` has made.
 pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use crate::errors::{Kind, Refusal};
 use crate::http::context::{EdgeContext, EndpointRequest};
 use crate::http::query::Query;
-use crate::http::response::ResponseBody;
+use crate::response::ResponseBody;
 
 /// What a client is asked to wait for a media store that does not answer.
 pub(super) const STORE_PAUSE: Duration = Duration::from_secs(5);

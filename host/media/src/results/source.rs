@@ -69,7 +69,7 @@ impl Source {
             return Ok(Self::Memory(Some(bytes.into())));
         }
         let policy = Policy::new(Origins::Results(provider), max, timeout);
-        let fetched = upstream.fetch(source, &policy).await.map_err(not_fetched)?;
+        let fetched = upstream.fetcher().fetch(source, &policy).await.map_err(not_fetched)?;
         Ok(Self::Fetch(Box::new(fetched)))
     }
 
