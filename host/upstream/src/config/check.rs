@@ -218,7 +218,6 @@ pub(crate) fn roots(problem: String) -> ConfigError {
 }
 
 /// A time that is not zero.
-
 pub(crate) fn span(key: String, ms: u64) -> Result<Duration, ConfigError> {
     if ms == 0 {
         Err(error(key, "expected milliseconds above 0, got 0"))
