@@ -9,7 +9,7 @@ use std::time::Duration;
 use gatehouse_model::{Clock, Pepper, Seed, metric};
 use gatehouse_net::{
     AcceptedStream, Certificates, ConnectionServer, Handshakes, Observed, Protocol, Responding, ServedBody,
-    ShutdownPhase, TlsError, network, reached,
+    ShutdownPhase, TlsError, accept, network, reached,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -204,9 +204,6 @@ async fn bind(addresses: &[SocketAddr]) -> Result<Vec<(SocketAddr, TcpListener)>
     Ok(listeners)
 }
 
-/// The time until the next accept after one that failed, mostly for want of descriptors or memory.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
 /// What all listeners of one edge share.
 struct Listeners {
     pipeline: Arc<Pipeline>,
@@ -252,23 +249,13 @@ impl Listeners {
 
     /// Accepts until the drain begins.
     async fn accept(self: Arc<Self>, listener: TcpListener) {
-        loop {
-            let accepted = tokio::select! {
-                biased;
-                () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => return,
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                // While every connection is in use nothing more is accepted: the kernel's queue holds the others. A
-                // connection that was accepted is served even if a shutdown begins while it waits.
-                Ok((stream, peer)) => tokio::select! {
-                    permit = self.open.permit() => self.admit(permit, stream, peer),
-                    () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,
-                },
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    self.pipeline.context.clock.pause(ACCEPT_PAUSE).await;
-                }
+        let clock = &*self.pipeline.context.clock;
+        while let Some((stream, peer)) = accept(&listener, &self.shutdown, clock).await {
+            // While every connection is in use nothing more is accepted: the kernel's queue holds the others. A connection
+            // that was accepted is served even if a shutdown begins while it waits.
+            tokio::select! {
+                permit = self.open.permit() => self.admit(permit, stream, peer),
+                () = reached(self.shutdown.clone(), ShutdownPhase::Aborting) => return,
             }
         }
     }
@@ -313,13 +300,13 @@ impl Listeners {
         let Some(handshakes) = &self.handshakes else {
             let either = self.pipeline.context.config.cleartext_http2;
             let protocol = if either { Protocol::Either } else { Protocol::Http1 };
-            return self.serve_http(stream, (ip, open), "http", protocol).await;
+            return self.serve_http(stream, ip, open, "http", protocol).await;
         };
         match handshakes.accept(stream, ip).await {
             Ok(stream) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 let protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-                self.serve_http(stream, (ip, open), "https", protocol).await;
+                self.serve_http(stream, ip, open, "https", protocol).await;
             }
             Err(refusal) => tracing::debug!(%refusal, "a connection was refused"),
         }
@@ -328,7 +315,8 @@ impl Listeners {
     async fn serve_http(
         &self,
         stream: impl Into<AcceptedStream>,
-        (address, open): (IpAddr, Arc<OpenConnection>),
+        address: IpAddr,
+        open: Arc<OpenConnection>,
         scheme: &'static str,
         protocol: Protocol,
     ) {

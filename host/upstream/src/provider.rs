@@ -10,7 +10,7 @@ use gatehouse_model::{Affinity, Clock, Seed};
 use crate::auth::token_endpoint::TokenAccess;
 use crate::client::connect::Private;
 use crate::client::exchange::Http;
-use crate::client::network::Network;
+use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::{Origin, Pattern};
 use crate::client::proxy::Proxy;
 use crate::config::check::{Checked, affinity};
@@ -28,10 +28,6 @@ pub(crate) struct Provider {
     /// For the tokens of its service accounts, likewise.
     pub(crate) tokens: TokenAccess,
 }
-
-/// Connections to one host that are kept. Due tasks come in bursts; the caller that finds no connection kept makes one, and
-/// over TLS that costs more than the call.
-const MAX_IDLE: usize = 128;
 
 impl Provider {
     /// Keeps the connections of the configuration `before` where they are made in the same way.

@@ -15,14 +15,11 @@ use tokio::time::Instant;
 use url::Url;
 
 use crate::client::exchange::{self, ExchangeError, Http};
+use crate::client::network::{MAX_IDLE, Network};
 use crate::client::origin::Origin;
-use crate::upstream::Upstream;
 
 /// To resolve, connect and shake hands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Connections that are kept: what a burst of results takes.
-const MAX_IDLE: usize = 32;
 
 /// A client of one service. Cheap to clone.
 #[derive(Clone)]
@@ -45,19 +42,14 @@ pub enum ServiceError {
     Broken(String),
 }
 
-impl Upstream {
+impl ServiceClient {
     /// A client of the service at `endpoint`, over connections of its own.
-    ///
-    /// # Errors
-    /// What was expected of the address.
-    pub fn service_client(&self, endpoint: &Url) -> Result<ServiceClient, String> {
+    pub(crate) fn new(network: &Network, endpoint: &Url) -> Result<Self, String> {
         let origin = Origin::of(endpoint).ok_or_else(|| format!("expected http or https, got {endpoint}"))?;
         let private = [origin.as_private()].into();
-        Ok(ServiceClient { http: self.network().client(private, CONNECT_TIMEOUT, MAX_IDLE) })
+        Ok(Self { http: network.client(private, CONNECT_TIMEOUT, MAX_IDLE) })
     }
-}
 
-impl ServiceClient {
     /// Sends `request`, and waits for the head of the answer.
     ///
     /// # Errors

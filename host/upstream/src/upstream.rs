@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use gatehouse_model::{Affinity, Clock, Conversation, CustomerId, Secret, Seed};
 use tokio::sync::oneshot;
+use url::Url;
 
 use crate::client::dial::{Dial, Resolve, Sockets};
 use crate::client::network::{self, Network};
@@ -20,6 +21,7 @@ use crate::pool::operator::ProviderOverview;
 use crate::pool::permits::{AccountPermit, CallPermit};
 use crate::pool::waiting::{Claimant, Permits, Waiting};
 use crate::providers::{AccountChange, PreparedProviders, Providers, Shared};
+use crate::service::ServiceClient;
 
 /// Everything that leaves. Cheap to clone.
 #[derive(Clone)]
@@ -120,6 +122,14 @@ impl Upstream {
     pub fn snapshot(&self) -> Self {
         let providers = Arc::new(self.providers.snapshot());
         Self { fetcher: self.fetcher.of(Arc::clone(&providers)), providers }
+    }
+
+    /// A client of the operator's service at `endpoint`, over connections of its own.
+    ///
+    /// # Errors
+    /// What was expected of the address.
+    pub fn service_client(&self, endpoint: &Url) -> Result<ServiceClient, String> {
+        ServiceClient::new(&self.providers.shared().network, endpoint)
     }
 
     /// What fetches media, and posts to addresses of customers.
@@ -324,11 +334,6 @@ impl Upstream {
     #[must_use]
     pub fn drain(&self, provider: &str, account: &str, drained: bool) -> Option<bool> {
         self.pool(provider)?.drain(account, drained)
-    }
-
-    /// What the connections of services are made of.
-    pub(crate) fn network(&self) -> &Network {
-        &self.providers.shared().network
     }
 
     pub(crate) fn pool(&self, name: &str) -> Option<Arc<Pool>> {

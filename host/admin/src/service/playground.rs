@@ -19,9 +19,9 @@ use serde_json::Value;
 
 use super::admin_service::{AdminService, Backend};
 use super::public_api::PublicEndpoint;
+use crate::access::caller::Caller;
 use crate::api::error::OperationError;
-use crate::http::access::caller::Caller;
-use crate::http::audit::told;
+use crate::audit::told;
 
 /// Bytes of pictures that one request gets embedded, at most; what is beyond stays a link.
 const MAX_EMBEDDED: usize = 48 << 20;

@@ -76,12 +76,12 @@ pub(crate) async fn respond(
 }
 
 /// The process lives.
-pub(super) fn live() -> Response<ResponseBody> {
+fn live() -> Response<ResponseBody> {
     response::json(&json!({ "status": "ok" }))
 }
 
 /// The gateway takes new work, of every family.
-pub(super) fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
+fn ready(context: &EdgeContext) -> Result<Response<ResponseBody>, Refusal> {
     if *context.shutdown.borrow() == ShutdownPhase::Serving && context.backend.is_ready() {
         return Ok(response::json(&json!({ "status": "ready" })));
     }

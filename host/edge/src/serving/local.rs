@@ -104,7 +104,8 @@ impl LocalRequests {
         let payer = Key::new(KeyId::from(""), customer, digest, now, KeyPolicy::default());
         Box::pin(async move {
             let table = context.table();
-            Ok(price(context, target_route(&table, target)?, (id, payer), body).await?)
+            let (route, param) = target_route(&table, target)?;
+            Ok(price(context, route, param, id, payer, body).await?)
         })
     }
 
@@ -199,8 +200,10 @@ fn target_route<'t, 'p>(table: &'t RouteTable, target: &'p str) -> Result<(&'t R
 /// in it owns the tasks and names that the request refers to.
 async fn price(
     context: &EdgeContext,
-    (route, param): (&Route, &str),
-    (id, payer): (RequestId, Key),
+    route: &Route,
+    param: &str,
+    id: RequestId,
+    payer: Key,
     body: Bytes,
 ) -> Result<DryRun, Refusal> {
     let (key, surface, report) = (Arc::new(payer), route.surface, RequestReport::default());

@@ -107,12 +107,12 @@ impl Pipeline {
         let trusted = &self.context.config.trusted_proxies;
         record.client = Some(forwarded::client(peer.address, &parts.headers, trusted));
         let origin = forwarded::origin(peer.scheme, peer.address, &parts.headers, trusted);
-        let result = self.route((&parts, &origin), &mut body, peer, &mut record).await;
+        let result = self.route(&parts, &origin, &mut body, peer, &mut record).await;
         record.received = body.received();
         hold_while_streamed(&result, &mut body, &mut record);
         let reusable = body.drain(clock).await;
         let of_connection = |response: &mut _, record: &mut _| {
-            self.of_connection(response, (&parts, &origin), peer, reusable);
+            self.of_connection(response, &parts, &origin, peer, reusable);
             self.count_answer(response, record, peer);
         };
         self.complete(result, Form::of(parts.uri.path()), record, of_connection)
@@ -145,7 +145,8 @@ impl Pipeline {
 
     async fn route(
         &self,
-        (parts, origin): (&Parts, &Origin),
+        parts: &Parts,
+        origin: &Origin,
         body: &mut RequestBody,
         peer: &Peer,
         record: &mut AccessRecord,
@@ -263,7 +264,8 @@ impl Pipeline {
     fn of_connection(
         &self,
         response: &mut Response<ResponseBody>,
-        (parts, origin): (&Parts, &Origin),
+        parts: &Parts,
+        origin: &Origin,
         peer: &Peer,
         reusable: bool,
     ) {

@@ -71,7 +71,7 @@ impl Redactor {
     /// Whether the secret stands in `bytes`.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
         let is_plain = |bytes: &[u8]| self.forms.iter().any(|form| form.find(bytes).is_some());
-        is_plain(bytes) || self.escapes(bytes).any(|kinds| is_plain(&unescaped(bytes, kinds).0))
+        is_plain(bytes) || self.escapes(bytes).any(|signals| is_plain(&unescaped(bytes, signals).0))
     }
 
     /// `bytes` without the secret.
@@ -83,8 +83,8 @@ impl Redactor {
     /// Where the secret stands, in order and apart from each other.
     fn places(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut found = self.plain(bytes);
-        for kinds in self.escapes(bytes) {
-            let (text, starts) = unescaped(bytes, kinds);
+        for signals in self.escapes(bytes) {
+            let (text, starts) = unescaped(bytes, signals);
             found.extend(self.plain(&text).into_iter().map(|span| starts[span.start]..starts[span.end]));
         }
         found.sort_by_key(|span| span.start);
@@ -98,13 +98,12 @@ impl Redactor {
         apart
     }
 
-    /// The kinds of escapes behind which the secret could stand: percent signs, backslashes.
-    fn escapes(&self, bytes: &[u8]) -> impl Iterator<Item = (bool, bool)> + use<> {
-        let holds = |byte| !self.forms.is_empty() && memchr::memchr(byte, bytes).is_some();
-        let (percent, backslash) = (holds(b'%'), holds(b'\\'));
+    /// The kinds of escapes behind which the secret could stand, each by the signals that begin them.
+    fn escapes(&self, bytes: &[u8]) -> impl Iterator<Item = &'static [u8]> {
         // Each kind by itself too: a secret may hold the other kind's signal.
-        let kinds = [(percent, false), (false, backslash), (percent && backslash, percent && backslash)];
-        kinds.into_iter().filter(|kinds| *kinds != (false, false))
+        let kinds: [&[u8]; 3] = [b"%", b"\\", b"%\\"];
+        let holds = |signal: &u8| memchr::memchr(*signal, bytes).is_some();
+        kinds.into_iter().filter(move |signals| !self.forms.is_empty() && signals.iter().all(holds))
     }
 
     fn plain(&self, bytes: &[u8]) -> Vec<Range<usize>> {
@@ -162,14 +161,14 @@ fn encoded(secret: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// The bytes with escapes resolved (those with a percent signal, those with a backslash), and where each of them
-/// began; one more start marks the end. An escape that is none stands for itself.
-fn unescaped(bytes: &[u8], (percent, backslash): (bool, bool)) -> (Vec<u8>, Vec<usize>) {
+/// The bytes with the escapes resolved that begin with one of `signals`, and where each of them began; one more start marks the
+/// end. An escape that is none stands for itself.
+fn unescaped(bytes: &[u8], signals: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut text, mut starts) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let wanted = (percent && byte == b'%') || (backslash && byte == b'\\');
-        let (meant, length) = if wanted { escape(&bytes[at..]) } else { None }.unwrap_or((byte, 1));
+        let escape = if signals.contains(&byte) { escape(&bytes[at..]) } else { None };
+        let (meant, length) = escape.unwrap_or((byte, 1));
         text.push(meant);
         starts.push(at);
         at += length;

@@ -21,8 +21,8 @@ use crate::client::exchange::chain;
 use crate::pool::account::HealthSignal;
 use crate::pool::permits::CallPermit;
 use crate::request::body::Blobs;
+use crate::response::decoded::Peeked;
 use crate::response::frames::Frames;
-use crate::response::peeked::Peeked;
 use crate::response::reply::headers_for_plugin;
 use crate::response::retry_after;
 

@@ -17,6 +17,10 @@ use crate::client::dial::{Dial, Resolve, Sockets, SystemResolver};
 use crate::client::exchange::Http;
 use crate::client::proxy::Proxy;
 
+/// Connections to one host that are kept. Due tasks come in bursts; the caller that finds no connection kept makes one, and
+/// over TLS that costs more than the call.
+pub(crate) const MAX_IDLE: usize = 128;
+
 /// What every connection needs. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Network {

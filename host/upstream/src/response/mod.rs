@@ -3,7 +3,6 @@
 
 pub(crate) mod decoded;
 pub(crate) mod frames;
-pub(crate) mod peeked;
 pub(crate) mod reply;
 pub(crate) mod retry_after;
 pub(crate) mod sse;

@@ -281,14 +281,14 @@ const RATIO_TOLERANCE: f64 = 0.03;
 const LINES_TOLERANCE: f64 = 0.1;
 
 /// Width and height of `WxH`.
-pub(super) fn pixels(text: &str) -> Option<(u32, u32)> {
+fn pixels(text: &str) -> Option<(u32, u32)> {
     let (width, height) = text.split_once(['x', 'X'])?;
     let side = |text: &str| text.parse().ok().filter(|side| (1..=65_536).contains(side));
     Some((side(width)?, side(height)?))
 }
 
 /// The ratio that those pixels have, of these, such as `16:9`.
-pub(super) fn ratio<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn ratio<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = f64::from(pixels.0) / f64::from(pixels.1);
     let read = |word: &str| {
         let (width, height) = word.split_once(':')?;
@@ -299,7 +299,7 @@ pub(super) fn ratio<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -
 }
 
 /// The number of lines that a film of so many pixels has, of these, such as `720p`: 1280x720 and 960x960 have 720.
-pub(super) fn lines<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn lines<'a>(pixels: (u32, u32), of: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = (f64::from(pixels.0) * f64::from(pixels.1) * 9.0 / 16.0).sqrt();
     let read = |word: &str| match word.to_ascii_lowercase().as_str() {
         "4k" => Some(2160.0),

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::error::OperationError;
-use crate::http::values::{Moment, Revealed};
+use crate::api::values::{Moment, Revealed};
 use crate::token::Token;
 
 /// What a credential allows.

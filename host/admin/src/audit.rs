@@ -1,6 +1,6 @@
 //! The audit of requests that are not safe: each leaves one line, also when it is refused.
 //!
-//! A request that changes the store writes its line in the commit of the change ([`Call::commit`](super::call::Call)). For
+//! A request that changes the store writes its line in the commit of the change ([`Call::commit`](crate::http::call::Call)). For
 //! any other the router writes the line once the answer is known.
 
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use gatehouse_model::RequestId;
 use gatehouse_tasks::{AuditedRequest, FieldChange};
 use serde_json::Value;
 
-use super::access::caller::Caller;
+use crate::access::caller::Caller;
 
 /// The longest reason in a line, in bytes.
 const MAX_REASON: usize = 500;

@@ -12,8 +12,8 @@ use http::header::{ALLOW, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::reply::json_response;
 use crate::api::error::OperationError;
+use crate::reply::json_response;
 
 /// The kinds of error that a client can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

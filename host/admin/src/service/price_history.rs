@@ -1,18 +1,17 @@
-//! Versions of the price book that were switched to and are to be written.
+//! Versions of the price book that were switched to and are to be written, and for whom.
 //!
 //! Prices are noted under the lock that switches them, so versions are in the order of the switches. They are written right
 //! after it, away from every lock; what could not be written is tried again with the next change, and what a crash lost is
 //! found by the next start, which notes the prices it begins with.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gatehouse_driver::{PriceList, TokenPrices};
 use gatehouse_model::{Credits, Price, UnixMs};
 use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{Command, OperatorRecord, PricePart, PriceRow, PriceVersion};
-
-use crate::service::admin_service::present;
 
 /// Versions that wait to be written; while the disk is full the oldest beyond them go.
 const MAX_WAITING: usize = 16;
@@ -32,6 +31,21 @@ impl PriceCause {
     pub fn present(what: impl Into<String>) -> Self {
         Self { who: present(), what: what.into() }
     }
+}
+
+tokio::task_local! {
+    // It travels with the task that serves a request, not with one that this starts.
+    static PRESENT: String;
+}
+
+/// Does `work` for somebody of this name, whom histories of prices and deployments will name. It is boxed: an operation is larger than what is worth moving about.
+pub(crate) fn during<F: Future>(who: &str, work: F) -> impl Future<Output = F::Output> {
+    PRESENT.scope(who.to_owned(), Box::pin(work))
+}
+
+/// Who it is done for at present: without a request, the gateway itself.
+pub(crate) fn present() -> String {
+    PRESENT.try_with(Clone::clone).unwrap_or_else(|_| "gateway".to_owned())
 }
 
 /// Versions that were switched to and are not written yet.
@@ -114,4 +128,17 @@ fn rows(prices: PriceList) -> Vec<PriceRow> {
         rows.extend(listed.prices.counters.into_iter().map(counter));
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reload by an operator would otherwise stand in the history as the gateway's own.
+    #[tokio::test]
+    async fn an_operation_is_the_gateways_own_unless_somebody_asked() {
+        assert_eq!(present(), "gateway");
+        assert_eq!(during("someone", async { present() }).await, "someone");
+        assert_eq!(present(), "gateway");
+    }
 }
