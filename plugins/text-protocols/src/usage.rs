@@ -362,10 +362,10 @@ fn greater(one: Usage, other: Usage) -> Usage {
     }
 }
 
-/// `usage` of a chat provider with the counts it lacks, JSON; `None` where it has all three or none.
+/// `usage` of a chat provider with the counts it lacks and without those below 0, JSON; `None` where it has all three or none.
 #[must_use]
 pub fn completed(usage: &Object<'_>) -> Option<String> {
-    if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) {
+    if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) && !is_below_zero(usage) {
         return None;
     }
     let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage).filter(|counts| !counts.is_sum())?;
@@ -375,9 +375,35 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
         out.member(name, &count.to_string());
     }
     for (name, raw) in usage.iter().filter(|(name, _)| !CHAT_COUNTS.contains(name)) {
-        out.member(name, raw.get());
+        out.member(name, not_below_zero(raw).as_deref().unwrap_or_else(|| raw.get()));
     }
     Some(out.done())
+}
+
+/// Whether something of a `usage` is counted below 0.
+#[must_use]
+pub fn is_below_zero(usage: &Object<'_>) -> bool {
+    usage.iter().any(|(_, raw)| not_below_zero(raw).is_some())
+}
+
+/// A count below 0, or an object with one, with 0 in its place, JSON; `None` for any other value.
+fn not_below_zero(raw: Raw<'_>) -> Option<String> {
+    if raw.get().starts_with('-') {
+        return Some("0".to_owned());
+    }
+    let object =
+        Object::parse(raw.get()).filter(|_| raw.get().contains(":-") || raw.get().contains(": -"))?;
+    let mut out = Writer::new(raw.get().len());
+    for (name, raw) in object.iter() {
+        out.member(name, if raw.get().starts_with('-') { "0" } else { raw.get() });
+    }
+    Some(out.done())
+}
+
+/// Whether `usage` of a chat provider has counts, but none that can be one.
+#[must_use]
+pub fn is_senseless(usage: &Object<'_>) -> bool {
+    ChatCounts::read(usage).is_none() && CHAT_COUNTS.iter().any(|name| usage.get(name).is_some())
 }
 
 /// Whether `usage` of a chat provider has only the sum of the counts.

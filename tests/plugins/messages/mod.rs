@@ -10,6 +10,7 @@ mod counts;
 mod errors;
 mod files;
 mod letter_case;
+mod lost_content;
 mod newer_clients;
 mod pass_through;
 mod prefill;
