@@ -10,6 +10,7 @@ mod generatecontent;
 mod imagine;
 mod journey;
 mod known;
+mod media_names;
 mod messages;
 mod motion;
 mod scene;
