@@ -131,7 +131,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     Ok(Answered {
         body: out.done(),
         usage: reported,
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(written),
         extra: Extra::new(),
     })

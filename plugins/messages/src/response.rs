@@ -84,7 +84,7 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
     Ok(Answered {
         body: out,
         usage: counts.reported(),
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
         extra: Extra::new(),
     })
@@ -170,7 +170,7 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     Ok(Answered {
         body,
         usage: counts.reported(),
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(output_bytes),
         extra: Extra::new(),
     })

@@ -10,7 +10,7 @@
 //! or the end
 //! ```
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{Object, last_members};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
@@ -53,6 +53,10 @@ impl Translation for FromChat {
 
     fn usage(&self) -> Option<Usage> {
         self.counts.settled(self.written).reported()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
     }
 }
 

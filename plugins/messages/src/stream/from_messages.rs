@@ -2,7 +2,7 @@
 //! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
 //! a stream is relayed as a stream.
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
 use gatehouse_text_protocols::json::{
     Edits, JsonString, Object, Raw, Repeated, UniqueObject, last_members, quoted,
@@ -161,6 +161,10 @@ impl Translation for FromMessages {
 
     fn usage(&self) -> Option<Usage> {
         self.counts.reported()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
     }
 }
 
