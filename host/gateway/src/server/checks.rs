@@ -27,7 +27,7 @@ pub(crate) fn check(config: &Config, self_signed: bool) -> Result<Upstream, Serv
         Certificates::from_files(files)?;
     }
     MediaStore::check_config(&config.media, &secrets::resolve)?;
-    config.traces.collector(config.fetch.extra_roots_file.as_deref()).map_err(ServeError::Traces)?;
+    config.traces.collector(&config.outgoing_route()).map_err(ServeError::Traces)?;
     Ok(upstream)
 }
 

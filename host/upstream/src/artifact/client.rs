@@ -1,7 +1,6 @@
 //! The part of the OCI distribution protocol that a plugin needs: a manifest with one component, pulled and pushed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,8 +17,9 @@ use url::Url;
 use crate::artifact::login::{Challenge, Login, Token};
 use crate::artifact::reference::ArtifactReference;
 use crate::client::exchange::{self, Http};
-use crate::client::network::Network;
 use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::OutgoingRoute;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// What a wasm artifact has in place of a container's configuration.
@@ -83,9 +83,9 @@ pub enum ArtifactError {
     /// It is something else.
     #[error("it is no plugin: {0}")]
     NoPlugin(String),
-    /// The roots to trust cannot be used.
+    /// The roots to trust or the proxy cannot be used.
     #[error("{0}")]
-    Roots(String),
+    Route(String),
 }
 
 /// A plugin that was pulled.
@@ -156,16 +156,16 @@ impl Manifest {
 }
 
 impl ArtifactClient {
-    /// A client that trusts `extra_roots` besides the usual ones.
+    /// A client over connections of that route.
     ///
     /// # Errors
-    /// [`ArtifactError::Roots`].
+    /// [`ArtifactError::Route`].
     pub fn new(
         reference: ArtifactReference,
         login: Option<Login>,
-        extra_roots: Option<&Path>,
+        route: &OutgoingRoute<'_>,
     ) -> Result<Self, ArtifactError> {
-        let network = Network::of_system(extra_roots).map_err(ArtifactError::Roots)?;
+        let network = check::network(route).map_err(ArtifactError::Route)?;
         let origin = reference.url("").ok().and_then(|url| Origin::of(&url));
         let private = origin.iter().map(Origin::as_private).collect();
         let http = network.client(private, CONNECT_TIMEOUT, 1);

@@ -11,12 +11,14 @@ use crate::auth::credential::Credential;
 use crate::auth::extra::Extra;
 use crate::auth::scheme::Auth;
 use crate::client::connect::Private;
+use crate::client::network::Network;
 use crate::client::origin::{Origin, Pattern};
 use crate::client::proxy::{Exempt, Proxy};
 use crate::config::credential::{self, Secrets};
 use crate::config::extra;
 use crate::config::settings::{
-    AccountConfig, ConfigError, FairnessConfig, FetchConfig, OutgoingConfig, ProviderConfig, error,
+    AccountConfig, ConfigError, FairnessConfig, FetchConfig, OutgoingConfig, OutgoingRoute, ProviderConfig,
+    error,
 };
 
 /// A provider, checked.
@@ -163,6 +165,16 @@ pub(crate) fn outgoing(
     }
     let proxy = Proxy::new(address, login.as_ref(), exempt);
     proxy.map(|proxy| Some(Arc::new(proxy))).map_err(|problem| error("outgoing.proxy".to_owned(), problem))
+}
+
+/// The network that a route leads through.
+///
+/// # Errors
+/// What cannot be used, with its key.
+pub(crate) fn network(route: &OutgoingRoute<'_>) -> Result<Network, String> {
+    let network = Network::of_system(route.extra_roots_file)?;
+    let proxy = outgoing(route.outgoing, route.secrets).map_err(|error| error.to_string())?;
+    Ok(network.through(proxy))
 }
 
 /// The secrets of a provider that cannot be taken out of what it says; none where the provider cannot be used.

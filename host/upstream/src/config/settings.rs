@@ -2,7 +2,7 @@
 //! satisfy is in `check`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gatehouse_model::Secret;
 use serde::Deserialize;
@@ -47,6 +47,17 @@ pub struct OutgoingConfig {
     pub proxy_login: Option<SecretRef>,
     /// Names, domains with a dot before them, addresses and networks that are reached without it.
     pub no_proxy: Vec<String>,
+}
+
+/// How the operator's own connections leave: those to a collector of traces and to a registry of plugins.
+#[derive(Clone, Copy)]
+pub struct OutgoingRoute<'a> {
+    /// As [`FetchConfig::extra_roots_file`].
+    pub extra_roots_file: Option<&'a Path>,
+    /// The proxy between.
+    pub outgoing: &'a OutgoingConfig,
+    /// How its login is looked up; the error says why not.
+    pub secrets: &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
 }
 
 /// The `[fairness]` table.
