@@ -19,7 +19,7 @@ use crate::edit::apply::Editor;
 use crate::ingest::extract::{self, ExtractError, Extracted, NewBlob};
 use crate::probe::facts::{SNIFFED, UNKNOWN, sniff};
 use crate::storage::bucket::{Bucket, Secrets};
-use crate::storage::objects::{Error, Objects, Place, Reading};
+use crate::storage::objects::{Error, Location, Objects, Reading};
 use crate::storage::shares::{ShareExceeded, Shares};
 use crate::storage::sweep::{Swept, sweep};
 use crate::storage::writer::Writer;
@@ -77,7 +77,7 @@ impl MediaStore {
         clock: Arc<dyn Clock>,
         seed: Arc<dyn Seed>,
     ) -> Self {
-        let objects = Objects { store: objects, place: Place::Memory };
+        let objects = Objects { store: objects, location: Location::Memory };
         Self::new(config, objects, pepper, upstream, clock, seed)
     }
 
@@ -104,9 +104,9 @@ impl MediaStore {
     /// The folder that media are kept in, where they are kept on a disk of this machine.
     #[must_use]
     pub fn folder(&self) -> Option<&FilePath> {
-        match &self.0.objects.place {
-            Place::Folder(folder) => Some(folder),
-            Place::Bucket(_) | Place::Memory => None,
+        match &self.0.objects.location {
+            Location::Folder(folder) => Some(folder),
+            Location::Bucket(_) | Location::Memory => None,
         }
     }
 
@@ -126,7 +126,7 @@ impl MediaStore {
     /// # Errors
     /// What it said.
     pub async fn check(&self) -> Result<(), Error> {
-        let Place::Bucket(_) = self.0.objects.place else { return Ok(()) };
+        let Location::Bucket(_) = self.0.objects.location else { return Ok(()) };
         let path = Path::from(format!("check/{:016x}", self.0.seed.next_u64()));
         self.0.objects.write(&path, Bytes::from_static(b"gatehouse")).await?;
         self.0.objects.delete(&path).await

@@ -95,7 +95,7 @@ impl Bucket {
             found.ok_or_else(|| wrong(key, format!("an s3:// address needs it: {key} = {{ env = \"...\" }}")))
         };
         let region = s3.region.clone().unwrap_or_else(|| REGION.to_owned());
-        let path_style = s3.path_style.unwrap_or(s3.endpoint.is_some());
+        let path_style = s3.path_style.unwrap_or_else(|| s3.endpoint.is_some());
         let base = s3.endpoint.clone().unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
         let endpoint = address(&base, (!path_style).then_some(name)).map_err(|why| wrong("endpoint", why))?;
         Ok(Some(Self {
@@ -294,7 +294,7 @@ mod tests {
                 "s3://files",
                 &|s3| {
                     minio(s3);
-                    s3.path_style = Some(false)
+                    s3.path_style = Some(false);
                 },
                 "http://files.minio.internal:9000",
                 "",
@@ -335,7 +335,7 @@ mod tests {
                 "s3://files",
                 &|s3| {
                     s3.endpoint = Some("http://127.0.0.1:9".to_owned());
-                    s3.path_style = Some(false)
+                    s3.path_style = Some(false);
                 },
                 "media.s3.endpoint: path_style = false needs a name",
             ),

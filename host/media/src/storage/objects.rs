@@ -109,12 +109,12 @@ impl Error {
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     pub(crate) store: Arc<dyn ObjectStore>,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
 /// Where the objects are.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// In this folder.
     Folder(PathBuf),
     /// In the bucket of this name.
@@ -132,7 +132,7 @@ pub(crate) struct Reading {
 impl Objects {
     /// The objects of a bucket.
     pub(crate) fn in_bucket(bucket: &Bucket, upstream: &Upstream) -> Result<Self, Error> {
-        Ok(Self { store: bucket.open(upstream)?, place: Place::Bucket(bucket.name().to_owned()) })
+        Ok(Self { store: bucket.open(upstream)?, location: Location::Bucket(bucket.name().to_owned()) })
     }
 
     /// Whether a configured address names a folder.
@@ -155,13 +155,13 @@ impl Objects {
         }
         // Receipts promise that what they refer to survives a crash, hence fsync.
         let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Self { store: Arc::new(store), place: Place::Folder(root) })
+        Ok(Self { store: Arc::new(store), location: Location::Folder(root) })
     }
 
     /// What an error of the object store is for the callers.
     pub(crate) fn failed(&self, error: object_store::Error) -> Error {
-        match &self.place {
-            Place::Bucket(name) => {
+        match &self.location {
+            Location::Bucket(name) => {
                 metrics::counter!(metric::MEDIA_BUCKET_ERRORS).increment(1);
                 let refused = matches!(
                     error,
@@ -171,7 +171,7 @@ impl Objects {
                 );
                 Error::Bucket { name: name.clone(), said: said(&error), refused }
             }
-            Place::Folder(_) | Place::Memory => Error::Store(error),
+            Location::Folder(_) | Location::Memory => Error::Store(error),
         }
     }
 
