@@ -4,6 +4,7 @@
 mod admin;
 mod admin_tls;
 mod ambiguous;
+mod backup;
 mod disk;
 mod full;
 mod kill;

@@ -65,6 +65,16 @@ fn refuses(field: &'static str, values: Vec<Value>) -> Vec<Row> {
     values.into_iter().map(|value| (json!({field: value}), words)).collect()
 }
 
+/// A picture under names that no model has: refused with the right name, while other unknown fields are ignored.
+fn other_names() -> Vec<Row> {
+    let mut rows = refuses("image", vec![json!(PICTURE), json!({"url": PICTURE})]);
+    rows.extend(refuses("imageUrls", vec![json!([PICTURE])]));
+    rows.extend(refuses("Image_Url", vec![json!(PICTURE)]));
+    rows.extend(accepts("image_size", vec![json!("square")]));
+    rows.extend(accepts("images", vec![json!([]), json!(null)]));
+    rows
+}
+
 /// The families do not disturb each other: nothing but the grids of journey is made.
 #[test]
 fn both_sides_of_every_limit() {
@@ -81,6 +91,7 @@ async fn images(scene: &Scene) {
     rows.extend(refuses("image_urls", vec![json!([TINY, TINY]), json!(TINY), json!([5])]));
     rows.extend(refuses("prompt", vec![json!(""), json!(5), json!(null)]));
     rows.extend(accepts("model", vec![json!("imagine-1.5-ext"), json!(null)]));
+    rows.extend(other_names());
     none(walk(scene, IMAGES, good, rows).await);
     // Wrong parameters of the context family are a receipt, and then a failure (spec).
     for (fields, words) in [
@@ -90,6 +101,8 @@ async fn images(scene: &Scene) {
         (json!({"safety_tolerance": 7}), "safety_tolerance"),
         (json!({"image_urls": vec![PICTURE; 5]}), "image_urls"),
         (json!({"output_format": "gif"}), "output_format"),
+        (json!({"image": PICTURE}), "use `image_urls`"),
+        (json!({"Image_Urls": [PICTURE]}), "Image_Urls"),
     ] {
         let body = with(json!({"model": "ctx-pro", "prompt": "a kite", "dry_run": true}), fields);
         let answer = scene.caller.post(IMAGES, &body).await;
@@ -152,6 +165,7 @@ async fn motion(scene: &Scene) {
     ];
     rows.extend(templates.map(|name| (json!({"image_urls": [PICTURE], "template": name}), &[][..])));
     rows.extend(switches(&["prompt_extend", "audio", "watermark"]));
+    rows.extend(other_names());
     rows.extend(refuses("seed", vec![json!("7"), json!(1.5)]));
     rows.extend(refuses("negative_prompt", vec![json!(5)]));
     none(walk(scene, VIDEOS, good, rows).await);
@@ -203,6 +217,7 @@ async fn motion(scene: &Scene) {
         ),
     ]);
     rows.extend(switches(&["prompt_extend", "watermark"]));
+    rows.extend(other_names());
     none(walk(scene, VIDEOS, good, rows).await);
 }
 
@@ -249,6 +264,7 @@ async fn clip(scene: &Scene) {
         (json!({"tools": [{"type": "web_search"}]}), &[]),
     ]);
     rows.extend(switches(&["generate_audio", "return_last_frame"]));
+    rows.extend(other_names());
     rows.extend(refuses("seed", vec![json!("7"), json!(1.5)]));
     none(walk(scene, VIDEOS, good, rows).await);
 
@@ -272,6 +288,7 @@ async fn clip(scene: &Scene) {
         (json!({"assets": [{"url": "face.png", "name": "face"}]}), &["assets[0].url"]),
         (json!({"group": {"name": "faces", "description": "of friends"}}), &[]),
         (json!({"group": {"description": "of friends"}}), &["group.name"]),
+        (json!({"assets": [{"url": PICTURE.replace("http", "HTTP"), "name": "face"}]}), &[]),
     ]);
     rows.extend(refuses("project_name", vec![json!(5)]));
     none(walk(scene, "/v1/clip2/private-avatar", good, rows).await);
@@ -310,6 +327,7 @@ async fn scene(scene: &Scene) {
         (json!({"model": "scene-3.1-quality-official"}), &[]),
     ]);
     rows.extend(switches(&["generate_audio"]));
+    rows.extend(other_names());
     rows.extend(accepts("enhance_prompt", vec![json!(true), json!(null)]));
     rows.extend(refuses("prompt", vec![json!(null), json!(" ")]));
     rows.extend(refuses("negative_prompt", vec![json!(5)]));

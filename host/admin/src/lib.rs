@@ -24,7 +24,7 @@ mod token;
 
 pub use access::caller::{Caller, Role, Tokens};
 pub use api::{
-    AccountHealth, AdoptedReply, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
+    AccountHealth, AdoptedReply, BackupView, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
     FamilyDefaultsFile, Moment, NewWebhook, OperationError, PluginOffer, PluginVersion, ProviderView,
     ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
 };
@@ -42,7 +42,7 @@ pub use gatehouse_tasks::{
 pub use http::key_limits;
 pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
-    AdminService, Backend, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,
+    AdminService, Backend, Backups, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,
     PriceHistory, PublicApi, PublicEndpoint, PublicRefusal, ResultInput, StagedDefaults, StoredStates,
     TaskDetails, UsageGroup, UsageGroups, UsageReport, UsageRequest, nearest,
 };

@@ -9,6 +9,7 @@
 //! stop:  lame duck -> edge drains -> driver stops -> admin closes -> store closes, each within its own time limit
 //! ```
 
+mod backup;
 mod commands;
 mod config;
 mod data_folder;

@@ -55,6 +55,23 @@ impl Digest {
     }
 }
 
+/// A digest of bytes that come in pieces.
+#[derive(Clone, Default)]
+pub struct Digester(Sha256);
+
+impl Digester {
+    /// Takes the next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The digest of all pieces.
+    #[must_use]
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.prefix(self.0.len()))

@@ -49,7 +49,7 @@ pub use contract::text::{
 pub use conversation::Conversation;
 pub use credits::Credits;
 pub use customer::{Customer, CustomerPolicy, LedgerHead};
-pub use digest::Digest;
+pub use digest::{Digest, Digester};
 pub use gatehouse_contract::{
     About, Clip, Edit, Framing, HttpRoute as RouteInfo, MAX_WORDS, Model as ModelInfo, ModelName, NameAt,
     Offers, ParentAt, ParentWritten, Receipt as ReceiptShape, RouteMethod, RouteUse, SelfTest,

@@ -47,22 +47,32 @@ impl Store {
 }
 
 impl Store {
-    /// The heads of all chains as they are now, in one snapshot. Reads on a blocking thread.
+    /// The heads of all chains as they are now, in one snapshot. Blocks.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mark_now(&self) -> Result<LedgerMark, StoreError> {
+        self.read(mark_of)
+    }
+
+    /// The same, read on a blocking thread.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn ledger_mark(&self) -> LongRead<'_, LedgerMark> {
         let store = self.clone();
-        let read = |txn: &ReadTransaction| {
-            let mut mark = LedgerMark::default();
-            each(txn, layout::CUSTOMERS, |customer: Customer| {
-                mark = mark.with(&customer.id, customer.head);
-                Ok(())
-            })?;
-            Ok(mark)
-        };
-        self.off_worker(move || store.read(read))
+        self.off_worker(move || store.mark_now())
     }
+}
+
+/// The heads of all chains in a snapshot.
+pub(crate) fn mark_of(txn: &ReadTransaction) -> Result<LedgerMark, StoreError> {
+    let mut mark = LedgerMark::default();
+    each(txn, layout::CUSTOMERS, |customer: Customer| {
+        mark = mark.with(&customer.id, customer.head);
+        Ok(())
+    })?;
+    Ok(mark)
 }
 
 /// Marks of the ledger that are checked: the newest. Each head stands for all entries before it.
@@ -80,6 +90,16 @@ impl Progress {
     #[must_use]
     pub fn so_far(&self) -> (u64, u64) {
         (self.checked.load(Ordering::Relaxed), self.of.load(Ordering::Relaxed))
+    }
+
+    /// So many rows more are to be looked at.
+    pub(crate) fn expect_rows(&self, rows: u64) {
+        self.of.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// So many rows more have been looked at.
+    pub(crate) fn check_rows(&self, rows: u64) {
+        self.checked.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// Visits every row of a table.

@@ -8,6 +8,7 @@
 mod administration;
 mod changes;
 mod config;
+mod copy;
 mod disk_full;
 mod durability;
 mod error;
@@ -33,6 +34,7 @@ mod writer;
 pub use administration::pages::{AuditQuery, KeyQuery, KeyState, RowPage};
 pub use changes::TaskListener;
 pub use config::Config;
+pub use copy::{CopyError, StoreCopy};
 pub use durability::Durability;
 pub use error::{OpenError, StoreError};
 pub use examine::Progress;

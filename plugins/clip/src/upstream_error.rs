@@ -86,7 +86,7 @@ impl UpstreamError {
         Self::read(&reply.json::<Value>().unwrap_or_default()["error"])
     }
 
-    /// An error in either case of its fields, or its message alone. Any other value says nothing.
+    /// An error in either case of its fields, or its message alone. A value of another type says nothing.
     pub(crate) fn read(error: &Value) -> Self {
         let word = |names: [&str; 2]| names.iter().find_map(|name| word_of(&error[*name]));
         let message = word(["message", "Message"]).or_else(|| word_of(error));

@@ -11,6 +11,9 @@ pub(crate) struct UsageMetadata {
     candidates_token_count: Option<u64>,
     thoughts_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
+    /// Of the prompt and of the answer, those of sounds.
+    prompt_audio: Option<u64>,
+    candidates_audio: Option<u64>,
 }
 
 impl<'de> Deserialize<'de> for UsageMetadata {
@@ -24,8 +27,19 @@ impl<'de> Deserialize<'de> for UsageMetadata {
             candidates_token_count: count("candidatesTokenCount", "candidates_token_count"),
             thoughts_token_count: count("thoughtsTokenCount", "thoughts_token_count"),
             tool_use_prompt_token_count: count("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+            prompt_audio: audio(&counts, "promptTokensDetails", "prompt_tokens_details"),
+            candidates_audio: audio(&counts, "candidatesTokensDetails", "candidates_tokens_details"),
         })
     }
+}
+
+/// Tokens of sounds in a list of counts by modality.
+fn audio(counts: &Object<'_>, camel: &str, snake: &str) -> Option<u64> {
+    let listed = counts.items(camel).or_else(|| counts.items(snake))?;
+    let all = listed.into_iter().filter_map(|raw| Object::parse(raw.get()));
+    let sounds =
+        all.filter(|one| one.text("modality").is_some_and(|kind| kind.eq_ignore_ascii_case("audio")));
+    sounds.filter_map(|one| one.count("tokenCount").or_else(|| one.count("token_count"))).max()
 }
 
 impl UsageMetadata {
@@ -39,6 +53,8 @@ impl UsageMetadata {
             tool_use_prompt_token_count: self
                 .tool_use_prompt_token_count
                 .max(other.tool_use_prompt_token_count),
+            prompt_audio: self.prompt_audio.max(other.prompt_audio),
+            candidates_audio: self.candidates_audio.max(other.candidates_audio),
         }
     }
 
@@ -56,8 +72,21 @@ impl UsageMetadata {
         out.member("cache_creation_input_tokens", "0");
         out.member("cache_read_input_tokens", &cached.to_string());
         out.member("output_tokens", &output.to_string());
-        if thoughts > 0 {
-            out.member("output_tokens_details", &format!("{{\"thinking_tokens\":{thoughts}}}"));
+        for (name, parts) in [
+            ("input_tokens_details", [("audio_tokens", count(self.prompt_audio)), ("", 0)]),
+            (
+                "output_tokens_details",
+                [("thinking_tokens", thoughts), ("audio_tokens", count(self.candidates_audio))],
+            ),
+        ] {
+            let mut details = Writer::new(48);
+            for (part, tokens) in parts.into_iter().filter(|(_, tokens)| *tokens > 0) {
+                details.member(part, &tokens.to_string());
+            }
+            let details = details.done();
+            if details != "{}" {
+                out.member(name, &details);
+            }
         }
         out.done()
     }
@@ -89,10 +118,24 @@ mod tests {
             ),
         ] {
             let usage: UsageMetadata = serde_json::from_str(&reported.to_string()).expect("counts");
+            assert_eq!(usage.with(usage), usage);
             let json: Value = serde_json::from_str(&usage.json()).expect("JSON");
             let counts = ["input_tokens", "cache_read_input_tokens", "output_tokens"]
                 .map(|name| json[name].as_u64().expect("a count"));
             assert_eq!(counts, expected, "{reported}");
         }
+    }
+
+    /// Without it an operator who pays more for sound charges it as text.
+    #[test]
+    fn sounds_are_told_apart() {
+        let details =
+            |name: &str| json!([{"modality": "TEXT", "tokenCount": 3}, {"modality": name, "tokenCount": 7}]);
+        let reported = json!({"promptTokenCount": 10, "candidatesTokenCount": 10, "thoughtsTokenCount": 2,
+            "promptTokensDetails": details("AUDIO"), "candidates_tokens_details": details("audio")});
+        let usage: UsageMetadata = serde_json::from_str(&reported.to_string()).expect("counts");
+        let json: Value = serde_json::from_str(&usage.json()).expect("JSON");
+        assert_eq!(json["input_tokens_details"], json!({"audio_tokens": 7}));
+        assert_eq!(json["output_tokens_details"], json!({"thinking_tokens": 2, "audio_tokens": 7}));
     }
 }

@@ -124,6 +124,9 @@ impl TokenCounts {
         let details = usage.object("output_tokens_details");
         let reasoning = details.and_then(|it| it.count("thinking_tokens"));
         self.reasoning = self.reasoning.max(reasoning.unwrap_or(0));
+        let audio = |name: &str| usage.object(name).and_then(|it| it.count("audio_tokens")).unwrap_or(0);
+        self.chat.input_audio = self.chat.input_audio.max(audio("input_tokens_details"));
+        self.chat.output_audio = self.chat.output_audio.max(audio("output_tokens_details"));
         let server_tools = usage.object("server_tool_use");
         let searches = server_tools.and_then(|it| it.count("web_search_requests"));
         self.searches = self.searches.max(searches.unwrap_or(0));

@@ -139,9 +139,11 @@ fn what_has_a_name_of_its_own_is_counted_apart() {
         assert_eq!((heard.usage, &heard.counters), (Some(expected), &counters), "{usage}");
     }
     let message = json!({"type": "message", "model": "m", "content": [], "stop_reason": "end_turn", "usage": {
-        "input_tokens": 10, "output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4},
+        "input_tokens": 10, "output_tokens": 9, "input_tokens_details": {"audio_tokens": 2},
+        "output_tokens_details": {"thinking_tokens": 4},
         "server_tool_use": {"web_search_requests": 3}}});
     let answered = answer(Protocol::Messages, 200, &message.to_string()).expect("an answer");
-    let expected = [("output-reasoning".to_owned(), 4), ("searches".to_owned(), 3)];
+    let expected = [("input-audio", 2), ("output-reasoning", 4), ("searches", 3)]
+        .map(|(name, count)| (name.to_owned(), count));
     assert_eq!((answered.usage.map(|it| it.output), answered.counters.as_slice()), (Some(5), &expected[..]));
 }

@@ -179,6 +179,9 @@ fn tiles_are_counted_from_1_and_by_video_from_0() {
     }
     refused("journey.video", json!({}), grid(), "index", "expected a tile from 0 to 3, got nothing");
     let auto = json!({"animate_mode": "auto"});
+    let both = json!({"index": 0, "image_urls": ["https://pictures.example.com/a.png"]});
+    let why = "cannot be combined with `task_id`, got both";
+    refused("journey.video", both, grid(), "image_urls", why);
     refused("journey.video", auto, single(), "index", "expected a tile from 0 to 3, got nothing");
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Never performs anything; `service` does.
 
+pub(crate) mod backup;
 pub(crate) mod configuration;
 pub(crate) mod deployment;
 pub(crate) mod doctor;
@@ -15,6 +16,7 @@ pub(crate) mod task;
 pub(crate) mod values;
 pub(crate) mod webhook;
 
+pub use backup::BackupView;
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 pub use error::OperationError;
 pub use plugin::PluginVersion;

@@ -16,21 +16,30 @@ use super::request::precondition::{Edited, check_edited};
 use super::request::query::Query;
 use super::request::{body, cursor, precondition};
 use crate::access::caller::{Caller, LoginLinks};
+use crate::api::backup::BackupView;
+use crate::api::doctor::DoctorReport;
 use crate::api::error::OperationError;
 use crate::api::values::List;
 use crate::audit::{AuditTrail, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
-use crate::service::{AdminService, Doctor};
+use crate::service::{AdminService, Jobs};
 
 /// What a handler returns.
 pub(crate) type Outcome = Result<Reply, ApiError>;
+
+/// What takes long and is looked at meanwhile.
+#[derive(Default)]
+pub(crate) struct Runs {
+    pub(crate) examinations: Jobs<DoctorReport>,
+    pub(crate) backups: Jobs<BackupView>,
+}
 
 /// A request that its route accepted.
 pub(crate) struct Call {
     pub(crate) service: Arc<AdminService>,
     pub(crate) links: Option<Arc<dyn LoginLinks>>,
-    pub(crate) doctor: Arc<Doctor>,
+    pub(crate) runs: Arc<Runs>,
     pub(crate) caller: Caller,
     pub(crate) id: RequestId,
     /// The moment of the request; commands carry it.

@@ -20,7 +20,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::Semaphore;
 
-use super::call::{Call, Outcome};
+use super::call::{Call, Outcome, Runs};
 use super::openapi;
 use super::request::body::{self, MAX_JSON_BYTES, MAX_UPLOAD_BYTES};
 use super::request::idempotency;
@@ -33,7 +33,7 @@ use crate::api::error::OperationError;
 use crate::audit::{AuditTrail, line};
 use crate::error::{ApiError, Kind};
 use crate::reply::Reply;
-use crate::service::{AdminService, Doctor, during};
+use crate::service::{AdminService, during};
 const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -42,7 +42,7 @@ pub(crate) struct Api {
     routes: Vec<Route>,
     service: Arc<AdminService>,
     links: Option<Arc<dyn LoginLinks>>,
-    doctor: Arc<Doctor>,
+    runs: Arc<Runs>,
     clock: Arc<dyn Clock>,
     /// A permit for each request at work.
     operations: Arc<Semaphore>,
@@ -86,7 +86,7 @@ impl Api {
             routes: openapi::with_document(resources::routes()),
             service,
             links,
-            doctor: Arc::default(),
+            runs: Arc::default(),
             operations,
             clock,
         })
@@ -184,7 +184,7 @@ impl Api {
         let call = self.read(route, head, body, &path).await.map(|read| Call {
             service: Arc::clone(&self.service),
             links: self.links.clone(),
-            doctor: Arc::clone(&self.doctor),
+            runs: Arc::clone(&self.runs),
             caller: sender.caller.clone(),
             id: sender.id,
             at: read.at,

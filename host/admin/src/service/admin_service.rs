@@ -13,6 +13,7 @@ use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
 use crate::audit::line;
 use crate::error::ApiError;
+use crate::service::backup::Backups;
 use crate::service::configuration::Configuration;
 use crate::service::price_history::PriceCause;
 use crate::service::public_api::PublicApi;
@@ -25,6 +26,8 @@ pub struct AdminService {
     pub backend: Backend,
     /// The operator's configuration.
     pub configuration: Arc<dyn Configuration>,
+    /// What makes backups of the data folder.
+    pub backups: Arc<dyn Backups>,
     /// The secret under which keys are digested.
     pub pepper: Pepper,
     /// Time.

@@ -1,15 +1,13 @@
 //! The doctor's examinations, the audit record, and what else needs a person.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use gatehouse_model::Customer;
-use gatehouse_store::{AuditQuery, Progress, RowPage, Store};
+use gatehouse_store::{AuditQuery, RowPage};
 use gatehouse_tasks::{AuditRecord, Report, WebhookEndpoint};
-use tokio::sync::watch;
 
-use super::admin_service::{AdminService, Backend, on_blocking_thread};
+use super::admin_service::{AdminService, Backend};
+use super::job::{Jobs, Look};
 use crate::api::doctor::{DoctorReport, DoctorRun, RunState};
 use crate::api::error::OperationError;
 
@@ -17,8 +15,6 @@ use crate::api::error::OperationError;
 const MAX_LINES: usize = 1_000;
 /// Pages of the record that are read for one answer, each a bounded number of rows under a snapshot of its own.
 const MAX_PAGES: usize = 50;
-/// A look at an examination waits so long for its end, so that a client that looks again and again does not hurry.
-const LOOK: Duration = Duration::from_millis(500);
 
 impl AdminService {
     /// The disk, "store" or "media", for whose sake new tasks are refused; `None` without a running gateway.
@@ -99,66 +95,22 @@ impl AdminService {
     }
 }
 
-/// The examinations of one API: one at a time, which all clients look at meanwhile. Its end is kept until the next
-/// one begins.
-#[derive(Default)]
-pub(crate) struct Doctor(Mutex<Option<Arc<Run>>>);
-
-struct Run {
-    number: u64,
-    progress: Arc<Progress>,
-    outcome: watch::Sender<Option<Result<DoctorReport, OperationError>>>,
-}
-
-impl Doctor {
+impl AdminService {
     /// How far the examination `wanted` is; without a number the one under way, or a new one. Waits a moment for its end.
-    pub(crate) async fn look(
+    pub(crate) async fn examination(
         &self,
-        service: &AdminService,
+        runs: &Jobs<DoctorReport>,
         wanted: Option<u64>,
     ) -> Result<DoctorRun, OperationError> {
-        let run = self.run(&service.store, wanted)?;
-        let mut outcome = run.outcome.subscribe();
-        tokio::select! {
-            biased;
-            // The sender is in `run`.
-            _ = outcome.wait_for(Option::is_some) => {}
-            () = service.clock.pause(LOOK) => {}
+        if wanted.is_none() {
+            let store = self.store.clone();
+            // Where one is under way, that one is looked at.
+            runs.begin(move |progress| Ok(DoctorReport::from(store.examine_with(progress)?)));
         }
-        let report = outcome.borrow().clone().transpose()?;
-        let (checked, of) = run.progress.so_far();
-        let state = if report.is_some() { RunState::Done } else { RunState::Running };
-        Ok(DoctorRun { run: run.number, state, checked, of, report })
+        let Look { number, checked, of, end } = runs.look(&*self.clock, wanted).await?;
+        let state = if end.is_some() { RunState::Done } else { RunState::Running };
+        Ok(DoctorRun { run: number, state, checked, of, report: end })
     }
-
-    fn run(&self, store: &Store, wanted: Option<u64>) -> Result<Arc<Run>, OperationError> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = last.as_ref().map_or(0, |run| run.number);
-        match (&*last, wanted) {
-            (Some(run), Some(wanted)) if run.number == wanted => return Ok(Arc::clone(run)),
-            (Some(run), None) if run.outcome.borrow().is_none() => return Ok(Arc::clone(run)),
-            (_, Some(wanted)) => {
-                return Err(OperationError::NotFound(format!(
-                    "no examination {wanted}; another one began since"
-                )));
-            }
-            (_, None) => {}
-        }
-        let run =
-            Arc::new(Run { number: number + 1, progress: Arc::default(), outcome: watch::Sender::new(None) });
-        let (begun, store) = (Arc::clone(&run), store.clone());
-        tokio::spawn(async move {
-            let outcome = examine(store, Arc::clone(&begun.progress)).await;
-            begun.outcome.send_replace(Some(outcome));
-        });
-        *last = Some(Arc::clone(&run));
-        Ok(run)
-    }
-}
-
-async fn examine(store: Store, progress: Arc<Progress>) -> Result<DoctorReport, OperationError> {
-    let report = on_blocking_thread(move || store.examine_with(&progress)).await??;
-    Ok(DoctorReport::from(report))
 }
 
 impl From<Report> for DoctorReport {

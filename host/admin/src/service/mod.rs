@@ -5,8 +5,10 @@
 //! this sends its commands to the store.
 
 mod admin_service;
+mod backup;
 mod configuration;
 mod doctor;
+mod job;
 mod keys;
 mod logs;
 mod money;
@@ -20,8 +22,9 @@ mod tasks;
 mod webhooks;
 
 pub use admin_service::{AdminService, Backend};
+pub use backup::Backups;
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
-pub(crate) use doctor::Doctor;
+pub(crate) use job::Jobs;
 pub(crate) use keys::NewKey;
 pub use keys::nearest;
 pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine};

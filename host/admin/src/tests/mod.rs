@@ -11,16 +11,17 @@ mod support;
 mod tls;
 mod usage;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_harness::{TestClock, TestSeed};
 use gatehouse_model::Pepper;
-use gatehouse_store::Store;
+use gatehouse_store::{Progress, Store};
 use tempfile::TempDir;
 
 use crate::{
-    AdminService, AdminTls, ApiRequest, Backend, Config, Configuration, EffectiveView, FamilyDefaultsFile,
-    ForgottenDefaults, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
+    AdminService, AdminTls, ApiRequest, Backend, BackupView, Backups, Config, Configuration, EffectiveView,
+    FamilyDefaultsFile, ForgottenDefaults, OperationError, PriceCause, ReloadView, StagedDefaults, Token,
 };
 
 /// A request that shows one customer.
@@ -37,12 +38,22 @@ fn service() -> (AdminService, TempDir) {
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(Fixed(folder.path().to_owned())),
+        backups: Arc::new(NoBackups),
         pepper: Pepper::new([7; 32]),
         clock: TestClock::skipping_pauses_at(1_000),
         seed: Arc::new(TestSeed::default()),
         public: std::sync::OnceLock::new(),
     };
     (service, folder)
+}
+
+/// Makes none.
+struct NoBackups;
+
+impl Backups for NoBackups {
+    fn make(&self, _: &Store, folder: &Path, _: &Progress) -> Result<BackupView, OperationError> {
+        Err(OperationError::Invalid(format!("folder: {} is of no use", folder.display())))
+    }
 }
 
 /// A configuration with an error, and one without.

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use super::print::{Shown, details, rows_of, table};
+use crate::backup::BackupFolder;
 use crate::config::{
     ConfigErrors, DataConfig, Location, load, load_admin_client, load_data, settle_defaults,
 };
@@ -314,7 +315,7 @@ impl<'l> Api<'l> {
 
 /// Where the data is. A running gateway needs no configuration of a command that names its folder, and without one the
 /// errors are found later.
-fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
+pub(super) fn data_of(location: &Location) -> Result<DataConfig, ExecuteError> {
     let data = load_data(location.file.as_deref(), &environment::overrides());
     match (data, &location.data) {
         (Ok(data), None) => Ok(data),
@@ -350,6 +351,7 @@ fn service(
         store,
         backend: Backend::Offline(Box::new(plugins)),
         configuration: Arc::new(configuration),
+        backups: Arc::new(BackupFolder::new(folder.root(), Arc::new(SystemClock))),
         pepper,
         clock: Arc::new(SystemClock),
         seed: Arc::new(SystemSeed),

@@ -31,6 +31,18 @@ Without a configuration file the gateway runs against simulated providers on thi
 const HEALTH_HELP: &str = "Example:\n  gatehouse health --config /etc/gatehouse/gatehouse.toml && echo ready";
 const VERIFY_HELP: &str = "Exit code 0 and the head of the hash chain, or 1 and the first line that is wrong.\n\n\
 Example:\n  gatehouse verify alice.jsonl";
+const BACKUP_HELP: &str = "\
+The backup shows one moment; what is answered before it is in it. Media are not: they live for hours, in a folder or a bucket
+of their own. The folder holds the pepper and all keys' digests: keep it as you keep the data folder.
+
+Example:
+  gatehouse backup /var/lib/gatehouse/backups/2026-11-26";
+const RESTORE_HELP: &str = "\
+The data folder (--data, or data.folder of the configuration) must be empty or not there yet. Nothing is changed where a file is
+not the one that was written or the ledger does not add up.
+
+Example:
+  gatehouse restore /var/lib/gatehouse/backups/2026-11-26 --data /var/lib/gatehouse/data";
 const COMPLETIONS_HELP: &str = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse";
 
 /// A gateway for generative models.
@@ -68,6 +80,20 @@ pub(crate) enum Command {
     Webhook(WebhookCommand),
     /// Sum up the ledger again and check every hold and index row against its task
     Doctor,
+    /// Copy the store, the pepper, plugins and their defaults into a folder, while the gateway serves or without it
+    #[command(after_help = BACKUP_HELP)]
+    Backup {
+        /// A folder that is empty or not there yet; the gateway writes it, so it must be one that the gateway may write to
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
+    /// Make a data folder of a backup; checks every file and sums up the ledger first
+    #[command(after_help = RESTORE_HELP)]
+    Restore {
+        /// The backup
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
     /// Check a file that `account export` wrote: needs no store, no configuration and no network
     #[command(after_help = VERIFY_HELP)]
     Verify {

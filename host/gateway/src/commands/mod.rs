@@ -4,6 +4,7 @@ mod api;
 mod args;
 mod artifact;
 mod author;
+mod backup;
 mod cli;
 mod offer;
 #[cfg(test)]

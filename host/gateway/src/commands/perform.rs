@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::api::{Api, ExecuteError, Need, Performed};
 use super::args::{customer, key, plugin, price, provider, task, webhook};
+use super::backup;
 use super::cli::{Command, ConsoleCommand};
 use super::print::{Shown, credits, reload_in_words, text_at};
 use crate::exit::Exit;
@@ -17,6 +18,7 @@ use crate::terminal::show_progress;
 pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed {
     match command {
         Command::Doctor => doctor(api).await,
+        Command::Backup { folder } => backup::back_up(&folder, api).await,
         Command::Audit(args) => task::audit(args, api).await,
         Command::Key(command) => key::run(command, api).await,
         Command::Customer(command) => customer::run(command, api).await,
@@ -35,6 +37,7 @@ pub(super) async fn perform_by_api(command: Command, api: &Api<'_>) -> Performed
         | Command::CheckConfig { .. }
         | Command::Sandbox(_)
         | Command::Health { .. }
+        | Command::Restore { .. }
         | Command::Verify { .. }
         | Command::Completions { .. }
         | Command::Man { .. }

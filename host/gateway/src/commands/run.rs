@@ -12,6 +12,7 @@ use super::args::author::AuthorCommand;
 use super::args::plugin::{ComponentArgs, PluginCommand};
 use super::args::values::SandboxArgs;
 use super::author;
+use super::backup;
 use super::cli::{Cli, Command, ServeArgs};
 use super::offer::read_defaults;
 use super::packing;
@@ -43,6 +44,7 @@ pub(crate) fn run() -> ExitCode {
         }
         Some(Command::Sandbox(args)) => run_sandbox(&args),
         Some(Command::Health { live }) => health(&location, live),
+        Some(Command::Restore { folder }) => backup::restore(&folder, &location, json),
         Some(Command::Verify { file }) => verify::run(&file),
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man { folder }) => shell::man(&folder),

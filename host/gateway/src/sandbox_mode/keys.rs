@@ -169,6 +169,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::backup::BackupFolder;
     use crate::config::{Config, Location};
     use crate::reload::OfflineConfiguration;
     use crate::system::{SystemClock, SystemSeed};
@@ -181,6 +182,7 @@ mod tests {
             store,
             backend: Backend::Offline(Box::new(Config::default().runtime(folder.path().to_owned()))),
             configuration: Arc::new(OfflineConfiguration::new(&Location::default(), folder.path())),
+            backups: Arc::new(BackupFolder::new(folder.path(), Arc::new(SystemClock))),
             pepper: Pepper::new([7; 32]),
             clock: Arc::new(SystemClock),
             seed: Arc::new(SystemSeed),

@@ -15,6 +15,7 @@ use gatehouse_upstream::Upstream;
 
 use super::error::ServeError;
 use super::memory::compilers;
+use crate::backup::BackupFolder;
 use crate::config::{Config, settle_defaults};
 use crate::data_folder::DataFolder;
 use crate::reload::RunningConfiguration;
@@ -102,6 +103,7 @@ impl Services {
             store: self.store.clone(),
             backend: Backend::Running { plugins: self.plugins.clone(), driver: driver.clone() },
             configuration,
+            backups: Arc::new(BackupFolder::new(self.folder.root(), self.clock.clone())),
             pepper: self.pepper.clone(),
             clock: self.clock.clone(),
             seed: self.seed.clone(),

@@ -2,6 +2,7 @@
 //! error when it cannot continue.
 
 mod administration;
+mod copy;
 mod crash;
 mod creation;
 mod damage;

@@ -19,8 +19,9 @@ use crate::request::rules;
 /// Films of a picture.
 #[derive(Debug, Deserialize, JsonSchema, Validate)]
 pub(crate) struct VideoParams {
-    /// The first frame; needed without `task_id`.
-    #[garde(length(min = 1))]
+    /// The first frame, one picture; needed without `task_id`, and not beside it.
+    #[garde(custom(one_frame))]
+    #[schemars(length(equal = 1))]
     image_urls: Option<Vec<String>>,
     /// A completed task, of which `index` is the first frame.
     #[garde(skip)]
@@ -133,8 +134,10 @@ fn first_frame(
     mode: AnimateMode,
     request: &Submission,
 ) -> Result<Input, Refusal> {
-    if let Some(first) = params.image_urls.as_ref().and_then(|urls| urls.first()).filter(|_| before.is_none())
-    {
+    if let Some(first) = params.image_urls.as_ref().and_then(|urls| urls.first()) {
+        if before.is_some() {
+            return refuse(fields, "image_urls", "cannot be combined with `task_id`, got both");
+        }
         return input(fields, "image_urls[0]", first, &request.blobs);
     }
     let Some(before) = before else {
@@ -154,6 +157,14 @@ fn first_frame(
     let index = if before.result.kind == Kind::Single { 0 } else { index };
     let picture = before.picture(index)?;
     Ok(Input { field: "task_id".to_owned(), source: picture.blob.clone().unwrap_or_default() })
+}
+
+/// Of several, one would be charged for and the others left out.
+fn one_frame(urls: &Option<Vec<String>>, (): &()) -> garde::Result {
+    match urls.as_deref() {
+        None | Some([_]) => Ok(()),
+        Some(_) => Err(garde::Error::new("expected one picture, the first frame (the last is `end_url`)")),
+    }
 }
 
 /// The parent's prompt without its flags, which are those of a picture.

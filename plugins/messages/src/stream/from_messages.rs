@@ -97,10 +97,8 @@ impl Translation for FromMessages {
         let mut written = 0;
         let mut edits = Edits::default();
         match kind.as_str() {
-            "message_start" => {
-                if self.start(&fields, &mut edits).is_err() {
-                    return self.again(data, Some(kind), chunk);
-                }
+            "message_start" if self.start(&fields, &mut edits).is_err() => {
+                return self.again(data, Some(kind), chunk);
             }
             "content_block_start" => {
                 self.close(chunk);

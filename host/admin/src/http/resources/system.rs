@@ -1,4 +1,5 @@
-//! `/config`, `/doctor` and `/console`: the configuration in effect, its reload, the examination of the ledger, and logins.
+//! `/config`, `/doctor`, `/backups` and `/console`: the configuration in effect, its reload, the examination of the ledger,
+//! backups, and logins.
 
 use gatehouse_tasks::FieldChange;
 use schemars::JsonSchema;
@@ -6,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::access::caller::{LoginLinkView, Role};
+use crate::api::backup::{BackupRun, NewBackup};
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
@@ -34,6 +36,17 @@ pub(super) fn routes() -> Vec<Route> {
         .query(&[option("run", Form::Text, "Looks at the examination of this number; without it one begins.")])
         .looks_up()
         .returns::<DoctorRun>(),
+        Route::post(
+            "/backups",
+            "createBackup",
+            "Begins a backup of store, pepper, plugins and their defaults, of everything confirmed by now.",
+            create_backup,
+        )
+        .body::<NewBackup>()
+        .returns::<BackupRun>(),
+        Route::get("/backups", "getBackup", "Tells how far a backup is, and what it holds.", backup)
+            .query(&[option("run", Form::Text, "Looks at the backup of this number; without it at the last one.")])
+            .returns::<BackupRun>(),
         Route::post(
             "/console/links",
             "createLoginLink",
@@ -78,7 +91,18 @@ async fn reload(call: Call) -> Outcome {
     Ok(Reply::json(&view))
 }
 
+async fn create_backup(call: Call) -> Outcome {
+    let NewBackup { folder } = call.json()?;
+    call.describe(format!("backup/{folder}"), Vec::new());
+    Ok(Reply::json(&call.service.begin_backup(&call.runs.backups, folder.into()).await?))
+}
+
+async fn backup(call: Call) -> Outcome {
+    let wanted = call.parsed("run", "the number of a backup")?;
+    Ok(Reply::json(&call.service.backup(&call.runs.backups, wanted).await?))
+}
+
 async fn doctor(call: Call) -> Outcome {
     let wanted = call.parsed("run", "the number of an examination")?;
-    Ok(Reply::json(&call.doctor.look(&call.service, wanted).await?))
+    Ok(Reply::json(&call.service.examination(&call.runs.examinations, wanted).await?))
 }

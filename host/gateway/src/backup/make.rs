@@ -1,0 +1,171 @@
+//! Makes a backup: the store's copy, the files beside it, and the manifest last, so that a folder with one is whole.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gatehouse_admin::{BackupView, Backups, Moment, OperationError};
+use gatehouse_files::write_atomic;
+use gatehouse_model::{Clock, UnixMs};
+use gatehouse_store::{Progress, Store};
+
+use super::BackupError;
+use super::manifest::{FileDigest, Manifest, NAME, files_below, name_of};
+use crate::data_folder::DataFolder;
+
+/// What a backup takes of the data folder beside the store.
+const BESIDE: [&str; 3] = ["pepper", "plugins", "defaults"];
+/// Code of plugins that is compiled again where it is missing, and files that were being written.
+const LEFT_OUT: [&str; 2] = [".cwasm", ".tmp"];
+
+/// The data folder as backups are made of it.
+pub(crate) struct BackupFolder {
+    root: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+impl BackupFolder {
+    pub(crate) fn new(root: &Path, clock: Arc<dyn Clock>) -> Self {
+        Self { root: root.to_owned(), clock }
+    }
+
+    fn back_up(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
+        if !folder.is_absolute() {
+            return Err(BackupError::Relative(folder.to_owned()));
+        }
+        if let Some(part) = ["plugins", "defaults", "media"]
+            .map(|part| self.root.join(part))
+            .iter()
+            .find(|part| folder.starts_with(part))
+        {
+            return Err(BackupError::Inside(folder.to_owned(), part.clone()));
+        }
+        let made = new_folder(folder)?;
+        let outcome = self.fill(store, folder, progress);
+        if outcome.is_err() {
+            clear(folder, made);
+        }
+        outcome
+    }
+
+    fn fill(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, BackupError> {
+        let made_at = self.clock.now();
+        let copy = store.copy_to(&DataFolder::store(folder), progress)?;
+        for part in BESIDE {
+            self.copy_part(part, folder)?;
+        }
+        let mut files = BTreeMap::new();
+        // The look at the store changes its file once more: a file that was opened and closed is another one.
+        let rows = copy.rows.values().sum();
+        let mut manifest = Manifest::new(made_at.to_string(), copy, BTreeMap::new());
+        manifest.examine(folder)?;
+        for path in files_below(folder).map_err(|error| BackupError::file(folder, error))? {
+            let Some(name) = name_of(&path, folder) else { continue };
+            let digest = FileDigest::of(&path).map_err(|error| BackupError::file(&path, error))?;
+            files.insert(name, digest);
+        }
+        let bytes = files.values().map(|file| file.bytes).sum();
+        manifest.files = files;
+        let text = serde_json::to_vec_pretty(&manifest).expect("keys are texts");
+        let path = folder.join(NAME);
+        write_atomic(&path, &text).map_err(|error| BackupError::file(&path, error))?;
+        Ok(view(folder, made_at, &manifest, rows, bytes))
+    }
+
+    /// Copies a file, or all files of a folder, each durably.
+    fn copy_part(&self, part: &str, folder: &Path) -> Result<(), BackupError> {
+        let from = self.root.join(part);
+        let failed = |error| BackupError::file(&from, error);
+        let files = match fs::metadata(&from) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(error)),
+            Ok(found) if found.is_dir() => files_below(&from).map_err(failed)?,
+            Ok(_) => vec![from.clone()],
+        };
+        for file in files {
+            let Some(name) = name_of(&file, &self.root) else { continue };
+            if LEFT_OUT.iter().any(|left| name.contains(left)) {
+                continue;
+            }
+            copy_file(&file, &folder.join(name))?;
+        }
+        Ok(())
+    }
+}
+
+impl Backups for BackupFolder {
+    fn make(&self, store: &Store, folder: &Path, progress: &Progress) -> Result<BackupView, OperationError> {
+        self.back_up(store, folder, progress).map_err(|error| match error {
+            BackupError::NotEmpty(_) | BackupError::Relative(_) | BackupError::Inside(..) => {
+                OperationError::Invalid(format!("folder: {error}"))
+            }
+            other => OperationError::Failed(other.to_string()),
+        })
+    }
+}
+
+fn view(folder: &Path, made_at: UnixMs, manifest: &Manifest, rows: u64, bytes: u64) -> BackupView {
+    BackupView {
+        folder: folder.display().to_string(),
+        made: Moment(made_at),
+        files: manifest.files.len() as u64,
+        bytes,
+        rows,
+        ledger_entries: manifest.ledger.entries,
+        ledger_digest: manifest.ledger.digest.to_string(),
+    }
+}
+
+/// Copies one file, readable by its owner alone. One that is gone meanwhile, as a plugin that was removed, is left out.
+pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), BackupError> {
+    let failed = |error| BackupError::file(to, error);
+    let mut source = match fs::File::open(from) {
+        Ok(source) => source,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(BackupError::file(from, error)),
+    };
+    if let Some(parent) = to.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(failed)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600);
+    let mut target = options.open(to).map_err(failed)?;
+    io::copy(&mut source, &mut target).map_err(failed)?;
+    target.sync_all().map_err(failed)
+}
+
+/// Makes a folder that only its owner reads, or takes an empty one; whether it was made.
+pub(super) fn new_folder(folder: &Path) -> Result<bool, BackupError> {
+    let failed = |error| BackupError::file(folder, error);
+    match fs::read_dir(folder) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(false),
+            Some(_) => Err(BackupError::NotEmpty(folder.to_owned())),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+            Ok(true)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Removes what was begun and did not become a backup.
+fn clear(folder: &Path, made: bool) {
+    let cleared = if made {
+        fs::remove_dir_all(folder)
+    } else {
+        fs::read_dir(folder).and_then(|entries| {
+            entries.flatten().try_for_each(|entry| match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            })
+        })
+    };
+    if let Err(error) = cleared {
+        tracing::warn!(folder = %folder.display(), %error, "what was begun of a backup was not removed");
+    }
+}

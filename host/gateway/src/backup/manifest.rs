@@ -1,0 +1,147 @@
+//! What a backup says of itself: its files with their digests, the rows of its store, and the end of its ledger.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use gatehouse_model::{Digest, Digester};
+use gatehouse_store::{Store, StoreCopy};
+use gatehouse_tasks::LedgerMark;
+use serde::{Deserialize, Serialize};
+
+use super::BackupError;
+use crate::data_folder::DataFolder;
+
+/// The name of the file. It is written last: a folder without it is no whole backup.
+pub(super) const NAME: &str = "manifest.json";
+/// The one layout there is.
+const FORMAT: u32 = 1;
+/// Bytes of a file that are read at once.
+const PIECE: usize = 256 << 10;
+/// Longer ones are none.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The content of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    format: u32,
+    /// When the copy was begun.
+    pub(super) made_at: String,
+    /// The release that made it.
+    pub(super) gatehouse: String,
+    /// Rows of the store, by table.
+    rows: BTreeMap<String, u64>,
+    /// The ledger's length and the digest of all heads.
+    pub(super) ledger: LedgerMark,
+    /// Every file, by its path below the folder.
+    pub(super) files: BTreeMap<String, FileDigest>,
+}
+
+/// A file's length and its digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileDigest {
+    pub(super) bytes: u64,
+    sha256: Digest,
+}
+
+impl FileDigest {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let (mut digester, mut bytes) = (Digester::default(), 0);
+        let mut piece = vec![0; PIECE];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(Self { bytes, sha256: digester.finish() }),
+                length => {
+                    digester.update(&piece[..length]);
+                    bytes += length as u64;
+                }
+            }
+        }
+    }
+}
+
+impl Manifest {
+    pub(super) fn new(made_at: String, copy: StoreCopy, files: BTreeMap<String, FileDigest>) -> Self {
+        let StoreCopy { rows, mark } = copy;
+        let gatehouse = env!("CARGO_PKG_VERSION").to_owned();
+        Self { format: FORMAT, made_at, gatehouse, rows, ledger: mark, files }
+    }
+
+    /// Reads the one of a backup.
+    pub(super) fn read(folder: &Path) -> Result<Self, BackupError> {
+        let path = folder.join(NAME);
+        let failed =
+            |error: &dyn std::fmt::Display| BackupError::NoBackup(folder.to_owned(), error.to_string());
+        let mut text = Vec::new();
+        let file = File::open(&path).map_err(|error| failed(&format_args!("{NAME}: {error}")))?;
+        file.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| failed(&error))?;
+        let manifest: Self =
+            serde_json::from_slice(&text).map_err(|error| failed(&format_args!("{NAME}: {error}")))?;
+        if manifest.format != FORMAT {
+            return Err(failed(&format_args!("it has format {}, expected {FORMAT}", manifest.format)));
+        }
+        match manifest.files.keys().find(|path| !is_plain(path)) {
+            Some(path) => Err(failed(&format_args!("{NAME} names {path:?}, which is no file below it"))),
+            None => Ok(manifest),
+        }
+    }
+
+    /// The files of `folder` are those of the manifest, and its store is sound and has the manifest's ledger.
+    pub(super) fn verify(&self, folder: &Path) -> Result<(), BackupError> {
+        for (name, expected) in &self.files {
+            let path = folder.join(name);
+            let found = FileDigest::of(&path).map_err(|error| BackupError::file(&path, error))?;
+            if found != *expected {
+                return Err(BackupError::Changed(path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the store of `folder` and looks at all of it.
+    pub(super) fn examine(&self, folder: &Path) -> Result<(), BackupError> {
+        let path = DataFolder::store(folder);
+        Store::check_pages(&path)?;
+        let store = Store::open(&path, &gatehouse_store::Config::default())?;
+        let report = store.examine();
+        let mark = store.mark_now();
+        store.close();
+        let (report, mark) = (report?, mark?);
+        if let Some(finding) = report.findings.first() {
+            return Err(BackupError::Unsound(finding.clone()));
+        }
+        if mark != self.ledger {
+            return Err(BackupError::Unsound(format!("{mark}; the manifest says: {}", self.ledger)));
+        }
+        Ok(())
+    }
+}
+
+/// A relative path of names alone.
+fn is_plain(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// The path of a file below a folder, as the manifest writes it.
+pub(super) fn name_of(path: &Path, folder: &Path) -> Option<String> {
+    path.strip_prefix(folder).ok().and_then(Path::to_str).map(str::to_owned)
+}
+
+/// Every file below `folder`, in whatever depth; links are left out.
+pub(super) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()? {
+                kind if kind.is_dir() => folders.push(entry.path()),
+                kind if kind.is_file() => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,60 @@
+//! Backups: the store as of one moment with what belongs to it, in a folder of its own, made while the gateway serves; and the
+//! way back.
+//!
+//! A backup has the store, the pepper, plugins and their defaults. It has no media: these are in a folder or a bucket of
+//! their own, live for hours, and no money depends on them. Calls block.
+
+mod make;
+mod manifest;
+mod restore;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gatehouse_store::{CopyError, OpenError, StoreError};
+
+pub(crate) use make::BackupFolder;
+pub(crate) use restore::restore;
+
+/// Why there is no backup, or nothing was restored.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BackupError {
+    /// A folder that must be new holds something.
+    #[error("{}: expected a folder that is empty or not there yet; name another one", .0.display())]
+    NotEmpty(PathBuf),
+    /// A relative path, of which nobody knows where it begins.
+    #[error("{}: expected a path that begins with a slash", .0.display())]
+    Relative(PathBuf),
+    /// A folder inside of what is copied.
+    #[error("{}: expected a folder outside of {}", .0.display(), .1.display())]
+    Inside(PathBuf, PathBuf),
+    /// The folder is no backup.
+    #[error("{}: no backup that this release can read: {}", .0.display(), .1)]
+    NoBackup(PathBuf, String),
+    /// A file is not the one that was written.
+    #[error("{}: its bytes are not those that the manifest names; nothing was restored", .0.display())]
+    Changed(PathBuf),
+    /// What was copied contradicts itself.
+    #[error("the copy is not sound: {0}; `gatehouse doctor` looks at the store it is from")]
+    Unsound(String),
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl BackupError {
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+}

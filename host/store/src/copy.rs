@@ -1,0 +1,179 @@
+//! A copy of the whole file while it works: one snapshot, table by table, into a new file.
+//!
+//! The copy holds what was committed when it began. Memory stays bounded: rows are written in commits of their own, of which
+//! the last alone is durable. A snapshot keeps old pages from being used again, so the file grows meanwhile by what is
+//! written to it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use gatehouse_tasks::LedgerMark;
+use redb::{
+    Database, Durability, Key, ReadTransaction, ReadableDatabase as _, ReadableTable as _,
+    ReadableTableMetadata as _, TableDefinition, TableHandle as _, UntypedTableHandle, Value,
+};
+
+use crate::error::StoreError;
+use crate::examine::{Progress, mark_of};
+use crate::layout::{self, Day, UsageHours};
+use crate::store::Store;
+
+/// Rows in one commit of the copy.
+const ROWS: usize = 10_000;
+/// Memory for pages of the copy.
+const CACHE: usize = 32 * 1024 * 1024;
+
+/// What a copy holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreCopy {
+    /// Rows by table; tables without rows are left out.
+    pub rows: BTreeMap<String, u64>,
+    /// The ledger as of then.
+    pub mark: LedgerMark,
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The copy cannot be written.
+    #[error("the copy cannot be written: {0}")]
+    Copy(String),
+}
+
+impl CopyError {
+    fn copy(error: impl fmt::Display) -> Self {
+        Self::Copy(error.to_string())
+    }
+
+    fn store(error: impl fmt::Display) -> Self {
+        Self::Store(StoreError::failed(error))
+    }
+}
+
+impl Store {
+    /// Copies everything that is committed into a new file at `path`, durably. Blocks for as long as that takes; what the
+    /// store does meanwhile is not in the copy.
+    ///
+    /// # Errors
+    /// [`CopyError`]. A file that was begun stays.
+    pub fn copy_to(&self, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
+        let txn = self.database()?.begin_read().map_err(CopyError::store)?;
+        copy(&txn, path, progress)
+    }
+}
+
+fn copy(txn: &ReadTransaction, path: &Path, progress: &Progress) -> Result<StoreCopy, CopyError> {
+    for table in txn.list_tables().map_err(CopyError::store)? {
+        let table = txn.open_untyped_table(table).map_err(CopyError::store)?;
+        progress.expect_rows(table.len().map_err(CopyError::store)?);
+    }
+    let database = Database::builder().set_cache_size(CACHE).create(path).map_err(CopyError::copy)?;
+    let mut target = Target { database: &database, progress, rows: BTreeMap::new() };
+    for table in txn.list_tables().map_err(CopyError::store)? {
+        target.table(txn, &table)?;
+    }
+    let rows = target.rows;
+    let last = database.begin_write().map_err(CopyError::copy)?;
+    last.commit().map_err(CopyError::copy)?;
+    Ok(StoreCopy { rows, mark: mark_of(txn)? })
+}
+
+struct Target<'a> {
+    database: &'a Database,
+    progress: &'a Progress,
+    rows: BTreeMap<String, u64>,
+}
+
+impl Target<'_> {
+    fn table(&mut self, txn: &ReadTransaction, found: &UntypedTableHandle) -> Result<(), CopyError> {
+        /// Copies by the definition that has that name.
+        macro_rules! by_name {
+            ($($table:expr),+ $(,)?) => {
+                $(if found.name() == $table.name() { return self.copy(txn, $table); })+
+            };
+        }
+        by_name!(
+            layout::META,
+            layout::CUSTOMERS,
+            layout::WITHOUT_CREDIT,
+            layout::KEYS,
+            layout::KEY_DIGESTS,
+            layout::LIVE,
+            layout::HOLDS,
+            layout::HOLD_EXPIRY,
+            layout::LEDGER,
+            layout::IDEMPOTENCY,
+            layout::IDEMPOTENCY_EXPIRY,
+            layout::AUDIT,
+            layout::NAMES,
+            layout::NAME_OWNERS,
+            layout::USAGE_DAYS,
+            layout::LEDGER_INDEX,
+            layout::DEPOSIT_DAYS,
+            layout::PRICE_BOOKS,
+            layout::DEPLOYMENTS,
+            layout::WEBHOOKS,
+            layout::WEBHOOK_OWNERS,
+            layout::TROUBLED_WEBHOOKS,
+            layout::DELIVERIES,
+            layout::DELIVERY_INDEX,
+            layout::DELIVERY_DUE,
+            layout::ADMIN_IDEMPOTENCY,
+            layout::ADMIN_IDEMPOTENCY_EXPIRY,
+            layout::RESPONSES,
+            layout::RESPONSE_ITEMS,
+            layout::RESPONSE_AGES,
+            layout::RESPONSE_EXPIRY,
+            layout::RESPONSE_TOTALS,
+        );
+        if let Some(day) = layout::history_day(found) {
+            return self.copy(txn, Day::new(day).history());
+        }
+        if let Some(day) = layout::task_index_day(found) {
+            return self.copy(txn, Day::new(day).task_index());
+        }
+        if let Some(day) = layout::steps_day(found) {
+            return self.copy(txn, Day::new(day).steps());
+        }
+        if let Some(day) = layout::usage_hours_day(found) {
+            return self.copy(txn, UsageHours::new(day).table());
+        }
+        Err(CopyError::Copy(format!("the table {:?} is not known to this release", found.name())))
+    }
+
+    fn copy<K: Key + 'static, V: Value + 'static>(
+        &mut self,
+        txn: &ReadTransaction,
+        table: TableDefinition<'_, K, V>,
+    ) -> Result<(), CopyError> {
+        let source = txn.open_table(table).map_err(CopyError::store)?;
+        let mut rows = source.iter().map_err(CopyError::store)?;
+        let mut copied = 0;
+        loop {
+            let mut write = self.database.begin_write().map_err(CopyError::copy)?;
+            write.set_durability(Durability::None).map_err(CopyError::copy)?;
+            let mut target = write.open_table(table).map_err(CopyError::copy)?;
+            let mut more = 0;
+            for row in rows.by_ref().take(ROWS) {
+                let (key, value) = row.map_err(CopyError::store)?;
+                target.insert(key.value(), value.value()).map_err(CopyError::copy)?;
+                more += 1;
+            }
+            drop(target);
+            write.commit().map_err(CopyError::copy)?;
+            self.progress.check_rows(more as u64);
+            copied += more as u64;
+            if more < ROWS {
+                break;
+            }
+        }
+        if copied > 0 {
+            self.rows.insert(table.name().to_owned(), copied);
+        }
+        Ok(())
+    }
+}
