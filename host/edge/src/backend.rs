@@ -10,11 +10,14 @@ pub(crate) use crate::tests::support::backend::ScriptedBackend as Backend;
 #[cfg(not(test))]
 pub(crate) use gatehouse_driver::Driver as Backend;
 
-/// The refusal for a store error. `Busy`, `NoRoom` and `Closed` pass.
+/// The refusal for a store error. `Closed` passes too: another process follows.
 pub(crate) fn store_refusal(error: StoreError) -> Refusal {
     match error {
         StoreError::Busy => Refusal::new(Kind::Busy, "the gateway is busy, retry in a moment"),
         StoreError::Closed => Refusal::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
+        StoreError::Unavailable => {
+            Refusal::new(Kind::Busy, "the gateway's store cannot be reached now, retry in a moment")
+        }
         StoreError::NoRoom => Refusal::new(Kind::DiskFull, "the gateway's disk is full, retry later"),
         other => Refusal::internal(other),
     }

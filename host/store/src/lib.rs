@@ -27,6 +27,7 @@ mod store;
 mod tables;
 mod transaction;
 mod usage;
+mod wait;
 mod webhooks;
 mod writer;
 
@@ -47,6 +48,7 @@ pub use statement::totals::StatementTotals;
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use usage::write::KEPT_DAYS_OF_HOURS;
+pub use wait::Access;
 pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;
 

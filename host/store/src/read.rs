@@ -147,7 +147,8 @@ impl Iterator for LiveTasks {
             match piece {
                 Ok(tasks) => self.ready = tasks,
                 Err(error) => {
-                    self.next = None;
+                    // The same piece is read again where that may help.
+                    self.next = self.next.filter(|_| error.passes());
                     return Some(Err(error));
                 }
             }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use gatehouse_model::{Phase, Task, UnixMs};
 use gatehouse_store::StoreError;
 
+use crate::scheduler::store_pause::StorePause;
 use crate::state::DriverState;
 
 /// First steps of tasks that wait for their provider are spread over at least this and at most [`SPREAD_MAX`],
@@ -20,8 +21,16 @@ impl DriverState {
     pub(crate) async fn recover(&self) -> Result<(), StoreError> {
         let now = self.now();
         let (mut live, mut without_version) = (0_u64, 0_u64);
-        for task in self.store.live_tasks() {
-            let task = task?;
+        let (mut tasks, pause) = (self.store.live_tasks(), StorePause::default());
+        while let Some(task) = tasks.next() {
+            let task = match task {
+                Ok(task) => task,
+                Err(error) if error.passes() => {
+                    self.clock.pause(pause.failed(self.now(), self.seed.unit())).await;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             live += 1;
             let version = match self.plugins.version(&task.digest).await {
                 Ok(version) => Some(version),

@@ -111,11 +111,11 @@ impl Driver {
             let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
-                    let ended = if let Applied::Task(ended) = &applied { ended } else { &task };
-                    note_end(ended);
+                    let ended = if let Applied::Task(ended) = applied { *ended } else { task };
+                    note_end(&ended);
                     state.media.drop_blobs(&ended.blobs).await;
                     state.live.end(id);
-                    return find().map(Cancelled::Ended);
+                    return Ok(Cancelled::Ended(ended));
                 }
                 Err(Rejection::Stale { .. }) => {}
                 // Another cancel, or the task's own end, came first.

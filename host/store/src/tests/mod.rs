@@ -19,6 +19,7 @@ mod records;
 mod responses;
 mod same;
 mod steps;
+mod unavailable;
 mod webhooks;
 mod workload;
 

@@ -39,8 +39,8 @@ impl AdminService {
         prepared: PreparedRuling,
         is_committed: bool,
     ) -> Result<(), OperationError> {
-        let driver = self.driver(WHY)?;
-        driver.ruled(prepared, is_committed).await.map_err(|error| OperationError::Failed(error.to_string()))
+        self.driver(WHY)?.ruled(prepared, is_committed).await;
+        Ok(())
     }
 
     /// The task as it is now.
