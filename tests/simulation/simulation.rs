@@ -17,10 +17,12 @@ use crate::provider::hook_record::HookRecord;
 use crate::provider::outcomes::Outages;
 use crate::provider::record::ProviderRecord;
 use crate::random::Random;
+use crate::system::engine_outage::EngineOutage;
 
 /// One simulation.
 pub(crate) struct Simulation {
     pub(crate) switch: CrashSwitch,
+    pub(crate) outage: EngineOutage,
     pub(crate) clock: Arc<VirtualClock>,
     /// Decides about faults: of the provider, slow commits, sectors that are lost in a crash.
     pub(crate) fault_random: Random,
@@ -84,6 +86,7 @@ impl Simulation {
         };
         Arc::new(Self {
             switch: CrashSwitch::new(),
+            outage: EngineOutage::default(),
             clock: Arc::new(VirtualClock::new()),
             fault_random: Random::new(fault_seed),
             seed: Arc::new(Random::new(plan.seed)),

@@ -104,7 +104,7 @@ impl Driver {
             });
             begin_counting();
             state.recover().await?;
-            state.count_customers();
+            state.count_customers().await;
             state.look_at_disks().await;
             let background = vec![
                 tokio::spawn(Arc::clone(&state).run_loop()),

@@ -41,7 +41,7 @@ pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
 pub use open::pepper::PepperFit;
-pub use read::{LiveTasks, LongRead};
+pub use read::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use statement::totals::StatementTotals;

@@ -24,10 +24,10 @@ impl Driver {
     ///
     /// # Errors
     /// A failed store.
-    pub fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
+    pub async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
         // Registered before the read, so that no change in between is missed.
         let listener = self.state.store.listen(id);
-        let Some(now) = self.task(key, id)? else { return Ok(None) };
+        let Some(now) = self.task(key, id).await? else { return Ok(None) };
         if now.status.is_final() {
             return Ok(Some(FollowedTask { now, later: stream::empty().boxed() }));
         }
@@ -52,7 +52,7 @@ impl Follower {
         let pause = StorePause::default();
         self.listener.changed().await;
         loop {
-            match self.state.store.task(self.id) {
+            match self.state.store.task(self.id).await {
                 // A request that joins changes the row, and nothing that a client reads.
                 Ok(Some(task)) if task.revision == self.seen => self.listener.changed().await,
                 Ok(Some(task)) => {

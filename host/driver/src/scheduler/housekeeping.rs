@@ -44,8 +44,8 @@ impl DriverState {
             sweeps += 1;
             let now = self.now();
             match self.sweep(now).await {
-                // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
                 Ok(()) => {}
+                // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
                 Err(error) if error.passes() => {}
                 Err(error) => {
                     tracing::error!(%error, "housekeeping stopped");

@@ -41,9 +41,13 @@ mod tests {
     #[test]
     fn a_rest_grows_with_the_fault_and_is_bounded() {
         let pause = StorePause::default();
-        for (now, chance, expected) in
-            [(1_000, 0.5, 200), (1_100, 0.5, 200), (2_000, 0.5, 1_000), (2_000, 0.0, 500), (90_000, 1.0, 7_500)]
-        {
+        for (now, chance, expected) in [
+            (1_000, 0.5, 200),
+            (1_100, 0.5, 200),
+            (2_000, 0.5, 1_000),
+            (2_000, 0.0, 500),
+            (90_000, 1.0, 7_500),
+        ] {
             assert_eq!(pause.failed(UnixMs(now), chance).as_millis(), expected, "{now} {chance}");
         }
         pause.passed();

@@ -69,7 +69,7 @@ impl Driver {
     ) -> Boxed<'_, Result<PreparedRuling, RulingError>> {
         Box::pin(async move {
             let state = &self.state;
-            let task = state.store.task(id)?.ok_or(RulingError::NotFound)?;
+            let task = state.store.task(id).await?.ok_or(RulingError::NotFound)?;
             let at = state.now();
             let mut log = StepLog::default();
             let ruling = match ruling {
@@ -100,7 +100,7 @@ impl Driver {
             return;
         }
         metrics::counter!(metric::RULINGS, "ruling" => word).increment(1);
-        match state.store.task(id) {
+        match state.store.task(id).await {
             Ok(Some(ended)) if ended.status == Status::Failed => {
                 note_end(&ended);
                 state.media.drop_blobs(&ended.blobs).await;

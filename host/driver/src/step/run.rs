@@ -56,7 +56,7 @@ impl DriverState {
         id: TaskId,
         permit: OwnedSemaphorePermit,
     ) -> Result<StepOutcome, StoreError> {
-        let task = self.store.task(id)?.filter(|task| !task.status.is_final());
+        let task = self.store.task(id).await?.filter(|task| !task.status.is_final());
         self.store_pause.passed();
         let Some(task) = task else { return Ok(StepOutcome::Ended) };
         if self.is_crowded(&task) {
@@ -102,7 +102,7 @@ impl DriverState {
         }
         let now = self.now();
         if self.is_overdue(&run.task) {
-            match self.later_deadline(run)? {
+            match self.later_deadline(run).await? {
                 Some(deadline) => run.task.deadline = deadline,
                 None => return self.time_out(run).await,
             }

@@ -83,11 +83,11 @@ impl DriverState {
     ) -> Result<Option<UnixMs>, StoreError> {
         let read: Result<(), StoreError> = async {
             if unread.all {
-                unread.webhooks.append(&mut self.store.waiting_webhooks()?);
+                unread.webhooks.append(&mut self.store.waiting_webhooks().await?);
                 unread.all = false;
             }
             while let Some(&id) = unread.webhooks.first() {
-                queue.look(id, self.next_delivery(id)?, self.now());
+                queue.look(id, self.next_delivery(id).await?, self.now());
                 unread.webhooks.pop_first();
             }
             Ok(())
@@ -107,9 +107,9 @@ impl DriverState {
     }
 
     /// What a webhook sends next; nothing where it is disabled or gone.
-    fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-        match self.store.webhook(id)? {
-            Some(webhook) if webhook.disabled.is_none() => self.store.next_delivery(id),
+    async fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+        match self.store.webhook(id).await? {
+            Some(webhook) if webhook.disabled.is_none() => self.store.next_delivery(id).await,
             _ => Ok(None),
         }
     }

@@ -122,7 +122,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_without_credit(&self) -> Result<u64, StoreError> {
+    pub async fn count_without_credit(&self) -> Result<u64, StoreError> {
         self.read(|txn| Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?))
     }
 
@@ -210,7 +210,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
+    pub async fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
         self.read(|txn| find("ledger", &txn.open_table(layout::LEDGER)?, number))
     }
 }

@@ -45,7 +45,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
+    pub async fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
         self.read(|txn| find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number))
     }
 
@@ -67,7 +67,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
+    pub async fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
         self.read(|txn| find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number))
     }
 

@@ -105,16 +105,6 @@ impl Store {
         };
         self.off_worker(move || store.read(read))
     }
-
-    /// A customer's last ledger rows, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn journal_of(&self, customer: &CustomerId, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
-        let (of, created) = (StatementOf::Customer(customer.clone()), UnixMs(0)..UnixMs(u64::MAX));
-        let query = StatementQuery { of, created, before: None, limit };
-        Ok(self.read(|txn| page(txn, &query))?.rows.into_iter().map(|row| row.entry).collect())
-    }
 }
 
 type Ledger = ReadOnlyTable<u64, Row>;

@@ -56,7 +56,7 @@ async fn what_is_applied_is_late_and_what_can_be_refused_is() {
         assert_eq!(store.execute(audit("b")).await, Err(StoreError::Unavailable));
         assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::Unavailable));
         assert_eq!(store.flush().await, Err(StoreError::Unavailable));
-        assert_eq!(store.customers(), Err(StoreError::Unavailable));
+        assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
         assert_eq!(audited(&store, None, 9).await.unwrap_err(), StoreError::Unavailable);
         store.post(audit("c")).unwrap();
         let next = patient(&store, "d");
@@ -79,12 +79,12 @@ async fn what_is_applied_is_late_and_what_can_be_refused_is() {
 async fn a_read_that_fails_is_noticed_and_so_is_the_return() {
     let (store, failing) = store().await;
     failing.lock().unwrap().extend(["read", "begin"]);
-    assert_eq!(store.customers(), Err(StoreError::Unavailable));
+    assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
     store.until_waiting().await;
     failing.lock().unwrap().clear();
     // Nothing but the writer's own look ends it.
     patient(&store, "a").await.unwrap().unwrap();
-    assert!(!store.is_unavailable() && store.customers().is_ok());
+    assert!(!store.is_unavailable() && store.count_customers().await.is_ok());
 }
 
 /// A stop would otherwise take as long as the engine is away.

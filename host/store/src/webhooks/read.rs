@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
+    pub async fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
         self.read(|txn| {
             let due = txn.open_table(DELIVERY_DUE)?;
             let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
@@ -55,7 +55,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn next_delivery(&self, webhook: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+    pub async fn next_delivery(
+        &self,
+        webhook: WebhookId,
+    ) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
         self.read(|txn| {
             let due = txn.open_table(DELIVERY_DUE)?;
             let of = |moment, id| (webhook.bits(), moment, id);
@@ -71,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+    pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
         self.read(|txn| find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits()))
     }
 
@@ -79,7 +82,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
         self.read(|txn| find("deliveries", &txn.open_table(DELIVERIES)?, id.bits()))
     }
 
@@ -149,7 +152,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
+    pub async fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
         self.read(|txn| Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?))
     }
 

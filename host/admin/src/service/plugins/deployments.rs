@@ -24,8 +24,8 @@ const PAGE: usize = 200;
 
 impl AdminService {
     /// One report.
-    pub(crate) fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
-        let found = self.store.deployment(number)?.map(DeploymentView::from);
+    pub(crate) async fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
+        let found = self.store.deployment(number).await?.map(DeploymentView::from);
         found.ok_or_else(|| {
             let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
             OperationError::NotFound(why)

@@ -44,8 +44,8 @@ impl AdminService {
     }
 
     /// The task as it is now.
-    pub(crate) fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
-        let found = self.store.task(id)?;
+    pub(crate) async fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
+        let found = self.store.task(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
     }
 }

@@ -9,11 +9,11 @@ use redb::StorageBackend as _;
 
 use crate::config::Config;
 use crate::disk_full::WaitingBackend;
-use crate::wait::WriterWait;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::tests::{Dump, audited, begin};
+use crate::wait::WriterWait;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 fn audit(text: &str) -> Command {
@@ -55,7 +55,7 @@ async fn wait_and_go_on(full: (DiskFault, Command)) {
     assert_eq!(store.execute(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.flush().await, Err(StoreError::NoRoom));
-    assert_eq!(store.customers().unwrap().len(), 2);
+    assert_eq!(store.count_customers().await.unwrap(), 2);
     assert_eq!(audited(&store, None, 9).await.unwrap().len(), 0, "nothing of the waiting commit is seen");
     assert!(!store.has_failed() && !writing.is_finished());
 
