@@ -52,7 +52,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn ledger_mark(&self) -> LongRead<'_, LedgerMark> {
-        let store = self.clone();
         let read = |txn: &ReadTransaction| {
             let mut mark = LedgerMark::default();
             each(txn, layout::CUSTOMERS, |customer: Customer| {
@@ -61,7 +60,7 @@ impl Store {
             })?;
             Ok(mark)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 }
 

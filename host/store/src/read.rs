@@ -40,8 +40,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn live_tasks(&self, after: Option<TaskId>) -> LongRead<'_, Vec<Task>> {
-        let store = self.clone();
-        self.off_worker(move || store.live_tasks_behind(after))
+        self.long_read(move |txn| live_behind(txn, after))
     }
 
     /// The same on the thread of its caller.
@@ -49,12 +48,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn live_tasks_behind(&self, after: Option<TaskId>) -> Result<Vec<Task>, StoreError> {
-        let from = after.map_or(Bound::Unbounded, |task| Bound::Excluded(task.bits()));
-        self.read(|txn| {
-            let table = txn.open_table(layout::LIVE)?;
-            let rows = table.range((from, Bound::Unbounded))?.take(PIECE);
-            rows.map(|row| decode("live", row?.1.value())).collect()
-        })
+        self.read(|txn| live_behind(txn, after))
     }
 
     /// A customer.
@@ -78,8 +72,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn expired(&self, now: UnixMs, limit: usize) -> LongRead<'_, ExpiredRows> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| expired(txn, now, limit)))
+        self.long_read(move |txn| expired(txn, now, limit))
     }
 
     /// A key.
@@ -151,4 +144,11 @@ impl Store {
         let read = |database: &Database| work(&database.begin_read()?);
         self.notice(read(&database))
     }
+}
+
+fn live_behind(txn: &ReadTransaction, after: Option<TaskId>) -> Result<Vec<Task>, StoreError> {
+    let table = txn.open_table(layout::LIVE)?;
+    let from = after.map_or(Bound::Unbounded, |task| Bound::Excluded(task.bits()));
+    let rows = table.range((from, Bound::Unbounded))?.take(PIECE);
+    rows.map(|row| decode("live", row?.1.value())).collect()
 }

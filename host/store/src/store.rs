@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use gatehouse_model::{Boxed, TaskId};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, StorageBackend};
+use redb::{Database, DatabaseError, ReadTransaction, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
@@ -296,16 +296,17 @@ impl Store {
         })
     }
 
-    /// Runs a read of many rows on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
+    /// Reads many rows in one snapshot, on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
     /// [`Store::with_writer`] has no threads: there it runs in place.
-    pub(crate) fn off_worker<T: Send + 'static>(
+    pub(crate) fn long_read<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError> + Send + 'static,
     ) -> Boxed<'_, Result<T, StoreError>> {
+        let store = self.clone();
         Box::pin(async move {
-            let Some(long_reads) = &self.shared.long_reads else { return work() };
+            let Some(long_reads) = &self.shared.long_reads else { return store.read(work) };
             let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
-            tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
+            tokio::task::spawn_blocking(move || store.read(work)).await.map_err(StoreError::failed)?
         })
     }
 

@@ -89,7 +89,7 @@ impl WriterWait {
         }
     }
 
-    /// Whoever is asked from now on before each access.
+    /// Has `asked` say before each access from now on whether the engine can be reached.
     pub(crate) fn ask_engine(&self, asked: impl Fn(Access) -> bool + Send + Sync + 'static) {
         // The first one stays.
         drop(self.engine.set(Box::new(asked)));

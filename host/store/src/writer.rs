@@ -208,8 +208,15 @@ impl Writer {
     }
 
     fn fail(&mut self, error: &StoreError) {
-        tracing::error!(%error, "the store failed; the process must stop");
-        self.failure.send_replace(Some(error.clone()));
+        if *error == StoreError::Unavailable {
+            // Nothing else ends its wait.
+            tracing::error!(
+                "the store was closed while it could not be reached: what waited is lost, as in a crash"
+            );
+        } else {
+            tracing::error!(%error, "the store failed; the process must stop");
+            self.failure.send_replace(Some(error.clone()));
+        }
         self.queue.close();
         drop(self.posted.close());
         let applied = self.applied.drain(..).map(|(answer, _)| answer);

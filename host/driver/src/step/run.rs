@@ -41,7 +41,7 @@ impl DriverState {
             Ok(StepOutcome::Ended) => self.live.end(id),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
             Ok(StepOutcome::Continue) => self.live.rearm(id, self.now(), self.now()),
-            // Nothing of the step is durable that has not happened; the store's writer tells the log.
+            // What the run has not made durable, it may do again. The store's writer tells the log.
             Err(error) if error.passes() => {
                 let now = self.now();
                 self.live.rearm(id, now.plus(self.store_pause.failed(now, self.seed.unit())), now);

@@ -58,9 +58,8 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, RowPage<PriceVersionSummary, u64>> {
-        let store = self.clone();
         let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
-        self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take)))
+        self.long_read(move |txn| page(txn, PRICE_BOOKS, before, limit, take))
     }
 
     /// The report of a deployment.
@@ -81,10 +80,9 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, RowPage<DeploymentRecord, u64>> {
-        let store = self.clone();
         let take =
             move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
-        self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take)))
+        self.long_read(move |txn| page(txn, DEPLOYMENTS, before, limit, take))
     }
 }
 

@@ -96,7 +96,6 @@ impl Store {
         after: Option<WebhookId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<WebhookEndpoint, WebhookId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(WEBHOOKS)?;
             let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
@@ -128,7 +127,7 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// Webhooks that do not reach their receiver, by id; the first `limit` of them. Reads these alone.
@@ -136,7 +135,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn troubled_webhooks(&self, limit: usize) -> LongRead<'_, Vec<WebhookEndpoint>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
             let mut found = Vec::new();
@@ -145,7 +143,7 @@ impl Store {
             }
             Ok(found)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// How many webhooks do not reach their receiver. Reads no row.
@@ -166,7 +164,6 @@ impl Store {
         before: Option<DeliveryId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<WebhookDelivery, DeliveryId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
             let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
@@ -185,6 +182,6 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 }
