@@ -25,6 +25,7 @@ mod contract;
 mod export;
 mod interfaces;
 pub mod job;
+pub mod lenient;
 pub mod log;
 pub mod pace;
 pub mod params;

@@ -6,6 +6,7 @@
 //! the integer 5.
 
 mod invalid_param;
+mod media_names;
 mod numbers;
 mod sentences;
 
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use invalid_param::InvalidParam;
+pub use media_names::known_media;
 use sentences::EnglishRules;
 
 /// Reads the parameters out of a request's body. `null` in an optional field counts as absent.

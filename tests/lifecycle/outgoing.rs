@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gatehouse_harness::{Gateway, Provider, Received, reply, run, serve_connections};
+use gatehouse_harness::{Gateway, Provider, Received, reply, run, serve_connections, until};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
@@ -83,7 +83,8 @@ async fn proxy(provider: &Provider, asked: Arc<Mutex<Vec<String>>>) -> String {
     format!("http://{address}")
 }
 
-/// Without it a gateway in a network without a way out of its own reaches no provider.
+/// Without it a gateway in a network without a way out of its own reaches no provider, and neither do traces their collector and
+/// people a registry of plugins.
 #[test]
 fn a_provider_is_reached_through_a_proxy() {
     run(async {
@@ -98,7 +99,7 @@ fn a_provider_is_reached_through_a_proxy() {
         std::fs::write(&login, "sandbox:key\n").expect("a file");
         let setup = setup(&sandbox)
             .with(&format!(
-                "[outgoing]\nproxy = \"{through}\"\nproxy_login = {{ file = \"{}\" }}\nno_proxy = [\".inside\"]\n\n",
+                "[traces]\nendpoint = \"http://collector.example:4318\"\nsample = 1.0\n\n[outgoing]\nproxy = \"{through}\"\nproxy_login = {{ file = \"{}\" }}\nno_proxy = [\".inside\"]\n\n",
                 login.display()
             ))
             .with_provider("texts", "http://provider.example", "\"bearer\"", 8, &["only"])
@@ -111,15 +112,26 @@ fn a_provider_is_reached_through_a_proxy() {
         let answer = caller.post("/v1/chat/completions", &body("through")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         assert_eq!(provider.only().header("host"), Some("provider.example"));
-        let connects = asked.lock().expect("a list").clone();
-        assert!(connects.len() == 1 && connects[0].contains(LOGIN), "{connects:?}");
+        let connects = || asked.lock().expect("a list").clone();
+        let to_provider = connects().iter().filter(|head| head.starts_with("CONNECT provider.")).count();
+        assert!(to_provider == 1 && connects().iter().all(|head| head.contains(LOGIN)), "{:?}", connects());
         // A refusal says whose it is.
         assert_eq!(caller.post("/v1/chat/completions", &body("other")).await.status, 502);
         let log = gateway.log_text();
         assert!(log.contains("answered 403 to CONNECT other.example:80"), "{log}");
+        // What is the operator's own goes the same way.
+        until("traces are sent", async || {
+            connects().iter().any(|head| head.starts_with("CONNECT collector.example:4318 "))
+        })
+        .await;
+        let reference = "oci://registry.example/us/painter:1";
+        let pulled = gateway.try_command(&["plugin", "install", reference]).await;
+        let said = String::from_utf8_lossy(&pulled.stderr).into_owned();
+        assert!(said.contains("answered 403 to CONNECT registry.example:443"), "{said}");
+        assert!(!said.contains("c2FuZGJveDprZXk="), "{said}");
         assert!(!log.contains("c2FuZGJveDprZXk=") && !log.contains("sandbox:key"), "{log}");
         // What is on this machine is reached without it: the task's provider.
         caller.finish("/v1/images/generations", &json!({"model": "ctx-pro", "prompt": "x"})).await;
-        assert_eq!(asked.lock().expect("a list").len(), 2);
+        assert!(connects().iter().all(|head| head.contains(".example:")), "{:?}", connects());
     });
 }

@@ -10,6 +10,7 @@ mod generatecontent;
 mod imagine;
 mod journey;
 mod known;
+mod media_names;
 mod messages;
 mod motion;
 mod scene;
@@ -17,4 +18,19 @@ mod scene;
 /// The family's component, built once a run.
 fn component(family: &str) -> gatehouse_play::Component {
     gatehouse_play::Component::build(&format!("{}/../../plugins/{family}", env!("CARGO_MANIFEST_DIR")))
+}
+
+/// Counts with those that have names of their own among them: all that a client reads, and a host charges.
+fn together(
+    usage: Option<gatehouse_sdk::Usage>,
+    counters: &[gatehouse_sdk::Counter],
+) -> Option<gatehouse_sdk::Usage> {
+    let of = |tokens: &str| {
+        counters.iter().filter(|(name, _)| name.starts_with(tokens)).map(|it| it.1).sum::<u64>()
+    };
+    usage.map(|all| gatehouse_sdk::Usage {
+        input: all.input + of("input-"),
+        output: all.output + of("output-"),
+        ..all
+    })
 }

@@ -13,6 +13,7 @@ mod clients;
 mod clock;
 mod crash_switch;
 mod customers;
+mod engine_outage;
 mod oracle;
 mod panics;
 mod plan;

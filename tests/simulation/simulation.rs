@@ -11,13 +11,13 @@ use object_store::memory::InMemory;
 use crate::clock::VirtualClock;
 use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
+use crate::engine_outage::EngineOutage;
 use crate::oracle::memory::Oracle;
 use crate::plan::actions::Plan;
 use crate::provider::hook_record::HookRecord;
 use crate::provider::outcomes::Outages;
 use crate::provider::record::ProviderRecord;
 use crate::random::Random;
-use crate::system::engine_outage::EngineOutage;
 
 /// One simulation.
 pub(crate) struct Simulation {

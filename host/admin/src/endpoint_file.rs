@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use gatehouse_files::write_atomic;
 use serde::Deserialize;
 
-use crate::http::access::caller::Role;
+use crate::access::caller::Role;
 use crate::token::Token;
 
 /// The admin listener of a running gateway.

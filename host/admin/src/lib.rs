@@ -6,11 +6,15 @@
 //! pages are `console`'s; this only serves them. The rules of money and keys stay in
 //! `tasks`; the service only sends commands to the store. Never shares a listener with clients. Called by `gateway`.
 
+mod access;
 mod api;
+mod audit;
 mod client;
 mod config;
 mod endpoint_file;
+mod error;
 mod http;
+mod reply;
 mod server;
 mod service;
 mod session;
@@ -18,10 +22,11 @@ mod session;
 mod tests;
 mod token;
 
+pub use access::caller::{Caller, Role, Tokens};
 pub use api::{
     AccountHealth, AdoptedReply, Component, DefaultEffect, DefaultView, EffectiveView, EventName,
-    FamilyDefaultsFile, NewWebhook, OperationError, PluginOffer, PluginVersion, ProviderView, ReloadView,
-    ResendRange, RulingWord, TaskRuling,
+    FamilyDefaultsFile, Moment, NewWebhook, OperationError, PluginOffer, PluginVersion, ProviderView,
+    ReloadView, ResendRange, Revealed, RulingWord, TaskRuling,
 };
 pub use axum::body::Body as ResponseBody;
 pub use client::{ApiAnswer, ApiRefusal, ApiRequest, ClientError, ClientTls, LocalApi, RemoteApi};
@@ -34,7 +39,7 @@ pub use gatehouse_tasks::{
     AuditRecord, DeliveryState, EntryKind, ExchangeRecord, JournalEntry, StepKind, StepRecord, StepRow,
     UsageSums, WebhookAttempt, WebhookDelivery, WebhookEndpoint,
 };
-pub use http::{Caller, Moment, Revealed, Role, Tokens, key_limits};
+pub use http::key_limits;
 pub use server::{Access, AdminServer, Console, ConsoleRefusal, PageCaller, Probes, StreamEnd, admit};
 pub use service::{
     AdminService, Backend, Configuration, Deployed, ForgottenDefaults, Logs, Pending, PriceCause,

@@ -132,7 +132,7 @@ impl Driver {
     /// Why nothing would be sent there, for its owner.
     pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
         let over_http = self.state.config.webhooks_over_http;
-        self.state.upstream.check_post_url(url, over_http).map_err(|error| error.to_string())
+        self.state.upstream.fetcher().check_post_url(url, over_http).map_err(|error| error.to_string())
     }
 
     /// The disk, "store" or "media", for whose sake new tasks are refused.

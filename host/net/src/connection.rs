@@ -1,8 +1,10 @@
-//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself). Never accepts and never
-//! looks into a request (the listener's service does).
+//! One connection: its protocol, its service, and its end (idle, shutdown, or by itself); and the phases of a shutdown, as every
+//! connection and long poll observes them. Never looks into a request (the listener's service does), and never decides whether a
+//! connection is served or when a phase begins (see the listeners).
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +18,14 @@ use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::{Builder, Connection};
 use hyper_util::server::graceful::GracefulConnection;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::accepted_stream::AcceptedStream;
-use crate::activity::Activity;
-use crate::flushes::Flushes;
-use crate::shutdown::{ShutdownPhase, reached};
-use crate::transport::{ConnectionFlags, Transport};
+use crate::activity::{Activity, Flushes};
+use crate::transport::{AcceptedStream, ConnectionFlags, Transport};
+
+/// The time until the next accept after one that failed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// In a shutdown, how long a connection that has just been made, or was just used, may take to send a
 /// request.
@@ -255,4 +258,45 @@ fn builder(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
         .max_concurrent_streams(limits.streams)
         .max_header_list_size(limits.header_list_bytes);
     builder
+}
+
+/// How far a shutdown has come. Phases only move forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ShutdownPhase {
+    /// No shutdown.
+    Serving,
+    /// Requests are served, `/readyz` refuses, every response ends its HTTP/1 connection.
+    LameDuck,
+    /// No new connections; requests under way are finished.
+    Draining,
+    /// Remaining connections are dropped.
+    Aborting,
+}
+
+/// The next connection of a listener; `None` once the drain begins. After one that could not be accepted, mostly for want of
+/// descriptors or memory, it waits a moment.
+pub async fn accept(
+    listener: &TcpListener,
+    shutdown: &watch::Receiver<ShutdownPhase>,
+    clock: &dyn Clock,
+) -> Option<(TcpStream, SocketAddr)> {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = reached(shutdown.clone(), ShutdownPhase::Draining) => return None,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok(accepted) => return Some(accepted),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                clock.pause(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Waits until the shutdown has reached `wanted`, or until the listener is gone.
+pub async fn reached(mut phase: watch::Receiver<ShutdownPhase>, wanted: ShutdownPhase) {
+    let _ = phase.wait_for(|phase| *phase >= wanted).await;
 }

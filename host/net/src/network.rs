@@ -1,7 +1,7 @@
-//! Which addresses count as one client network, where something is shared between networks: the owner of one address of
-//! such a network usually owns all of them. Pure.
+//! Addresses: which ones count as one client network, where something is shared between networks (the owner of one address of
+//! such a network usually owns all of them), and where a program on this machine finds a listener. Pure.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bits of an IPv4 address that name its network.
 const IPV4_PREFIX: u32 = 24;
@@ -15,6 +15,17 @@ pub fn network(address: IpAddr) -> IpAddr {
         IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << (32 - IPV4_PREFIX)))),
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - IPV6_PREFIX)))),
     }
+}
+
+/// The address to connect to: a listener on every address is reached on the loopback one.
+#[must_use]
+pub fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        other => other,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 #[cfg(test)]
@@ -35,6 +46,19 @@ mod tests {
             ("2001:db8:1:300::1", "2001:db8:1:300::"),
         ] {
             assert_eq!(network(address.parse().unwrap()).to_string(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn every_address_is_the_loopback_one() {
+        for (listens, expected) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("127.0.0.1:80", "127.0.0.1:80"),
+            ("192.0.2.7:80", "192.0.2.7:80"),
+            ("[2001:db8::7]:80", "[2001:db8::7]:80"),
+        ] {
+            assert_eq!(reachable(listens.parse().unwrap()), expected.parse().unwrap());
         }
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use gatehouse_runtime::{ComponentRunner, Limits};
 use gatehouse_sdk::{
-    Accepted, Answered, Call, Chunk, Context, Event, Prepared, Refusal, Reply, Sse, Step, Submission,
-    TaskView, TextFailure, TextRequest,
+    Accepted, Answered, Bulk, Call, Chunk, Context, DirectRequest, Event, Failure, Plan, Prepared, Refusal,
+    Reply, Response, Sse, Step, Submission, TaskView, TextFailure, TextRequest, Views,
 };
 use gatehouse_testkit::{Declared, DialectMachine, DirectMachine, Machine, Played, Script};
 use serde_json::Value;
@@ -169,4 +169,53 @@ pub(crate) fn agreed<T: PartialEq + Debug>(came: Played<T>, native: &T) -> T {
     let came = came.unwrap_or_else(|fault| panic!("the component broke: {fault}"));
     assert_eq!(&came, native, "component and native family differ");
     came
+}
+
+impl Component {
+    /// Renders a task.
+    ///
+    /// # Panics
+    /// When the component breaks, or returns anything else than the native family.
+    #[must_use]
+    pub fn view<F: Views>(&self, cx: &Context, surface: &str, view: &TaskView) -> Value {
+        agreed(Machine::view(self, cx, surface, view), &F::view(cx, surface, view.clone()))
+    }
+
+    /// Makes one call of several.
+    ///
+    /// # Panics
+    /// As [`Component::view`].
+    #[must_use]
+    pub fn merge<F: Bulk>(&self, cx: &Context, key: &str, items: &[String]) -> Call {
+        agreed(Machine::merge(self, cx, key, items), &F::merge(cx, key, items))
+    }
+
+    /// Reads the reply to a merged call.
+    ///
+    /// # Panics
+    /// As [`Component::view`].
+    #[must_use]
+    pub fn split<F: Bulk>(
+        &self,
+        cx: &Context,
+        key: &str,
+        items: &[String],
+        reply: &Reply,
+    ) -> Vec<Option<Reply>> {
+        agreed(Machine::split(self, cx, key, items, reply), &F::split(cx, key, items, reply.clone()))
+    }
+}
+
+impl DirectMachine for Component {
+    fn plan(&self, cx: &Context, request: &DirectRequest) -> Played<Result<Plan<Vec<u8>>, Refusal>> {
+        let came =
+            self.runner.plan(convert::context(cx)?, convert::direct_request(request)).map_err(broke)?;
+        Ok(came.map(convert::plan).map_err(convert::refusal))
+    }
+
+    fn respond(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<Response, Failure>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.respond(convert::context(cx)?, state.to_vec(), reply).map_err(broke)?;
+        Ok(came.map(convert::response).map_err(|failure| convert::same_shape(&failure)))
+    }
 }

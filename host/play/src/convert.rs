@@ -291,7 +291,7 @@ pub(crate) fn response(response: host::DirectResponse) -> Response {
 pub(crate) fn answered(answered: host::Answered) -> Answered {
     Answered {
         body: answered.body.into(),
-        usage: answered.usage.map(usage),
+        usage: answered.usage.map(|all| usage(all, &answered.counters)),
         counters: answered.counters,
         output_bytes: answered.output_bytes,
         extra: Extra::new(),
@@ -301,7 +301,7 @@ pub(crate) fn answered(answered: host::Answered) -> Answered {
 pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
     Chunk {
         send: same_shape(&chunk.send),
-        usage: chunk.usage.map(usage),
+        usage: chunk.usage.map(|all| usage(all, &chunk.counters)),
         counters: chunk.counters,
         output_bytes: chunk.output_bytes,
         last: chunk.last,
@@ -309,9 +309,21 @@ pub(crate) fn chunk(chunk: host::Chunk) -> Chunk {
     }
 }
 
-fn usage(usage: host::Usage) -> Usage {
-    let host::Usage { input, output, cached, cache_write, cache_write_hour } = usage;
-    Usage { input, output, cached, cache_write, cache_write_hour }
+/// The counts as the family told them: the host adds a counter to the tokens that its name begins with.
+fn usage(all: host::Usage, counters: &[(String, u64)]) -> Usage {
+    let host::Usage { input, output, cached, cache_write, cache_write_hour } = all;
+    let mut told = Usage { input, output, cached, cache_write, cache_write_hour };
+    for (name, count) in counters {
+        let begins = |tokens: &str| name.strip_prefix(tokens).is_some_and(|rest| rest.starts_with('-'));
+        let tokens = match () {
+            () if begins("input") => &mut told.input,
+            () if begins("output") => &mut told.output,
+            () if begins("cached") => &mut told.cached,
+            () => continue,
+        };
+        *tokens = tokens.saturating_sub(*count);
+    }
+    told
 }
 
 pub(crate) fn reply(reply: host::Reply) -> Reply {

@@ -5,11 +5,8 @@
 
 mod component;
 mod convert;
-mod dialect;
-mod optional;
 mod text;
 
 pub use component::Component;
-pub use dialect::DialectPlay;
 pub use gatehouse_runtime::{ComponentRunner, Limits};
-pub use text::TextPlay;
+pub use text::{DialectPlay, TextPlay};

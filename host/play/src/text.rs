@@ -1,12 +1,15 @@
-//! Text families, run natively and as the built component, which must agree to the byte.
+//! Text families and dialects: run natively and as the built component, which must agree to the byte; and the dialect half of a
+//! component for scripts.
 
 use gatehouse_runtime::MAX_OUTPUT_TOKENS;
 use gatehouse_sdk::{
-    Answered, Chunk, Context, Prepared, Refusal, Reply, Sse, Text, TextFailure, TextRequest,
+    Answered, Chunk, Context, Dialect, DialectPrepared, DialectRequest, Prepared, Refusal, Reply, Sse, Text,
+    TextFailure, TextRequest,
 };
-use gatehouse_testkit::{Machine as _, NativeText};
+use gatehouse_testkit::{DialectMachine, Machine as _, NativeDialect, NativeText, Played};
 
-use crate::component::{Component, agreed};
+use crate::component::{Component, agreed, broke};
+use crate::convert;
 
 /// Runs a text family as the component and natively, and checks that both return the same.
 pub struct TextPlay<'a> {
@@ -64,4 +67,92 @@ fn native<T>(played: Result<T, String>) -> T {
 /// As the host returns it: the token limit is capped.
 fn as_hosted(prepared: Prepared<Vec<u8>>) -> Prepared<Vec<u8>> {
     Prepared { max_output_tokens: prepared.max_output_tokens.min(MAX_OUTPUT_TOKENS), ..prepared }
+}
+
+impl DialectMachine for Component {
+    fn translate(
+        &self,
+        cx: &Context,
+        request: &DialectRequest,
+    ) -> Played<Result<DialectPrepared<Vec<u8>>, Refusal>> {
+        let request = convert::dialect_request(request);
+        let came = self.runner.translate(convert::context(cx)?, request).map_err(broke)?;
+        Ok(came.map(convert::translated).map_err(convert::refusal))
+    }
+
+    fn read_answer(&self, cx: &Context, state: &[u8], reply: &Reply) -> Played<Result<String, TextFailure>> {
+        let reply = convert::same_shape(reply);
+        let came = self.runner.read_answer(convert::context(cx)?, state.to_vec(), reply).map_err(broke)?;
+        Ok(came.map(Into::into).map_err(|failure| convert::same_shape(&failure)))
+    }
+
+    fn read_stream(
+        &self,
+        cx: &Context,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Played<Vec<Result<Vec<Sse>, TextFailure>>> {
+        let batches = convert::same_shape(&batches);
+        let came = self.runner.frame_reader(convert::context(cx)?, state.to_vec(), batches).map_err(broke)?;
+        let events = |chunk: gatehouse_model::Chunk| convert::same_shape(&chunk.send);
+        Ok(came
+            .into_iter()
+            .map(|answer| answer.map(events).map_err(|failure| convert::same_shape(&failure)))
+            .collect())
+    }
+}
+
+/// Runs a dialect as the component and natively, and checks that both return the same.
+pub struct DialectPlay<'a> {
+    component: &'a Component,
+    cx: Context,
+}
+
+impl<'a> DialectPlay<'a> {
+    /// Runs against `component` with the context `cx`.
+    #[must_use]
+    pub fn new(component: &'a Component, cx: Context) -> Self {
+        Self { component, cx }
+    }
+
+    /// Translates a Messages request.
+    ///
+    /// # Errors
+    /// The family's refusal.
+    ///
+    /// # Panics
+    /// When the component breaks, or returns anything else than the native family.
+    pub fn translate<F: Dialect>(
+        &self,
+        request: &DialectRequest,
+    ) -> Result<DialectPrepared<Vec<u8>>, Refusal> {
+        let native = native(NativeDialect::<F>::NEW.translate(&self.cx, request));
+        agreed(self.component.translate(&self.cx, request), &native)
+    }
+
+    /// Makes a Messages answer of a whole answer.
+    ///
+    /// # Errors
+    /// The family's failure.
+    ///
+    /// # Panics
+    /// As [`DialectPlay::translate`].
+    pub fn answer<F: Dialect>(&self, state: &[u8], reply: &Reply) -> Result<String, TextFailure> {
+        let native = native(NativeDialect::<F>::NEW.read_answer(&self.cx, state, reply));
+        agreed(self.component.read_answer(&self.cx, state, reply), &native)
+    }
+
+    /// Reads a stream: each batch of frames, then its end unless it failed before.
+    ///
+    /// # Panics
+    /// As [`DialectPlay::translate`].
+    #[must_use]
+    pub fn stream<F: Dialect>(
+        &self,
+        state: &[u8],
+        batches: &[Vec<Sse>],
+    ) -> Vec<Result<Vec<Sse>, TextFailure>> {
+        let native = native(NativeDialect::<F>::NEW.read_stream(&self.cx, state, batches));
+        agreed(self.component.read_stream(&self.cx, state, batches), &native)
+    }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::keywords::for_each_mut;
 use crate::rules::DEFS;
+use crate::rules::for_each_mut;
 
 /// Where components are in a document.
 const COMPONENTS: &str = "#/components/schemas/";

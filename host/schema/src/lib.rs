@@ -7,7 +7,6 @@
 
 mod component;
 mod field;
-mod keywords;
 mod plain;
 mod read;
 mod rules;

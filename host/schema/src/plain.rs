@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keywords::for_each_mut;
+use crate::rules::for_each_mut;
 
 /// Makes a schema and all inside of it plain. Defaults of a request's fields become words of their description.
 pub fn make_plain(schema: &mut Value, is_request: bool) {

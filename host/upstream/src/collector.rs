@@ -1,8 +1,6 @@
 //! Posting traces to the operator's collector (OTLP over HTTP). The operator wrote its address out, so it may be private. No
 //! redirect is followed.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,12 +12,10 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::client::connect::Connector;
-use crate::client::dial::Sockets;
 use crate::client::exchange::{self, Http, Payload};
-use crate::client::resolve::SystemResolver;
-use crate::client::tls;
-use crate::config::origin::Origin;
+use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::OutgoingRoute;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For one batch.
@@ -64,27 +60,19 @@ pub fn check_collector_url(text: &str) -> Result<Url, String> {
 }
 
 impl Collector {
-    /// A client that sends `headers` along, and trusts `extra_roots` besides the usual ones.
+    /// A client that sends `headers` along, over connections of that route.
     ///
     /// # Errors
-    /// What cannot be used: the address, a header by its name, or the roots.
+    /// What cannot be used: the address, a header by its name, the roots or the proxy.
     pub fn new(
         url: &str,
         headers: &[(String, Secret<String>)],
-        extra_roots: Option<&Path>,
+        route: &OutgoingRoute<'_>,
     ) -> Result<Self, String> {
         let url = check_collector_url(url)?;
         let uri = url.as_str().parse().map_err(|_| format!("expected a URL, got {url}"))?;
-        let tls = tls::client(extra_roots).map_err(|error| error.to_string())?;
-        let private = Origin::of(&url).map(|origin| (origin.bare_host().to_owned(), Some(origin.port())));
-        let private = private.into_iter().collect();
-        let connector = Connector::new(
-            Arc::new(SystemResolver),
-            Arc::new(Sockets),
-            tls,
-            (private, None),
-            CONNECT_TIMEOUT,
-        );
+        let private = Origin::of(&url).iter().map(Origin::as_private).collect();
+        let http = check::network(route)?.client(private, CONNECT_TIMEOUT, 1);
         let mut all = HeaderMap::new();
         all.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
         all.insert(USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
@@ -95,7 +83,7 @@ impl Collector {
             value.set_sensitive(true);
             all.insert(key, value);
         }
-        Ok(Self { http: exchange::client(connector, 1), uri, headers: all })
+        Ok(Self { http, uri, headers: all })
     }
 
     /// Sends a batch, and waits until it is taken.
@@ -124,6 +112,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::settings::OutgoingConfig;
 
     #[test]
     fn an_address_without_a_path_gets_the_usual_one() {
@@ -148,7 +137,13 @@ mod tests {
     #[test]
     fn headers_are_checked_and_not_shown() {
         let header = |name: &str, value: &str| vec![(name.to_owned(), Secret::new(value.to_owned()))];
-        let new = |headers: Vec<_>| Collector::new("http://127.0.0.1:1", &headers, None).map(|_| ());
+        let outgoing = OutgoingConfig::default();
+        let route = OutgoingRoute {
+            extra_roots_file: None,
+            outgoing: &outgoing,
+            secrets: &|_| Err("there are none".to_owned()),
+        };
+        let new = |headers: Vec<_>| Collector::new("http://127.0.0.1:1", &headers, &route).map(|_| ());
         assert_eq!(new(header("authorization", "Bearer x")), Ok(()));
         assert_eq!(new(header("a b", "x")), Err("\"a b\" is no name of a header".to_owned()));
         assert_eq!(new(header("a", "s\necret")), Err("header \"a\" cannot be sent".to_owned()));

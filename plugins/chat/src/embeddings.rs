@@ -44,6 +44,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             names: Vec::new(),
             fields: gatehouse_text_protocols::field_names::FieldNames::default(),
             legacy: false,
+            several: false,
             embeddings: Some(EmbeddingsAsked {
                 inputs: request.inputs,
                 encoding: request.encoding.unwrap_or(VectorEncoding::Float),

@@ -21,6 +21,7 @@ use gatehouse_sdk::{
     Verdict,
 };
 use gatehouse_text_protocols::relay::Stream;
+use gatehouse_text_protocols::usage::told;
 use serde_json::json;
 
 use crate::params::Params;
@@ -93,7 +94,7 @@ impl Text for Chat {
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
-        responses::answer(cx, state, &reply)
+        responses::answer(cx, state, &reply).map(told)
     }
 
     fn relay(cx: &Context, state: State) -> Stream {

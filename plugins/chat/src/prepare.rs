@@ -92,6 +92,7 @@ pub(crate) fn prepare(text_request: &TextRequest) -> Result<Prepared<State>, Ref
             names,
             fields,
             legacy: request.body.get("functions").is_some(),
+            several: request.answers > 1,
             embeddings: None,
         },
         extra: Extra::new(),

@@ -97,6 +97,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
         match name {
             // Not every client takes a nothing, or a text for a number, where each answer has a value.
             "id" | "object" if JsonString::of(raw).is_none() => continue,
+            "usage" if Object::parse(raw.get()).is_some_and(|given| usage::is_senseless(&given)) => continue,
             "created" if raw.get().parse::<i64>().is_err() => continue,
             "model" => {
                 has_model = true;
@@ -130,7 +131,7 @@ fn plain(cx: &Context, state: &State, whole: &Object<'_>, body: &str) -> Result<
     Ok(Answered {
         body: out.done(),
         usage: reported,
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(written),
         extra: Extra::new(),
     })

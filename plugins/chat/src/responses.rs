@@ -39,9 +39,8 @@ pub(crate) fn prepare(cx: &Context, mut request: TextRequest) -> Result<Prepared
 
 /// A whole answer.
 pub(crate) fn answer(cx: &Context, mut state: State, reply: &Reply) -> Result<Answered, TextFailure> {
-    let echo = state.response.take();
     let answered = response::answer(cx, &state, reply)?;
-    Ok(match echo {
+    Ok(match state.response.take() {
         Some(echo) => Answered { body: whole(echo, &answered.body, answered.usage), ..answered },
         None => answered,
     })

@@ -1,7 +1,7 @@
 //! What the reading of an answer needs to know of its request.
 
 use gatehouse_text_protocols::field_names::FieldNames;
-use gatehouse_text_protocols::incoming::Incoming;
+use gatehouse_text_protocols::incoming::{ChatClient, Incoming};
 use gatehouse_text_protocols::responses::Echo;
 use gatehouse_text_protocols::rules::VectorEncoding;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,9 @@ pub struct State {
     /// The client asked with `functions`, and reads `function_call`.
     #[serde(default)]
     pub(crate) legacy: bool,
+    /// The client asked for several answers.
+    #[serde(default)]
+    pub(crate) several: bool,
     /// The client asked for embeddings.
     #[serde(default)]
     pub(crate) embeddings: Option<EmbeddingsAsked>,
@@ -40,10 +43,12 @@ pub struct State {
 impl State {
     /// The reader of what the provider sends.
     pub(crate) fn incoming(&self) -> Incoming {
-        match self.legacy && !self.translated && self.response.is_none() {
-            true => Incoming::legacy(&self.lead),
-            false => Incoming::new(!self.translated, &self.lead),
+        if self.translated {
+            return Incoming::new(false, &self.lead);
         }
+        let reads_completions = self.response.is_none();
+        let is_legacy = self.legacy && reads_completions;
+        Incoming::of_chat(&self.lead, ChatClient { is_legacy, has_several: self.several, reads_completions })
     }
 }
 

@@ -5,29 +5,17 @@
 //! the operator's account, the provider's names or its servers goes to the operator's log.
 
 use gatehouse_sdk::job::Policy;
+use gatehouse_sdk::lenient::word_of;
 use gatehouse_sdk::provider::{REFUSED, is_account_code, says_spent, shown};
 use gatehouse_sdk::{Failure, Reply, log};
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// An error as both planes write it, but for the case of its fields.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct UpstreamError {
-    #[serde(default, alias = "Code", deserialize_with = "word")]
     pub(crate) code: String,
-    #[serde(default, alias = "Message", deserialize_with = "word")]
     pub(crate) message: String,
-    #[serde(default)]
     param: Option<String>,
-}
-
-/// A text, or a number as one. Anything else says nothing, and makes nothing beside it unreadable.
-fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => text,
-        Value::Number(number) => number.to_string(),
-        _ => String::new(),
-    })
 }
 
 /// Whose an error is.
@@ -87,17 +75,26 @@ const REQUEST: &[&str] = &[
 ];
 /// Parts of codes about a file that cannot be fetched.
 const MISSING_FILE: &[&str] = &["Download", "Fetch", "Unreachable"];
+/// Parts of codes of a server that failed itself.
+const OF_SERVER: &[&str] = &["Internal", "ServiceError", "ServiceUnavailable", "Timeout", "LoadBalancer"];
 /// Ends of the first part of codes of moderation.
 const MODERATED: [&str; 2] = ["SensitiveContentDetected", "RiskDetection"];
 
 impl UpstreamError {
     /// Out of `{"error": {...}}`.
     pub(crate) fn of(reply: &Reply) -> Self {
-        #[derive(Deserialize)]
-        struct Body {
-            error: UpstreamError,
+        Self::read(&reply.json::<Value>().unwrap_or_default()["error"])
+    }
+
+    /// An error in either case of its fields, or its message alone. What is no text says nothing.
+    pub(crate) fn read(error: &Value) -> Self {
+        let word = |names: [&str; 2]| names.iter().find_map(|name| word_of(&error[*name]));
+        let message = word(["message", "Message"]).or_else(|| word_of(error));
+        Self {
+            code: word(["code", "Code"]).unwrap_or_default(),
+            message: message.unwrap_or_default(),
+            param: word(["param", "Param"]),
         }
-        reply.json::<Body>().map(|body| body.error).unwrap_or_default()
     }
 
     /// An answer that is no error and still of no use.
@@ -146,7 +143,7 @@ impl UpstreamError {
         let text = text.trim_end_matches([' ', '.', ',', '(']);
         let text = shown(text, names, &[]).unwrap_or_else(|| REFUSED.to_owned());
         match &self.param {
-            Some(param) if !param.is_empty() && !text.contains(param.as_str()) => {
+            Some(param) if !text.contains(param.as_str()) => {
                 format!("{text} (at {param})")
             }
             _ => text,
@@ -156,6 +153,11 @@ impl UpstreamError {
     /// Whether a file of the request could not be fetched.
     pub(crate) fn is_missing_file(&self) -> bool {
         MISSING_FILE.iter().any(|part| self.code.contains(part))
+    }
+
+    /// Whether the server says that it failed itself.
+    pub(crate) fn is_of_server(&self) -> bool {
+        OF_SERVER.iter().any(|part| self.code.contains(part))
     }
 
     /// For the operator.
@@ -187,6 +189,8 @@ fn moderated(code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn error(code: &str, message: &str) -> UpstreamError {
@@ -238,6 +242,22 @@ mod tests {
         // One code for two reasons: the one passes, the other does not.
         let trial = error("QuotaExceeded", "The free trial quota of your account is used up.");
         assert_eq!(trial.kind(429), ErrorKind::Account);
+    }
+
+    /// Without it an error that is about the account, or moderation, is the provider's failure.
+    #[test]
+    fn an_error_is_read_whatever_stands_beside_it() {
+        for (body, expected) in [
+            (json!({"error": {"code": "A", "message": "m", "param": 5, "type": []}}), ("A", "m")),
+            (json!({"error": {"code": "A", "Code": "B", "message": null, "Message": "m"}}), ("A", "m")),
+            (json!({"error": {"code": 7, "message": {}}}), ("7", "")),
+            (json!({"error": "busy"}), ("", "busy")),
+            (json!({"error": null}), ("", "")),
+            (json!([]), ("", "")),
+        ] {
+            let read = UpstreamError::of(&Reply::new(400, &body));
+            assert_eq!((read.code.as_str(), read.message.as_str()), expected, "{body}");
+        }
     }
 
     #[test]

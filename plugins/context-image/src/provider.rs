@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
+use gatehouse_sdk::provider::shown;
 use gatehouse_sdk::source::is_url;
-use gatehouse_sdk::{Call, Failure, Reply, log};
+use gatehouse_sdk::{Call, Failure, Reply, lenient, log};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,8 @@ mod detail;
 
 /// Its name in the operator's configuration.
 pub(crate) const NAME: &str = "bfl";
+/// The longest id that is put into a path.
+const MAX_ID: usize = 128;
 /// Time for one poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for a submission, which may carry four images.
@@ -64,19 +67,53 @@ pub(crate) fn poll(url: &str) -> Call {
 }
 
 /// A task as the provider names it.
-#[derive(Deserialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) polling_url: String,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Accepted {
+    #[serde(deserialize_with = "lenient::word")]
+    id: Option<String>,
+    #[serde(deserialize_with = "lenient::word")]
+    polling_url: Option<String>,
+}
+
+impl Accepted {
+    /// Some servers of the same protocol have one address for all polls.
+    fn task(self) -> Result<Task, String> {
+        let id = self.id.ok_or("it has no id")?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        match self.polling_url {
+            Some(polling_url) if is_url(&polling_url) || is_path(&polling_url) => {
+                Ok(Task { id, polling_url })
+            }
+            None if id.len() <= MAX_ID && id.bytes().all(is_plain) => {
+                Ok(Task { polling_url: format!("/v1/get_result?id={id}"), id })
+            }
+            polling_url => Err(format!("polling_url is no URL: {polling_url:?}")),
+        }
+    }
+}
+
+/// A path at the provider's own address.
+fn is_path(text: &str) -> bool {
+    text.starts_with('/') && !text.starts_with("//") && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 pub(crate) fn submitted(reply: &Reply) -> Submitted<Task> {
     match reply.status {
-        200..300 => match reply.json::<Task>() {
-            Ok(task) if is_url(&task.polling_url) => Submitted::Accepted(task),
-            Ok(Task { polling_url, .. }) => without_task(&format!("polling_url is no URL: {polling_url:?}")),
-            Err(error) => without_task(&error.to_string()),
-        },
+        200..300 => {
+            match reply.json::<Accepted>().map_err(|error| error.to_string()).and_then(Accepted::task) {
+                Ok(task) => Submitted::Accepted(task),
+                // An error that comes with a status of success.
+                Err(_) if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
+                Err(error) => without_task(&error),
+            }
+        }
         401..=403 => Submitted::Failed(account(reply)),
         400 | 422 | 429 if detail::is_about_the_account(reply) => Submitted::Failed(account(reply)),
         429 => Submitted::Busy,
@@ -132,18 +169,24 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Record {
-    status: String,
+    #[serde(deserialize_with = "lenient::word")]
+    status: Option<String>,
     result: Option<Value>,
-    progress: Option<Value>,
+    #[serde(deserialize_with = "lenient::value")]
+    progress: Option<f64>,
     details: Option<Value>,
 }
 
 impl Record {
     fn meaning(&self) -> Polled<Answer> {
         // Servers of the same protocol write the words in other letters.
-        match self.status.to_ascii_lowercase().replace('_', " ").as_str() {
+        let Some(status) = &self.status else {
+            return Polled::Faulty("an answer without `status`".to_owned());
+        };
+        match status.to_ascii_lowercase().replace('_', " ").as_str() {
             "ready" => self.ready(),
             "request moderated" => Polled::Failed(self.moderated("the prompt or a reference image", "input")),
             "content moderated" => Polled::Failed(self.moderated("the generated image", "output")),
@@ -154,7 +197,7 @@ impl Record {
             }
             "task not found" => Polled::Missing,
             // "Pending", and whatever newer words mean: the host's deadline ends what never ends.
-            _ => Polled::Clear(Answer::Running(self.progress.as_ref().and_then(Value::as_f64).map(percent))),
+            _ => Polled::Clear(Answer::Running(self.progress.map(percent))),
         }
     }
 
@@ -171,13 +214,15 @@ impl Record {
 
     fn moderated(&self, what: &str, side: &str) -> Failure {
         let listed = self.details.as_ref().and_then(|details| details.get("Moderation Reasons")?.as_array());
-        let reasons: Vec<_> = listed.into_iter().flatten().filter_map(Value::as_str).collect();
+        let reasons = listed.into_iter().flatten().filter_map(Value::as_str);
+        let reasons: Vec<_> = reasons.filter_map(|reason| shown(reason, &[], &detail::PRIVATE)).collect();
         let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join(", ")) };
         Failure::moderation(format!("{what} was stopped by {side} moderation{reasons}"))
     }
 }
 
-/// At most 99; 100 is for finished images.
+/// At most 99; 100 is for finished images. Some servers count to 100, not to 1.
 fn percent(share: f64) -> u8 {
+    let share = if share > 1.0 { share / 100.0 } else { share };
     (share * 100.0).round().clamp(0.0, 99.0) as u8
 }

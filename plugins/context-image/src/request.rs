@@ -33,6 +33,7 @@ impl ImageRequest {
     /// Reads a request's body.
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
+        params::known_media(&request.body, &["image_urls"])?;
         let references = references::sources(params.image_urls.unwrap_or_default(), &request.blobs)?;
         let size = match params.size.unwrap_or_default() {
             Size::Auto if references.is_empty() => Size::Ratio(&RATIOS[0]),

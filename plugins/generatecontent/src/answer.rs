@@ -5,7 +5,7 @@ use gatehouse_text_protocols::failures::head;
 use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::Writer;
 
-use crate::content::GenerateContentResponse;
+use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
 use crate::state::State;
@@ -21,8 +21,15 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     if is_list(body) {
         return Err(errors.of_frame(body));
     }
-    let mut whole: GenerateContentResponse<'_> =
-        serde_json::from_str(body).map_err(|_| unreadable("it is no GenerateContentResponse", body))?;
+    let standard;
+    let mut whole: GenerateContentResponse<'_> = match serde_json::from_str(body) {
+        Ok(whole) => whole,
+        Err(_) => {
+            standard = Mended::of(body);
+            let read = standard.as_ref().and_then(Mended::read);
+            read.ok_or_else(|| unreadable("it is no GenerateContentResponse", body))?
+        }
+    };
     if whole.error.is_some() {
         return Err(errors.of_frame(body));
     }
@@ -35,7 +42,8 @@ pub(crate) fn answer(cx: &Context, state: &State, reply: &Reply) -> Result<Strin
     };
     let mut pieces = Pieces::new(cx.seed, state);
     let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-    let blocks = blocks(parts.into_iter().flat_map(|part| pieces.of(part)));
+    let parts = parts.into_iter().map(|part| pieces.of(part)).collect::<Result<Vec<_>, _>>()?;
+    let blocks = blocks(parts.into_iter().flatten());
     let stop = stop_reason(candidate.finish_reason.as_deref().unwrap_or("STOP"), pieces.has_called())?;
     Ok(message(cx, state, &whole, &blocks, stop))
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::forms;
 use crate::usage::UsageMetadata;
 
 /// An answer, or a piece of one. What is missing in any of these is as in Google's own libraries: nothing. Servers between write
@@ -47,6 +48,17 @@ pub(crate) struct Part<'a> {
     pub(crate) thought_signature: Option<String>,
     #[serde(borrow, alias = "function_call")]
     pub(crate) function_call: Option<FunctionCall<'a>>,
+    /// A picture or a sound in base64.
+    #[serde(borrow, alias = "inline_data")]
+    pub(crate) inline_data: Option<&'a RawValue>,
+    /// The same by its address.
+    #[serde(borrow, alias = "file_data")]
+    pub(crate) file_data: Option<&'a RawValue>,
+    /// Code that Google ran, and what it printed.
+    #[serde(borrow, alias = "executable_code")]
+    pub(crate) executable_code: Option<&'a RawValue>,
+    #[serde(borrow, alias = "code_execution_result")]
+    pub(crate) code_execution_result: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -63,6 +75,19 @@ pub(crate) struct FunctionCall<'a> {
 pub(crate) struct PromptFeedback {
     #[serde(alias = "block_reason")]
     pub(crate) block_reason: Option<String>,
+}
+
+/// An answer that could not be read as it is, in the form of Google's descriptions.
+pub(crate) struct Mended(String);
+
+impl Mended {
+    pub(crate) fn of(json: &str) -> Option<Self> {
+        forms::standard(json).map(Self)
+    }
+
+    pub(crate) fn read(&self) -> Option<GenerateContentResponse<'_>> {
+        serde_json::from_str(&self.0).ok()
+    }
 }
 
 impl<'a> GenerateContentResponse<'a> {

@@ -7,6 +7,7 @@
 mod answer;
 mod content;
 mod errors;
+mod forms;
 mod pieces;
 mod request;
 mod signature;

@@ -1,6 +1,8 @@
 //! The parts of an answer as pieces of a Messages answer, in their order; and why it ended.
 
 use gatehouse_sdk::TextFailure;
+use gatehouse_text_protocols::json::Object;
+use serde_json::value::RawValue;
 
 use crate::content::Part;
 use crate::signature::{self, Signed};
@@ -42,8 +44,19 @@ impl Pieces {
         self.calls > 0
     }
 
-    /// The pieces of the next part. What has no place in a Messages answer (a picture, code that Google ran) is left out.
-    pub(crate) fn of(&mut self, part: Part<'_>) -> Vec<Piece> {
+    /// The pieces of the next part. Code that Google ran is told as text.
+    ///
+    /// # Errors
+    /// The part is a picture, a sound or a file, which a Messages answer cannot carry. Without it the client would pay for an
+    /// answer that lacks what it asked for. Those of a thought are no answer, and are left out.
+    pub(crate) fn of(&mut self, part: Part<'_>) -> Result<Vec<Piece>, TextFailure> {
+        if part.thought != Some(true)
+            && let Some(kind) = media(&part)
+        {
+            return Err(TextFailure::upstream(format!(
+                "the model answered with a file ({kind}), which has no place in the answer to this request"
+            )));
+        }
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         let signed =
             |part: Signed| signature.as_deref().map(|it| Piece::Signature(signature::write(part, it)));
@@ -53,19 +66,42 @@ impl Pieces {
             let id = call.id.filter(|id| !id.is_empty());
             let id = id.unwrap_or_else(|| format!("{MADE_ID}{:016x}_{number}", self.seed));
             let input = call.args.map_or_else(|| "{}".to_owned(), |args| arguments(args.get()));
-            return signed(Signed::Call(number))
+            return Ok(signed(Signed::Call(number))
                 .into_iter()
                 .chain([Piece::Call { id, name: call.name, input }])
-                .collect();
+                .collect());
         }
         let text = part.text.filter(|text| !text.is_empty());
+        let text = text.or_else(|| ran(part.executable_code, part.code_execution_result));
         if part.thought == Some(true) {
-            return text.map(Piece::Thought).into_iter().chain(signed(Signed::Thought)).collect();
+            return Ok(text.map(Piece::Thought).into_iter().chain(signed(Signed::Thought)).collect());
         }
         // The signature of a text is a hint to the model; it makes a block of its own, for clients that know of thinking.
         let signed = signed(Signed::Text).filter(|_| self.thinks);
-        signed.into_iter().chain(text.map(Piece::Text)).collect()
+        Ok(signed.into_iter().chain(text.map(Piece::Text)).collect())
     }
+}
+
+/// The media type of a part that is a file.
+fn media(part: &Part<'_>) -> Option<String> {
+    let file = |raw: Option<&RawValue>, names: [&str; 2]| {
+        let file = Object::parse(raw?.get())?;
+        names.iter().find_map(|name| file.text(name)).filter(|it| !it.is_empty())?;
+        let kind = ["mimeType", "mime_type"].iter().find_map(|name| file.text(name));
+        Some(kind.map_or_else(|| "of an unknown type".to_owned(), std::borrow::Cow::into_owned))
+    };
+    file(part.inline_data, ["data", "data"]).or_else(|| file(part.file_data, ["fileUri", "file_uri"]))
+}
+
+/// Code that Google ran, or what it printed, as text.
+fn ran(code: Option<&RawValue>, result: Option<&RawValue>) -> Option<String> {
+    let member = |raw: Option<&RawValue>, name: &str| {
+        Some(Object::parse(raw?.get())?.text(name)?.into_owned()).filter(|text| !text.is_empty())
+    };
+    let language = member(code, "language").unwrap_or_default().to_ascii_lowercase();
+    let code = member(code, "code").map(|code| format!("\n```{language}\n{}\n```\n", code.trim_end()));
+    let printed = member(result, "output");
+    code.or_else(|| printed.map(|output| format!("\n```\n{}\n```\n", output.trim_end())))
 }
 
 /// Arguments as an object. Some servers between write it as a text, as other protocols do; a text that is no object stays one,
@@ -116,7 +152,7 @@ mod tests {
     fn parts(thinks: bool, json: &str) -> Vec<Piece> {
         let parts: Vec<Part<'_>> = serde_json::from_str(json).expect("parts");
         let mut pieces = Pieces::new(0xab, &State { thinks, ..State::default() });
-        parts.into_iter().flat_map(|part| pieces.of(part)).collect()
+        parts.into_iter().flat_map(|part| pieces.of(part).expect("pieces")).collect()
     }
 
     /// Without it the second call has the id of the first, and its result goes to the wrong one.

@@ -8,7 +8,7 @@ use gatehouse_text_protocols::incoming::without_number_words;
 use gatehouse_text_protocols::json::{Writer, quoted};
 
 use crate::answer::{is_list, message_id, unreadable};
-use crate::content::GenerateContentResponse;
+use crate::content::{GenerateContentResponse, Mended};
 use crate::errors::ErrorReader;
 use crate::pieces::{Piece, Pieces, stop_reason};
 use crate::state::State;
@@ -86,8 +86,15 @@ impl Stream {
         if is_list(data) {
             return Err(ErrorReader { state: &self.state }.of_frame(data));
         }
-        let mut frame: GenerateContentResponse<'_> = serde_json::from_str(data)
-            .map_err(|_| unreadable("a frame of it is no GenerateContentResponse", data))?;
+        let standard;
+        let mut frame: GenerateContentResponse<'_> = match serde_json::from_str(data) {
+            Ok(frame) => frame,
+            Err(_) => {
+                standard = Mended::of(data);
+                let read = standard.as_ref().and_then(Mended::read);
+                read.ok_or_else(|| unreadable("a frame of it is no GenerateContentResponse", data))?
+            }
+        };
         if frame.error.is_some() {
             return Err(ErrorReader { state: &self.state }.of_frame(data));
         }
@@ -98,7 +105,7 @@ impl Stream {
         self.begin(frame.response_id.as_deref(), events);
         let Some(candidate) = frame.candidate() else { return Ok(()) };
         for part in candidate.content.and_then(|content| content.parts).unwrap_or_default() {
-            for piece in self.pieces.of(part) {
+            for piece in self.pieces.of(part)? {
                 self.piece(piece, events);
             }
         }

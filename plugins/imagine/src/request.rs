@@ -27,6 +27,7 @@ impl ImageRequest {
     /// Reads a request's body.
     pub(crate) fn read(request: &Submission) -> Result<Self, InvalidParam> {
         let params: Params = params::read(&request.body)?;
+        params::known_media(&request.body, &["image_urls"])?;
         let entry = params.image_urls.unwrap_or_default().pop();
         let image = Self {
             prompt: params.prompt,

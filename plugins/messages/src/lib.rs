@@ -17,6 +17,7 @@ use gatehouse_sdk::{
     About, Answered, Context, Family, Prepared, Refusal, Reply, Surface, Text, TextFailure, TextRequest,
     Verdict,
 };
+use gatehouse_text_protocols::usage::told;
 use serde_json::json;
 
 use crate::params::Params;
@@ -84,7 +85,7 @@ impl Text for Messages {
     }
 
     fn answer(cx: &Context, state: State, reply: Reply) -> Result<Answered, TextFailure> {
-        response::read(cx, &state, &reply)
+        response::read(cx, &state, &reply).map(told)
     }
 
     fn relay(cx: &Context, state: State) -> Stream {

@@ -11,11 +11,11 @@ use gatehouse_sdk::{Answered, Context, Extra, Reply, TextFailure};
 use gatehouse_text_protocols::halves::without_halves;
 use gatehouse_text_protocols::incoming::{Incoming, is_error};
 use gatehouse_text_protocols::json::{
-    Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, quoted,
+    Edits, JsonString, Object, Raw, UniqueObject, Writer, is_null, items, last_members, quoted,
 };
 use gatehouse_text_protocols::relay::clamp;
 use gatehouse_text_protocols::tool_names;
-use gatehouse_text_protocols::usage::TokenCounts;
+use gatehouse_text_protocols::usage::{TokenCounts, is_below_zero};
 use serde_json::value::RawValue;
 
 use crate::errors;
@@ -44,10 +44,14 @@ pub(crate) fn read(cx: &Context, state: &State, reply: &Reply) -> Result<Answere
     if let Some(failure) = errors::of(state).instead(text).filter(|_| !has_answer) {
         return Err(failure);
     }
-    match state.wire {
+    let translate = |text: &str| match state.wire {
         Wire::Messages => message(cx, state, text),
         Wire::Chat => completion(cx, state, text),
-    }
+    };
+    translate(text).or_else(|failure| match last_members(text) {
+        Some(text) => translate(&text),
+        None => Err(failure),
+    })
 }
 
 /// Keeps every byte but `model`, citations that are `null`, and an id and counts of a form that no client reads.
@@ -80,7 +84,7 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
     Ok(Answered {
         body: out,
         usage: counts.reported(),
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(blocks.iter().map(|block| output_bytes(block)).sum()),
         extra: Extra::new(),
     })
@@ -90,7 +94,8 @@ fn message(cx: &Context, state: &State, body: &str) -> Result<Answered, TextFail
 /// given as members that are still to be written.
 pub(crate) fn completed(message: &Object<'_>, cx: &Context, usage: UsageForm, edits: &mut Edits) -> String {
     let counts = |usage: Object<'_>| {
-        ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some())
+        let has_both = ["input_tokens", "output_tokens"].iter().all(|name| usage.unsigned(name).is_some());
+        has_both && !is_below_zero(&usage)
     };
     let has_id = message.text("id").is_some_and(|id| !id.is_empty());
     let id = (!has_id).then(|| quoted(&ids::message("", cx)));
@@ -165,7 +170,7 @@ fn completion(cx: &Context, state: &State, body: &str) -> Result<Answered, TextF
     Ok(Answered {
         body,
         usage: counts.reported(),
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(output_bytes),
         extra: Extra::new(),
     })

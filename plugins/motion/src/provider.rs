@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
 use gatehouse_sdk::source::is_url;
-use gatehouse_sdk::{Call, Context, Failure, Reply, log};
+use gatehouse_sdk::{Call, Context, Failure, Reply, lenient, log};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::request::{Mode, Model, VideoRequest};
@@ -122,7 +122,9 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
 /// latter inside `error`.
 #[derive(Default, Deserialize)]
 struct Record {
+    #[serde(default, deserialize_with = "lenient::value")]
     output: Option<Output>,
+    #[serde(default, deserialize_with = "lenient::value")]
     error: Option<Reason>,
     #[serde(flatten)]
     reason: Reason,
@@ -130,25 +132,19 @@ struct Record {
 
 #[derive(Default, Deserialize)]
 struct Reason {
-    #[serde(default, deserialize_with = "word")]
+    #[serde(default, deserialize_with = "lenient::word")]
     code: Option<String>,
-    #[serde(default, deserialize_with = "word")]
+    #[serde(default, deserialize_with = "lenient::word")]
     message: Option<String>,
-}
-
-/// A text, or a number as one. Anything else says nothing, and makes nothing beside it unreadable.
-fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => Some(text),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    })
 }
 
 #[derive(Deserialize)]
 struct Output {
+    #[serde(default, deserialize_with = "lenient::word")]
     task_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::word")]
     task_status: Option<String>,
+    #[serde(default, deserialize_with = "lenient::word")]
     video_url: Option<String>,
     #[serde(flatten)]
     reason: Reason,

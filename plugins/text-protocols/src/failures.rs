@@ -12,6 +12,9 @@ use crate::names::is_member;
 use crate::provider_error::ProviderError;
 use crate::provider_words::{for_client, is_about_request};
 
+/// The code of an answer that was read and has more than its client's protocol can carry.
+pub(crate) const NO_PLACE: &str = "content_without_place";
+
 /// Characters of a provider's body in the operator's log.
 const MAX_LOGGED: usize = 2000;
 
@@ -60,6 +63,9 @@ impl Failures<'_> {
     #[must_use]
     pub fn of_error(&self, body: &str) -> TextFailure {
         let error = ProviderError::read(body);
+        if let Some(error) = error.as_ref().filter(|error| error.code == NO_PLACE) {
+            return TextFailure::upstream(error.message().unwrap_or_default());
+        }
         let status = error.as_ref().and_then(ProviderError::implied_status).unwrap_or(502);
         let failed = || TextFailure::upstream("the provider failed while it answered");
         self.translate(status, error, body).unwrap_or_else(failed)

@@ -31,22 +31,31 @@ enum Protocol {
     Messages(Messages),
 }
 
+/// What the client of a chat provider reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatClient {
+    /// Calls of the older kind: it asked with `functions`.
+    pub is_legacy: bool,
+    /// Several answers: it asked for them.
+    pub has_several: bool,
+    /// Completions, with all that a provider adds to them.
+    pub reads_completions: bool,
+}
+
 impl Incoming {
     /// Of a provider of that protocol; `lead` is the beginning that the client has already.
     #[must_use]
     pub fn new(is_chat: bool, lead: &str) -> Self {
-        let lead = Lead::new(lead);
-        Self(if is_chat {
-            Protocol::Chat(Chat::new(lead, false))
-        } else {
-            Protocol::Messages(Messages::new(lead))
-        })
+        if is_chat {
+            return Self::of_chat(lead, ChatClient::default());
+        }
+        Self(Protocol::Messages(Messages::new(Lead::new(lead))))
     }
 
-    /// Of a chat provider, for a client that reads `function_call`.
+    /// Of a chat provider.
     #[must_use]
-    pub fn legacy(lead: &str) -> Self {
-        Self(Protocol::Chat(Chat::new(Lead::new(lead), true)))
+    pub fn of_chat(lead: &str, client: ChatClient) -> Self {
+        Self(Protocol::Chat(Chat::new(Lead::new(lead), client)))
     }
 
     /// A whole answer; `None` where it stays as it is.

@@ -1,8 +1,9 @@
 //! A stream as both families relay it, around the translation of one event.
 
-use gatehouse_sdk::{Chunk, Relay, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Counter, Relay, Sse, TextFailure, Usage};
 
 use crate::incoming::Incoming;
+use crate::usage::apart;
 
 /// One protocol's stream as another's.
 pub trait Translation: 'static {
@@ -20,6 +21,9 @@ pub trait Translation: 'static {
 
     /// Every token so far, once the provider has reported some.
     fn usage(&self) -> Option<Usage>;
+
+    /// What of them has a name of its own, and what else the provider has counted.
+    fn counters(&self) -> Vec<Counter>;
 }
 
 /// A stream under way. A failure is returned only after the events before it, so that the grouping of events does not
@@ -48,8 +52,9 @@ impl Stream {
         let done = translate(self.translation.as_mut(), chunk);
         self.over |= chunk.last;
         let counted = self.translation.usage();
-        if counted != known {
-            chunk.usage = counted;
+        if let Some(usage) = counted.filter(|_| counted != known) {
+            let (usage, counters) = apart(usage, self.translation.counters());
+            (chunk.usage, chunk.counters) = (Some(usage), counters);
         }
         done
     }

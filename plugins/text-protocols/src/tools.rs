@@ -7,7 +7,20 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 use crate::broken_json;
+
+/// Where a piece belongs, and what it says there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken<'p> {
+    /// The position of the call; the number of calls before it is one that the piece begins.
+    pub call: usize,
+    /// What the piece adds to the arguments.
+    pub added: Cow<'p, str>,
+    /// The arguments of one more call, where the piece goes on with another object: to be taken as a piece of its own.
+    pub rest: Option<String>,
+}
 
 /// The calls of one answer so far, in the order they began.
 #[derive(Debug, Default)]
@@ -62,11 +75,12 @@ enum Match {
 }
 
 impl ToolCalls {
-    /// The position of the call that a piece belongs to, and what it adds to the arguments; the number of calls before it is
-    /// one that the piece begins. What follows the end of the object, and the same object once more, adds nothing.
-    pub fn take<'p>(&mut self, piece: &CallPiece<'p>) -> (usize, Cow<'p, str>) {
-        let position = self.find(piece);
-        (position, self.0[position].add(piece.arguments))
+    /// The call that a piece belongs to, and what it adds to the arguments. What follows the end of the object adds nothing but
+    /// another object, which is another call; the same object once more is none.
+    pub fn take<'p>(&mut self, piece: &CallPiece<'p>) -> Taken<'p> {
+        let call = self.find(piece);
+        let (added, rest) = self.0[call].add(piece.arguments);
+        Taken { call, added, rest }
     }
 
     fn find(&mut self, piece: &CallPiece<'_>) -> usize {
@@ -149,8 +163,8 @@ impl ToolCalls {
 }
 
 impl Call {
-    /// What a piece adds to the arguments.
-    fn add<'p>(&mut self, arguments: &'p str) -> Cow<'p, str> {
+    /// What a piece adds to the arguments, and the object that it goes on with.
+    fn add<'p>(&mut self, arguments: &'p str) -> (Cow<'p, str>, Option<String>) {
         let is_quoted = self.json.is_blank() && arguments.trim_start().starts_with('"');
         if is_quoted {
             self.quoted.get_or_insert_default();
@@ -164,11 +178,12 @@ impl Call {
         let begins = if self.json.is_blank() { piece.trim_start() } else { self.text.trim_start() };
         if !begins.starts_with('{') {
             self.json.read(&piece);
-            return piece;
+            return (piece, None);
         }
         if self.json.is_complete() {
             let is_again = piece.trim() == self.text.trim();
-            return if is_again || is_left_over(&piece) { Cow::Borrowed("") } else { piece };
+            let added = if is_again || is_left_over(&piece) { Cow::Borrowed("") } else { piece };
+            return (added, None);
         }
         let piece = match unrepeated(&self.text, &piece).map(|added| piece.len() - added.len()) {
             Some(known) => {
@@ -178,12 +193,19 @@ impl Call {
             None => piece,
         };
         let end = self.json.read_object(&piece);
-        let kept = if is_left_over(&piece[end..]) { end } else { piece.len() };
+        let behind = piece[end..].trim();
+        let goes_on = behind.starts_with('{');
+        let kept = if goes_on || is_left_over(behind) { end } else { piece.len() };
         self.text.push_str(&piece[..kept]);
-        match piece {
+        if goes_on && self.quoted.as_ref().is_some_and(|quoted| quoted.has_ended) {
+            self.quoted = None;
+        }
+        let rest = (goes_on && behind != self.text.trim()).then(|| behind.to_owned());
+        let added = match piece {
             Cow::Borrowed(piece) => Cow::Borrowed(&piece[..kept]),
             Cow::Owned(piece) => Cow::Owned(piece[..kept].to_owned()),
-        }
+        };
+        (added, rest)
     }
 
     /// A piece without the fence that the arguments begin with.
@@ -216,6 +238,19 @@ pub fn unrepeated<'p>(text: &str, piece: &'p str) -> Option<&'p str> {
     let added = piece.trim_start().strip_prefix(text).filter(|_| text.starts_with('{'))?;
     let joined = serde_json::from_str::<serde::de::IgnoredAny>(&format!("{text}{piece}"));
     joined.is_err_and(|error| !error.is_eof()).then_some(added)
+}
+
+/// The objects of a text of several, each once where one follows itself; `None` for any other text.
+#[must_use]
+pub fn several_objects(text: &str) -> Option<Vec<&str>> {
+    let all = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let all: Vec<&str> = all.map(|raw| raw.map(RawValue::get)).collect::<Result<_, _>>().ok()?;
+    if all.len() < 2 || !all.iter().all(|object| object.starts_with('{')) {
+        return None;
+    }
+    let mut objects = all;
+    objects.dedup();
+    Some(objects)
 }
 
 /// Whether a text behind an object is brackets that close nothing, or the end of a fence.
@@ -380,7 +415,7 @@ mod tests {
             let mut calls = ToolCalls::default();
             for (at, ((number, id, name, arguments), expected)) in pieces.iter().enumerate() {
                 let piece = CallPiece { number: *number, id: *id, name: Some(*name), arguments };
-                assert_eq!(calls.take(&piece).0, *expected, "{server}: piece {at}");
+                assert_eq!(calls.take(&piece).call, *expected, "{server}: piece {at}");
                 assert!(
                     !pieces.iter().any(|(piece, _)| piece.2 == "f")
                         || calls.name(0).is_none_or(|name| name == "f")
@@ -389,7 +424,7 @@ mod tests {
         }
         let mut calls = ToolCalls::default();
         let piece = |name| CallPiece { name, arguments: "{}", ..CallPiece::default() };
-        assert_eq!((calls.take(&piece(Some("f"))).0, calls.take(&piece(None)).0), (0, 1));
+        assert_eq!((calls.take(&piece(Some("f"))).call, calls.take(&piece(None)).call), (0, 1));
         assert_eq!(calls.name(1), Some("f"), "a call without a name is one more of the last");
     }
 
@@ -398,7 +433,23 @@ mod tests {
     fn arguments_are_one_object_however_a_server_writes_them() {
         type Piece = (Option<&'static str>, &'static str);
         type Found = (&'static str, Option<&'static str>);
-        let table: [(&str, &[Piece], &[Found]); 9] = [
+        let table: [(&str, &[Piece], &[Found]); 13] = [
+            (
+                "two objects in a piece",
+                &[(Some("a"), "{\"p\":0} {\"p\":\"}\"}")],
+                &[("{\"p\":0}", Some("a")), ("{\"p\":\"}\"}", None)],
+            ),
+            (
+                "three, cut anywhere",
+                &[(Some("a"), "{\"p\":"), (None, "0}{\"p\":1}{\"p\""), (None, ":2}")],
+                &[("{\"p\":0}", Some("a")), ("{\"p\":1}", None), ("{\"p\":2}", None)],
+            ),
+            ("one twice in a piece", &[(Some("a"), "{\"p\":1}{\"p\":1}")], &[("{\"p\":1}", Some("a"))]),
+            (
+                "two in a text of JSON",
+                &[(Some("a"), "\"{\\\"p\\\":0}{\\\"p\\\":1}\"")],
+                &[("{\"p\":0}", Some("a")), ("{\"p\":1}", None)],
+            ),
             ("plain", &[(Some("a"), "{\"p\":"), (None, "1}")], &[("{\"p\":1}", Some("a"))]),
             (
                 "the call again at its end",
@@ -433,10 +484,14 @@ mod tests {
             let mut calls = ToolCalls::default();
             let mut read: Vec<String> = Vec::new();
             for (id, arguments) in pieces {
-                let piece = CallPiece { number: Some(0), id: *id, name: Some("f"), arguments };
-                let (at, added) = calls.take(&piece);
-                read.resize(read.len().max(at + 1), String::new());
-                read[at].push_str(&added);
+                let mut arguments = Some((*arguments).to_owned());
+                while let Some(text) = arguments {
+                    let piece = CallPiece { number: Some(0), id: *id, name: Some("f"), arguments: &text };
+                    let Taken { call, added, rest } = calls.take(&piece);
+                    read.resize(read.len().max(call + 1), String::new());
+                    read[call].push_str(&added);
+                    arguments = rest;
+                }
             }
             let found: Vec<_> =
                 read.iter().enumerate().map(|(at, text)| (text.as_str(), calls.id(at))).collect();

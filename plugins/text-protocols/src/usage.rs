@@ -4,7 +4,7 @@
 //! counts the three apart. A stream reports its counts several times, and they only grow: a smaller one that comes later
 //! says less, not that less was read or written.
 
-use gatehouse_sdk::Usage;
+use gatehouse_sdk::{Answered, Counter, Usage};
 
 use crate::json::{Object, Raw, Writer};
 
@@ -43,6 +43,8 @@ pub struct TokenCounts {
     /// What `usage` was made of, where a chat provider reports.
     chat: ChatCounts,
     reasoning: u64,
+    /// Searches of the web that the provider made.
+    searches: u64,
     reported: bool,
     /// The count of what was written is the one that a stream begins with, before anything is.
     is_of_beginning: bool,
@@ -122,6 +124,9 @@ impl TokenCounts {
         let details = usage.object("output_tokens_details");
         let reasoning = details.and_then(|it| it.count("thinking_tokens"));
         self.reasoning = self.reasoning.max(reasoning.unwrap_or(0));
+        let server_tools = usage.object("server_tool_use");
+        let searches = server_tools.and_then(|it| it.count("web_search_requests"));
+        self.searches = self.searches.max(searches.unwrap_or(0));
     }
 
     /// Reads `usage` of a chat provider; what it says of the counts so far.
@@ -152,6 +157,23 @@ impl TokenCounts {
         self
     }
 
+    /// For the host: what of the counts has a name of its own, which an operator may give a price. Tokens among them are tokens of
+    /// [`Self::reported`] too; [`apart`] tells both without counting one twice.
+    #[must_use]
+    pub fn counters(&self) -> Vec<Counter> {
+        let ChatCounts { input_audio, output_audio, searches, .. } = self.chat;
+        [
+            (INPUT_AUDIO, input_audio),
+            (OUTPUT_AUDIO, output_audio),
+            (OUTPUT_REASONING, self.reasoning),
+            (SEARCHES, searches.max(self.searches)),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
+    }
+
     /// For the host: `None` when the provider reported nothing.
     #[must_use]
     pub fn reported(&self) -> Option<Usage> {
@@ -179,6 +201,36 @@ impl TokenCounts {
         out.member("completion_tokens_details", &format!("{{\"reasoning_tokens\":{reasoning}}}"));
         out.done()
     }
+}
+
+/// The counts that have names of their own.
+const INPUT_AUDIO: &str = "input-audio";
+const OUTPUT_AUDIO: &str = "output-audio";
+const OUTPUT_REASONING: &str = "output-reasoning";
+const SEARCHES: &str = "searches";
+
+/// Counts and counters as the contract has them: no token is in two of them. A counter of more than its tokens has those.
+#[must_use]
+pub fn apart(mut usage: Usage, mut counters: Vec<Counter>) -> (Usage, Vec<Counter>) {
+    for (name, count) in &mut counters {
+        let tokens = match name.as_str() {
+            INPUT_AUDIO => &mut usage.input,
+            OUTPUT_AUDIO | OUTPUT_REASONING => &mut usage.output,
+            _ => continue,
+        };
+        *count = (*count).min(*tokens);
+        *tokens -= *count;
+    }
+    counters.retain(|(_, count)| *count > 0);
+    (usage, counters)
+}
+
+/// An answer with its counts as [`apart`] has them.
+#[must_use]
+pub fn told(answered: Answered) -> Answered {
+    let Some(usage) = answered.usage else { return answered };
+    let (usage, counters) = apart(usage, answered.counters);
+    Answered { usage: Some(usage), counters, ..answered }
 }
 
 /// What a `usage` says of the counts so far.
@@ -235,6 +287,9 @@ struct ChatCounts {
     cache_write: u64,
     cache_write_hour: u64,
     reasoning: u64,
+    input_audio: u64,
+    output_audio: u64,
+    searches: u64,
     /// All of them, where nothing else is counted.
     total: u64,
 }
@@ -299,7 +354,21 @@ impl ChatCounts {
         if has_both {
             completion = completion.max(total.unwrap_or(0).saturating_sub(prompt));
         }
-        Some(Self { prompt, completion, cached, cache_write, cache_write_hour: hour, reasoning, total: 0 })
+        const AUDIO: [&str; 2] = ["audio_tokens", "audioTokens"];
+        const SEARCHED: [&str; 3] = ["num_search_queries", "web_search_requests", "search_queries"];
+        let server_tools = usage.object("server_tool_use").unwrap_or_default();
+        Some(Self {
+            prompt,
+            completion,
+            cached,
+            cache_write,
+            cache_write_hour: hour,
+            reasoning,
+            input_audio: most(&read, &AUDIO),
+            output_audio: most(&written, &AUDIO),
+            searches: most(usage, &SEARCHED).max(most(&server_tools, &SEARCHED)),
+            total: 0,
+        })
     }
 
     /// Whether there is only the sum of the counts.
@@ -316,6 +385,9 @@ impl ChatCounts {
             cache_write: self.cache_write.max(other.cache_write),
             cache_write_hour: self.cache_write_hour.max(other.cache_write_hour),
             reasoning: self.reasoning.max(other.reasoning),
+            input_audio: self.input_audio.max(other.input_audio),
+            output_audio: self.output_audio.max(other.output_audio),
+            searches: self.searches.max(other.searches),
             total: self.total.max(other.total),
         }
     }
@@ -362,10 +434,10 @@ fn greater(one: Usage, other: Usage) -> Usage {
     }
 }
 
-/// `usage` of a chat provider with the counts it lacks, JSON; `None` where it has all three or none.
+/// `usage` of a chat provider with the counts it lacks and without those below 0, JSON; `None` where it has all three or none.
 #[must_use]
 pub fn completed(usage: &Object<'_>) -> Option<String> {
-    if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) {
+    if CHAT_COUNTS.iter().all(|name| usage.unsigned(name).is_some()) && !is_below_zero(usage) {
         return None;
     }
     let ChatCounts { prompt, completion, .. } = ChatCounts::read(usage).filter(|counts| !counts.is_sum())?;
@@ -375,9 +447,35 @@ pub fn completed(usage: &Object<'_>) -> Option<String> {
         out.member(name, &count.to_string());
     }
     for (name, raw) in usage.iter().filter(|(name, _)| !CHAT_COUNTS.contains(name)) {
-        out.member(name, raw.get());
+        out.member(name, not_below_zero(raw).as_deref().unwrap_or_else(|| raw.get()));
     }
     Some(out.done())
+}
+
+/// Whether something of a `usage` is counted below 0.
+#[must_use]
+pub fn is_below_zero(usage: &Object<'_>) -> bool {
+    usage.iter().any(|(_, raw)| not_below_zero(raw).is_some())
+}
+
+/// A count below 0, or an object with one, with 0 in its place, JSON; `None` for any other value.
+fn not_below_zero(raw: Raw<'_>) -> Option<String> {
+    if raw.get().starts_with('-') {
+        return Some("0".to_owned());
+    }
+    let object =
+        Object::parse(raw.get()).filter(|_| raw.get().contains(":-") || raw.get().contains(": -"))?;
+    let mut out = Writer::new(raw.get().len());
+    for (name, raw) in object.iter() {
+        out.member(name, if raw.get().starts_with('-') { "0" } else { raw.get() });
+    }
+    Some(out.done())
+}
+
+/// Whether `usage` of a chat provider has counts, but none that can be one.
+#[must_use]
+pub fn is_senseless(usage: &Object<'_>) -> bool {
+    ChatCounts::read(usage).is_none() && CHAT_COUNTS.iter().any(|name| usage.get(name).is_some())
 }
 
 /// Whether `usage` of a chat provider has only the sum of the counts.

@@ -7,7 +7,8 @@ use crate::chat::{MODEL, answer};
 
 fn read(protocol: Protocol, body: &Value) -> (Value, Option<Usage>, u32) {
     let answered = answer(protocol, 200, &body.to_string()).expect("an answer");
-    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.output_bytes)
+    let usage = crate::together(answered.usage, &answered.counters);
+    (serde_json::from_str(&answered.body).expect("JSON"), usage, answered.output_bytes)
 }
 
 fn usage(input: u64, output: u64, cached: u64, cache_write: u64) -> Option<Usage> {

@@ -102,3 +102,46 @@ fn a_messages_providers_smaller_count_says_nothing() {
     let heard = relayed(&state(Protocol::Messages, json!({"stream": true})), &events, 1);
     assert_eq!(heard.usage, Some(COUNTED));
 }
+
+/// Without it an operator who pays more for sound, thinking or searches than for text charges each as text.
+#[test]
+fn what_has_a_name_of_its_own_is_counted_apart() {
+    let table = [
+        (
+            json!({"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150,
+                "prompt_tokens_details": {"cached_tokens": 20, "audio_tokens": 30},
+                "completion_tokens_details": {"audio_tokens": 10, "reasoning_tokens": 15}, "num_search_queries": 2}),
+            Usage { input: 50, output: 25, cached: 20, ..Usage::default() },
+            vec![("input-audio", 30), ("output-audio", 10), ("output-reasoning", 15), ("searches", 2)],
+        ),
+        // More sound than there is: no token is counted twice.
+        (
+            json!({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"audio_tokens": 30}}),
+            Usage { input: 0, output: 5, ..Usage::default() },
+            vec![("input-audio", 10)],
+        ),
+        (counts(1000, 50, 600), COUNTED, vec![]),
+    ];
+    for (usage, expected, counters) in table {
+        let counters: Vec<(String, u64)> =
+            counters.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        let message = json!({"role": "assistant", "content": "hi"});
+        let whole =
+            json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage});
+        let answered = answer(Protocol::Chat, 200, &whole.to_string()).expect("an answer");
+        assert_eq!((answered.usage, &answered.counters), (Some(expected), &counters), "{usage}");
+        let read: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(read["usage"]["prompt_tokens"], usage["prompt_tokens"], "the client reads them all");
+        let begins = chunk(message, json!("stop"), json!({}));
+        let ends = chunk(json!({}), json!(null), json!({"choices": [], "usage": usage}));
+        let heard =
+            relayed(&state(Protocol::Chat, json!({"stream": true})), &data(&[&begins, &ends, "[DONE]"]), 1);
+        assert_eq!((heard.usage, &heard.counters), (Some(expected), &counters), "{usage}");
+    }
+    let message = json!({"type": "message", "model": "m", "content": [], "stop_reason": "end_turn", "usage": {
+        "input_tokens": 10, "output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4},
+        "server_tool_use": {"web_search_requests": 3}}});
+    let answered = answer(Protocol::Messages, 200, &message.to_string()).expect("an answer");
+    let expected = [("output-reasoning".to_owned(), 4), ("searches".to_owned(), 3)];
+    assert_eq!((answered.usage.map(|it| it.output), answered.counters.as_slice()), (Some(5), &expected[..]));
+}

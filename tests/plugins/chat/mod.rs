@@ -11,6 +11,7 @@ mod errors;
 mod events;
 mod field_names;
 mod files;
+mod lost_content;
 mod manifest;
 mod pass_through;
 mod priced_fields;
@@ -26,7 +27,7 @@ use std::sync::LazyLock;
 
 use gatehouse_play::{Component, TextPlay};
 use gatehouse_sdk::{
-    Answered, Call, Chunk, Context, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
+    Answered, Call, Chunk, Context, Counter, Extra, Payload, Prepared, Protocol, Refusal, Reply, Route, Sse,
     TextFailure, TextRequest, UnixMs, Usage,
 };
 use serde_json::{Value, json};
@@ -125,6 +126,7 @@ fn answer(protocol: Protocol, status: u16, body: &str) -> Result<Answered, TextF
 struct Heard {
     data: Vec<String>,
     usage: Option<Usage>,
+    counters: Vec<Counter>,
     written: u32,
     last: bool,
     stopped: Option<TextFailure>,
@@ -145,7 +147,9 @@ impl Heard {
                     );
                     self.data.push(event.data);
                 }
-                self.usage = chunk.usage.or(self.usage);
+                if chunk.usage.is_some() {
+                    (self.usage, self.counters) = (chunk.usage, chunk.counters);
+                }
                 self.written += chunk.output_bytes;
                 self.last |= chunk.last;
             }

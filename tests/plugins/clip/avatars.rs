@@ -315,3 +315,56 @@ fn a_cancel_never_loses_what_was_made() {
     let under_review = made(grouped(assets(&["face"])), "asset-1").expect_wait(|_| ()).cancel();
     play(&under_review.expect_wait(|wait| assert!(!wait.is_zero())));
 }
+
+/// Without it an asset that was made is lost for the form of its answer, and failures of the library are told as the client's.
+#[test]
+fn answers_are_read_in_every_form() {
+    for body in [
+        json!({"Result": {"Id": "asset-1"}}),
+        json!({"ResponseMetadata": {"Error": null}, "Result": {"AssetId": 77}}),
+        json!({"ResponseMetadata": {"Error": {}}, "Result": {"Id": "asset-1"}, "error": ""}),
+    ] {
+        play(&grouped(assets(&["face"])).reply(200, body).expect_wait(|_| ()));
+    }
+    for word in ["active", "ACTIVE ", "Active"] {
+        play(&polled().reply(200, result(json!({"Status": word, "Error": {}}))).expect_done(|_| ()));
+    }
+    let failed = |blame: Blame, error: Value, reason: &str| {
+        let message = match blame {
+            Blame::Account => UNAVAILABLE.to_owned(),
+            _ => format!("some assets failed review: \"face\" ({reason})"),
+        };
+        let message = if blame == Blame::Account {
+            format!("some assets failed review: \"face\" ({UNAVAILABLE})")
+        } else {
+            message
+        };
+        let answer = result(json!({"Id": "asset-1", "Status": "FAILED", "Error": error}));
+        play(
+            &polled()
+                .reply(200, answer)
+                .expect_fail_with(move |ending| assert_eq!(ending.failure.message, message)),
+        );
+    };
+    failed(Blame::Moderation, json!({"Code": "X", "message": "a face"}), "a face");
+    failed(Blame::Moderation, json!(null), "it was rejected");
+    failed(Blame::Moderation, json!("a face"), "a face");
+    failed(
+        Blame::Upstream,
+        json!({"Code": "InternalError", "Message": "db 7"}),
+        "the upstream failed to review the asset",
+    );
+    failed(Blame::Account, json!({"Code": "AccountOverdueError", "Message": "Account 2100"}), "");
+    // An error in a form of its own.
+    for (body, message) in [
+        (json!({"error": {"code": "SubscriptionRequired", "message": "Account 2100"}}), UNAVAILABLE),
+        (json!({"ResponseMetadata": {"Error": {"Code": "AccessDenied", "Message": 5}}}), UNAVAILABLE),
+    ] {
+        play(&grouped(assets(&["face"])).reply(200, body).expect_fail_with(move |ending| {
+            assert_eq!(ending.failure.message, message);
+        }));
+    }
+    for url in ["HTTPS://example.com/face.png", "Http://example.com/a.png"] {
+        play(&accepted(json!({"url": url, "name": "face"})));
+    }
+}

@@ -7,7 +7,7 @@ use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::clip::{
-    FAILED, FRAME, TASK, TASKS, UNAVAILABLE, VIDEO, error, over, play, polled, succeeded, taken, task,
+    FAILED, FRAME, TASK, TASKS, UNAVAILABLE, VIDEO, error, over, play, polled, sent, succeeded, taken, task,
 };
 
 fn again(script: Script) -> Script {
@@ -195,4 +195,48 @@ fn what_is_queued_is_stopped_and_what_runs_is_not() {
     play(&running.expect_wait(|_| ()).cancel().expect_wait(|wait| assert!(!wait.is_zero())));
     let over = taken(json!({})).deadline().expect_call(|call| assert_eq!(call.method, "DELETE"));
     play(&over);
+}
+
+/// Without it a video that was paid is lost for the type of something beside it, or an account without money is not told.
+#[test]
+fn answers_are_read_in_every_form() {
+    for body in [json!({"id": 77}), json!({"id": TASK, "error": null, "status": 5})] {
+        play(&sent(json!({})).reply(200, body).expect_wait(|_| ()));
+    }
+    for (body, blame, message) in [
+        (error("AccountOverdueError", "Account 2100 has an overdue bill."), Blame::Account, UNAVAILABLE),
+        (
+            error("InputTextSensitiveContentDetected", "no"),
+            Blame::Moderation,
+            "the prompt was stopped by input moderation",
+        ),
+        (
+            json!({"error": {"code": "InvalidParameter", "message": "bad", "param": 5}}),
+            Blame::Request,
+            "bad (at 5)",
+        ),
+        (json!({"id": null}), Blame::Upstream, FAILED),
+        (json!([]), Blame::Upstream, FAILED),
+    ] {
+        play(&sent(json!({})).reply(200, body).expect_fail(blame, message));
+    }
+    for beside in [
+        json!({"model": 5, "error": "", "usage": [], "seed": "x"}),
+        json!({"error": {}, "content": {"video_url": VIDEO, "last_frame_url": 5}}),
+        json!({"content": {"video_url": VIDEO, "last_frame_url": {"url": "x"}, "more": null}}),
+    ] {
+        let body = over(succeeded(), beside);
+        play(&polled(json!({})).reply(200, body).expect_done(|outcome| {
+            assert_eq!(outcome.products[0].source, VIDEO);
+        }));
+    }
+    let failed = over(
+        task("failed"),
+        json!({"error": {"Code": "OutputVideoSensitiveContentDetected", "code": null, "param": []}}),
+    );
+    let message = "the generated video was stopped by output moderation";
+    play(&polled(json!({})).reply(200, failed).expect_fail(Blame::Moderation, message));
+    for body in [json!({"status": null}), json!([]), json!("succeeded")] {
+        play(&again(polled(json!({})).reply(200, body)));
+    }
 }

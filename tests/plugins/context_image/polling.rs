@@ -244,3 +244,47 @@ fn a_running_task_cannot_be_cancelled() {
     play(&script);
     play(&taken().later(Duration::from_secs(60)).cancel().expect_wait(|_| ()).timer().expect_call(|_| ()));
 }
+
+/// Without it a picture that was paid is lost for the form of something beside it.
+#[test]
+fn answers_are_read_in_every_form() {
+    let asked = || accepted(json!({})).start().expect_call(|_| ());
+    for body in [
+        json!({"id": 7, "polling_url": POLLING_URL}),
+        json!({"id": "5f0c", "polling_url": POLLING_URL, "cost": "free", "input_mp": {}}),
+    ] {
+        play(&asked().reply(200, body).expect_wait(|_| ()));
+    }
+    let path = |call: &gatehouse_sdk::Call| assert_eq!(call.target, Target::from("/v1/get_result?id=5f0c"));
+    for body in [
+        json!({"id": "5f0c", "status": "Pending"}),
+        json!({"id": "5f0c", "polling_url": "/v1/get_result?id=5f0c"}),
+    ] {
+        play(&asked().reply(200, body).expect_wait(|_| ()).timer().expect_call(path));
+    }
+    for (body, blame, message) in [
+        (json!({"detail": "Insufficient credits"}), Blame::Account, UNAVAILABLE),
+        (json!({"id": "../x"}), Blame::Upstream, FAILED),
+        (json!({"id": "5f0c", "polling_url": "ftp://x"}), Blame::Upstream, FAILED),
+        (json!({"status": "Pending"}), Blame::Upstream, FAILED),
+    ] {
+        play(&asked().reply(200, body).expect_fail(blame, message));
+    }
+    let mut odd = ready();
+    odd["progress"] = json!("all");
+    odd["result"]["seed"] = json!("42");
+    odd["result"]["duration"] = json!({});
+    play(&polled().reply(200, odd).expect_done(|outcome| assert_eq!(outcome.products[0].source, SAMPLE)));
+    for (progress, expected) in [(json!("0.5"), 50), (json!(50), 50), (json!(1), 99)] {
+        let mut running = status("Pending");
+        running["progress"] = progress;
+        play(&polled().reply(200, running).expect_wait(|_| ()).expect_progress(expected));
+    }
+    let mut moderated = status("Content Moderated");
+    moderated["details"] = json!({"Moderation Reasons": ["Flux account 77", 5, "Derivative Works Filter"]});
+    let message = "the generated image was stopped by output moderation: Derivative Works Filter";
+    play(&polled().reply(200, moderated).expect_fail(Blame::Moderation, message));
+    for body in [json!({"status": null}), json!({"status": 5}), json!([]), json!("Ready")] {
+        again(polled(), 200, body);
+    }
+}

@@ -46,8 +46,12 @@ fn answers_that_end_the_task() {
     end(302, json!({}), Blame::Upstream, FAILED);
     end(404, json!({"detail": "Not Found"}), Blame::Upstream, FAILED);
     end(200, json!({}), Blame::Upstream, FAILED);
-    end(200, json!({"id": "5f0c", "status": "Pending"}), Blame::Upstream, FAILED);
-    end(200, json!({"id": "5f0c", "polling_url": "/v1/get_result?id=5f0c"}), Blame::Upstream, FAILED);
+    end(
+        200,
+        json!({"id": "5f0c", "polling_url": "//x.example/v1/get_result?id=5f0c"}),
+        Blame::Upstream,
+        FAILED,
+    );
     let html = Reply::raw(502, "<html>bad gateway</html>");
     play(&sent().reply_whole(html).expect_fail(Blame::Upstream, FAILED));
     let broken = Reply::raw(200, "{\"id\": ");

@@ -66,7 +66,17 @@ fn an_answer_is_read_in_the_forms_of_servers_between() {
     let quoted = json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": "{\"p\":1}"}}]}, "finishReason": "STOP"}],
         "usageMetadata": {"promptTokenCount": "5", "candidatesTokenCount": 3.0, "thoughtsTokenCount": -1}});
     let odd = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"p":1}}}]},"finishReason":"STOP","avgLogprobs":-Infinity}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"thoughtsTokenCount":NaN}}"#;
-    for body in [snake.to_string(), quoted.to_string(), odd.to_owned(), format!("\u{feff}{snake}")] {
+    let both = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"p":1}},"function_call":{"name":"f","args":{"p":1}}}]},"finishReason":"STOP","finish_reason":"STOP"}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3},"usage_metadata":{}}"#;
+    let typed = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"id":7,"name":"f","args":{"p":1}},"thought":"false"}]},"finishReason":"STOP","finishReason":"STOP"}],"promptFeedback":"none","usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3},"responseId":12}"#;
+    let bodies = [
+        snake.to_string(),
+        quoted.to_string(),
+        odd.to_owned(),
+        both.to_owned(),
+        typed.to_owned(),
+        format!("\u{feff}{snake}"),
+    ];
+    for body in bodies {
         let found = answer(json!({}), 200, &body).unwrap_or_else(|failure| panic!("{body}: {failure:?}"));
         let call = &found["content"][0];
         assert_eq!((&call["input"], &found["stop_reason"]), (&json!({"p": 1}), &json!("tool_use")), "{body}");
@@ -115,5 +125,34 @@ fn what_is_no_answer_is_the_providers_failure() {
     ] {
         let failure = answer(json!({}), 200, &body).expect_err("a failure");
         assert_eq!(failure.obstacle, Obstacle::Upstream, "{body}");
+    }
+}
+
+/// Without it an answer that is a picture is an empty success, which its client pays; or code that the model ran is lost.
+#[test]
+fn what_is_no_text_is_told_or_fails_the_answer() {
+    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}});
+    let file = json!({"file_data": {"mime_type": "audio/wav", "file_uri": "https://generativelanguage.googleapis.com/v1beta/files/a"}});
+    for (given, kind) in [
+        (json!([picture]), "image/png"),
+        (json!([{"text": "Here it is."}, picture]), "image/png"),
+        (json!([file]), "audio/wav"),
+    ] {
+        let failure = answer(json!({}), 200, &parts(given.clone(), "STOP")).expect_err("a failure");
+        assert_eq!(failure.obstacle, Obstacle::Upstream, "{given}");
+        assert!(failure.message.contains(kind), "{failure:?}");
+    }
+    let mut thought = picture;
+    thought["thought"] = json!(true);
+    for (given, expected) in [
+        (json!([thought, {"text": "Hi"}]), "Hi"),
+        (json!([{"inlineData": {"mimeType": "image/png", "data": ""}}, {"text": "Hi"}]), "Hi"),
+        (
+            json!([{"executableCode": {"language": "PYTHON", "code": "print(1)"}}, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1\n"}}, {"text": "One."}]),
+            "\n```python\nprint(1)\n```\n\n```\n1\n```\nOne.",
+        ),
+    ] {
+        let found = answer(json!({}), 200, &parts(given.clone(), "STOP")).expect("a message");
+        assert_eq!(found["content"], json!([{"type": "text", "text": expected}]), "{given}");
     }
 }

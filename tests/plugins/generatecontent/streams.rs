@@ -148,3 +148,16 @@ fn an_error_in_a_stream_ends_it() {
     let (_, failed) = events(json!({}), vec![json!("no frame")]);
     assert_eq!(failed.map(|failure| failure.obstacle), Some(Obstacle::Upstream));
 }
+
+/// Without it a picture is an empty success, and one name in two spellings ends a stream that was good.
+#[test]
+fn frames_are_read_in_every_form_and_none_is_lost() {
+    let picture = json!([{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]);
+    let (_, failed) = events(json!({}), vec![candidate(json!([{"text": "Here"}])), last(picture, "STOP")]);
+    assert!(failed.is_some_and(|it| it.obstacle == Obstacle::Upstream && it.message.contains("image/png")));
+    let mut twice = last(json!([{"text": "Hi"}]), "STOP");
+    twice["candidates"][0]["finish_reason"] = json!("STOP");
+    let (found, failed) = events(json!({}), vec![twice]);
+    assert_eq!(failed, None);
+    assert!(found.contains(&delta(0, json!({"type": "text_delta", "text": "Hi"}))), "{found:?}");
+}

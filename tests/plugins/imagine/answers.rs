@@ -205,3 +205,49 @@ fn the_providers_own_failures_are_the_upstreams() {
     let html = Reply::raw(502, "<html>bad gateway of x.ai</html>");
     play(&sent(1).reply_whole(html).expect_fail(Blame::Upstream, FAILED));
 }
+
+/// Without it images that were paid are lost for the type of something beside them, and an account without money is not told.
+#[test]
+fn what_stands_beside_an_image_costs_nobody_the_image() {
+    for beside in [
+        json!({"mime_type": 5, "respect_moderation": "true"}),
+        json!({"mime_type": null, "respect_moderation": null, "b64_json": {}}),
+        json!({"revised_prompt": [], "moderation": {"a": 1}}),
+    ] {
+        let mut item = item(0);
+        for (name, value) in beside.as_object().expect("members") {
+            item[name] = value.clone();
+        }
+        completes(1, &[item, json!(null), json!("x")], &[&link(0)]);
+    }
+    for body in [
+        json!({"data": item(0), "error": null}),
+        json!({"data": [item(0)], "usage": "none", "block_reason": null, "error": {}}),
+    ] {
+        play(&sent(1).reply(200, body).expect_done(|outcome| assert_eq!(outcome.products.len(), 1)));
+    }
+    let mut quoted = item(0);
+    quoted["respect_moderation"] = json!("false");
+    for (body, blame, message) in [
+        (
+            json!({"data": [quoted]}),
+            Blame::Moderation,
+            "every generated image was stopped by output moderation",
+        ),
+        (json!({"data": null, "block_reason": ""}), Blame::Upstream, FAILED),
+        (
+            json!({"code": "c", "error": "Your team has used all available credits"}),
+            Blame::Account,
+            UNAVAILABLE,
+        ),
+        (
+            json!({"error": {"message": "Content moderated", "code": "content-moderated"}}),
+            Blame::Moderation,
+            MODERATED,
+        ),
+        (json!({"error": "something else"}), Blame::Upstream, "the upstream refused the request"),
+        (json!([]), Blame::Upstream, FAILED),
+    ] {
+        play(&sent(1).reply(200, body).expect_fail(blame, message));
+    }
+}

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use gatehouse_sdk::{Blame, Outage, Reply, Stage};
+use gatehouse_sdk::{Blame, Outage, Reply, Stage, Submission};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
 use crate::journey::play;
-use crate::journey::support::{finished, polled, remote};
+use crate::journey::support::{ID, finished, polled, remote, sent};
 
 const UNAVAILABLE: &str = "No available upstream";
 
@@ -216,4 +216,36 @@ fn a_running_task_cannot_be_cancelled() {
         .reply(200, finished(json!({})))
         .expect_done(|_| ());
     play(&script);
+}
+
+/// Without it pictures that were paid are lost for the form of an answer, and an account without money is not told.
+#[test]
+fn answers_are_read_in_every_form() {
+    let asked = || sent(Submission::new("journey.imagine", json!({"prompt": "a red kite"})));
+    for body in [
+        json!({"code": "1", "description": 5, "result": ID, "properties": []}),
+        json!({"code": 1, "result": {"taskId": ID}, "message": {}}),
+        json!({"code": 22, "result": {"id": 1_754_200_000_000_123_i64}, "error": null}),
+    ] {
+        play(&asked().reply(200, body).expect_wait(|_| ()));
+    }
+    for (status, body, blame) in [
+        (400, json!({"code": "insufficient_user_quota", "message": "x"}), Blame::Upstream),
+        (400, json!({"code": "quota_not_enough", "message": "user 7: quota_not_enough"}), Blame::Upstream),
+        (400, json!({"error": {"code": "insufficient_quota", "message": "user 7"}}), Blame::Account),
+        (200, json!({"error": "quota_not_enough: user 7"}), Blame::Account),
+        (200, json!({"code": [], "description": "x"}), Blame::Upstream),
+    ] {
+        play(&asked().reply(status, body).expect_fail_with(move |ending| {
+            assert_eq!(
+                (ending.failure.blame, ending.failure.message.starts_with(UNAVAILABLE)),
+                (blame, true)
+            );
+        }));
+    }
+    let listed = json!([finished(json!({"buttons": "none", "properties": 5, "description": []}))]);
+    play(&polled().reply(200, listed).expect_done(|_| ()));
+    for body in [json!([]), json!([1, 2]), json!("SUCCESS")] {
+        again(polled(), 200, body);
+    }
 }

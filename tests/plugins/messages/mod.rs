@@ -10,6 +10,7 @@ mod counts;
 mod errors;
 mod files;
 mod letter_case;
+mod lost_content;
 mod newer_clients;
 mod pass_through;
 mod prefill;
@@ -114,7 +115,8 @@ fn state(protocol: Protocol, thinking: bool) -> Vec<u8> {
 fn answered(protocol: Protocol, thinking: bool, got: &Value) -> (Value, Option<Usage>, u32) {
     let answer = both().answer::<Messages>(&state(protocol, thinking), &Reply::new(200, got));
     let answered = answer.expect("the answer is good");
-    (serde_json::from_str(&answered.body).expect("JSON"), answered.usage, answered.output_bytes)
+    let usage = crate::together(answered.usage, &answered.counters);
+    (serde_json::from_str(&answered.body).expect("JSON"), usage, answered.output_bytes)
 }
 
 fn rejected(protocol: Protocol, status: u16, got: &Value) -> TextFailure {

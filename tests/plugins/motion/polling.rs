@@ -6,7 +6,7 @@ use gatehouse_sdk::{Blame, Outage, Replay, Reply, Stage, Target};
 use gatehouse_testkit::Script;
 use serde_json::{Value, json};
 
-use crate::motion::{FAILED, ID, UNAVAILABLE, VIDEO, play, polled, taken};
+use crate::motion::{FAILED, ID, UNAVAILABLE, VIDEO, play, polled, sent, taken, with};
 
 fn output(status: &str, more: Value) -> Value {
     let mut output = json!({"task_id": ID, "task_status": status, "submit_time": "2026-06-30 18:07:20.235"});
@@ -229,4 +229,38 @@ fn a_task_that_is_worked_on_cannot_be_cancelled() {
     // The host goes on with the wait that is under way.
     let script = working.later(Duration::from_secs(1)).cancel().expect_wait(|_| ());
     play(&script.timer().expect_call(|_| ()).reply(200, ready()).expect_done(|_| ()));
+}
+
+/// Without it a video that was paid is lost for the type of something beside it.
+#[test]
+fn answers_are_read_in_every_form() {
+    for beside in
+        [json!({"code": 7, "message": []}), json!({"submit_time": 5, "task_id": 7}), json!({"usage": {}})]
+    {
+        let body = output("SUCCEEDED", with(json!({"video_url": VIDEO}), beside));
+        play(&polled().reply(200, body).expect_done(|outcome| assert_eq!(outcome.products[0].source, VIDEO)));
+    }
+    let twice = format!(
+        r#"{{"output":{{"task_status":"RUNNING","task_status":"SUCCEEDED","video_url":null,"video_url":"{VIDEO}"}}}}"#
+    );
+    play(&polled().reply_whole(Reply::raw(200, twice)).expect_done(|_| ()));
+    for (body, blame, message) in [
+        (json!({"output": [], "code": "Arrearage", "message": "account 7"}), Blame::Account, UNAVAILABLE),
+        (
+            json!({"output": null, "error": "x", "code": "DataInspectionFailed"}),
+            Blame::Moderation,
+            "the request or the generated video was stopped by content moderation",
+        ),
+        (
+            json!({"error": {"code": "InvalidParameter", "message": "bad"}}),
+            Blame::Request,
+            "the upstream refused the request: bad",
+        ),
+    ] {
+        play(&sent().reply(200, body).expect_fail(blame, message));
+    }
+    for body in [json!({"output": "x"}), json!({"output": {"task_status": 5.5, "video_url": []}}), json!([])]
+    {
+        again(polled(), 200, body);
+    }
 }

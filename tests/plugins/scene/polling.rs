@@ -205,3 +205,23 @@ fn a_download_has_five_tries() {
     }
     play(&asked().cancel().expect_wait(|_| ()));
 }
+
+/// Without it videos that were paid are lost for the type of something beside them, or for one of them that is missing.
+#[test]
+fn answers_are_read_in_every_form() {
+    let videos = |videos: Value| json!({"videos": videos, "raiMediaFilteredCount": "0", "raiMediaFilteredReasons": [null]});
+    let good = json!({"bytesBase64Encoded": BLOB, "mimeType": 5, "gcsUri": {}});
+    for response in [videos(json!([good])), videos(good.clone()), videos(json!([good, {}, null, "x"]))] {
+        for body in [
+            done(response.clone()),
+            json!({"name": 5, "done": "true", "error": {}, "response": response, "metadata": []}),
+            json!({"name": OPERATION, "done": true, "error": "", "response": response}),
+        ] {
+            play(&one().reply(200, body).expect_done(|outcome| assert_eq!(outcome.products[0].source, BLOB)));
+        }
+    }
+    for error in [json!("broken"), json!({"code": "13", "message": {}}), json!([1])] {
+        let body = json!({"name": OPERATION, "done": true, "error": error});
+        play(&one().reply(200, body).expect_fail(Blame::Upstream, FAILED));
+    }
+}

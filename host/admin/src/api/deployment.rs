@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plugin::StageView;
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// The report of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -12,6 +12,7 @@ pub(crate) mod price;
 pub(crate) mod price_version;
 pub(crate) mod provider;
 pub(crate) mod task;
+pub(crate) mod values;
 pub(crate) mod webhook;
 
 pub use configuration::{DefaultEffect, DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
@@ -20,4 +21,5 @@ pub use plugin::PluginVersion;
 pub use plugin_offer::{Component, PluginOffer};
 pub use provider::{AccountHealth, ProviderView};
 pub use task::{AdoptedReply, RulingWord, TaskRuling};
+pub use values::{Moment, Revealed};
 pub use webhook::{EventName, NewWebhook, ResendRange};

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::configuration::DefaultView;
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// A version of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use gatehouse_tasks::{PriceChange, PricePart, PriceRow, PriceVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// A version of the price book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

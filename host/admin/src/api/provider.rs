@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// One provider.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use gatehouse_tasks::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// An event that a webhook may be told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
-use crate::http::access::caller::{Caller, Role};
+use crate::access::caller::{Caller, Role};
 use crate::http::request::idempotency::IDEMPOTENCY_KEY;
 use crate::http::router::{Api, Sender};
 use crate::service::AdminService;

@@ -18,9 +18,9 @@ use tokio::net::TcpStream;
 
 use super::request::{ApiAnswer, ApiRefusal, ApiRequest, read_answer};
 use super::tls::{ClientTls, reason_of};
+use crate::access::caller::COMMAND_LINE;
 use crate::config::AdminClient;
 use crate::endpoint_file::AdminEndpoint;
-use crate::http::COMMAND_LINE;
 
 const MAX_RESPONSE_BYTES: usize = 64 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,15 +12,15 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::access::caller::{Caller, LoginLinks};
-use super::audit::{AuditTrail, line};
-use super::error::{ApiError, Kind};
-use super::reply::Reply;
 use super::request::precondition::{Edited, check_edited};
 use super::request::query::Query;
 use super::request::{body, cursor, precondition};
-use super::values::List;
+use crate::access::caller::{Caller, LoginLinks};
 use crate::api::error::OperationError;
+use crate::api::values::List;
+use crate::audit::{AuditTrail, line};
+use crate::error::{ApiError, Kind};
+use crate::reply::Reply;
 use crate::service::{AdminService, Doctor};
 
 /// What a handler returns.

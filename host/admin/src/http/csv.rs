@@ -11,8 +11,8 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
 
-use super::error::{ApiError, Kind};
-use super::reply::Reply;
+use crate::error::{ApiError, Kind};
+use crate::reply::Reply;
 
 /// Rows of one answer, at most.
 pub(crate) const MAX_ROWS: u64 = 1_000_000;

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::access::caller::Role;
 use super::call::{Call, Outcome};
 use super::request::query::{PAGE, Parameter};
+use crate::access::caller::Role;
 
 type Answer = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Where the API is.
+pub(crate) const BASE: &str = "/admin/v1";
 
 /// A row of the route table.
 pub(crate) struct Route {

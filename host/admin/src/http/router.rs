@@ -20,23 +20,20 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::sync::Semaphore;
 
-use super::access::attempts::FailedAttempts;
-use super::access::caller::{Authenticator, Caller, Claimed, LoginLinks};
-use super::audit::{AuditTrail, line};
 use super::call::{Call, Outcome};
-use super::error::{ApiError, Kind};
 use super::openapi;
-use super::reply::Reply;
 use super::request::body::{self, MAX_JSON_BYTES, MAX_UPLOAD_BYTES};
 use super::request::idempotency;
 use super::request::query::Query;
 use super::resources;
-use super::route::{Route, Takes};
+use super::route::{BASE, Route, Takes};
+use crate::access::attempts::FailedAttempts;
+use crate::access::caller::{Authenticator, Caller, Claimed, LoginLinks};
 use crate::api::error::OperationError;
+use crate::audit::{AuditTrail, line};
+use crate::error::{ApiError, Kind};
+use crate::reply::Reply;
 use crate::service::{AdminService, Doctor, during};
-
-/// Where the API is.
-pub(crate) const BASE: &str = "/admin/v1";
 const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

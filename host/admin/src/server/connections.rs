@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::http::access::caller::Role;
+use crate::access::caller::Role;
 
 /// Every open connection, in the order of their age.
 #[derive(Debug)]

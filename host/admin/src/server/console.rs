@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, watch};
 
-use crate::http::access::caller::Role;
+use crate::access::caller::Role;
 use crate::session::{SessionEnd, SessionView, origin};
 
 pub(super) const LOGIN: &str = "/login";

@@ -8,7 +8,7 @@ use std::time::Duration;
 use gatehouse_model::{Boxed, Clock};
 use gatehouse_net::{
     Certificates, ConnectionLimits, ConnectionServer, HandshakeLimits, Handshakes, Observed, Protocol,
-    Responding, ShutdownPhase, reached,
+    Responding, ShutdownPhase, accept,
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -17,13 +17,11 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::connections::Connections;
 use super::console::Console;
 use super::handler::{Handler, Probes};
+use crate::access::caller::Tokens;
 use crate::config::Config;
-use crate::http::access::caller::Tokens;
 use crate::service::AdminService;
 use crate::session::Sessions;
 
-/// After an accept that failed for want of descriptors or memory, time for some to come back.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Streams of events at once, beside the connections.
 const MAX_STREAMS: usize = 32;
 
@@ -148,19 +146,8 @@ impl Shared {
     /// Accepts until the drain begins; ends with the last connection.
     async fn accept(self: Arc<Self>, listener: TcpListener) {
         let mut serving = JoinSet::new();
-        loop {
-            let accepted = tokio::select! {
-                biased;
-                () = reached(self.shutdown.clone(), ShutdownPhase::Draining) => break,
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                Ok((stream, peer)) => drop(serving.spawn(Arc::clone(&self).serve(stream, peer.ip()))),
-                Err(error) => {
-                    tracing::warn!(%error, "the admin listener could not accept a connection");
-                    self.clock.pause(ACCEPT_PAUSE).await;
-                }
-            }
+        while let Some((stream, peer)) = accept(&listener, &self.shutdown, &*self.clock).await {
+            drop(serving.spawn(Arc::clone(&self).serve(stream, peer.ip())));
             while serving.try_join_next().is_some() {}
         }
         drop(listener);

@@ -18,9 +18,9 @@ use tower::ServiceExt as _;
 use super::console::{
     Console, ConsoleRefusal, LOGIN, PageCaller, Refused, StreamEnd, plain, read, redirect, refused,
 };
+use crate::access::caller::{LoginLinkView, LoginLinks, Role};
 use crate::api::error::OperationError;
-use crate::http::access::caller::{LoginLinkView, LoginLinks, Role};
-use crate::http::values::Revealed;
+use crate::api::values::Revealed;
 use crate::session::{AuthenticationError, LoginRefusal, SessionView, Sessions, origin};
 
 const SESSION: &str = "/session";

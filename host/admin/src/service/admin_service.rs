@@ -1,6 +1,5 @@
 //! An open store and its plugins, on which every operation of an operator works.
 
-use std::future::Future;
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_driver::Driver;
@@ -9,13 +8,13 @@ use gatehouse_runtime::PluginService;
 use gatehouse_store::Store;
 use gatehouse_tasks::{Applied, Command, FieldChange, Rejection};
 
+use crate::access::caller::Caller;
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::error::OperationError;
-use crate::http::access::caller::Caller;
-use crate::http::audit::line;
-use crate::http::error::ApiError;
+use crate::audit::line;
+use crate::error::ApiError;
 use crate::service::configuration::Configuration;
-use crate::service::money::PriceCause;
+use crate::service::price_history::PriceCause;
 use crate::service::public_api::PublicApi;
 
 /// What operations work on.
@@ -150,32 +149,4 @@ fn changes_keys(command: &Command) -> bool {
             | Command::Logged { .. }
             | Command::Webhook { .. }
     )
-}
-
-tokio::task_local! {
-    // It travels with the task that serves a request, not with one that this starts.
-    static PRESENT: String;
-}
-
-/// Does `work` for somebody of this name, whom histories of prices and deployments will name. It is boxed: an operation is larger than what is worth moving about.
-pub(crate) fn during<F: Future>(who: &str, work: F) -> impl Future<Output = F::Output> {
-    PRESENT.scope(who.to_owned(), Box::pin(work))
-}
-
-/// Who it is done for at present: without a request, the gateway itself.
-pub(crate) fn present() -> String {
-    PRESENT.try_with(Clone::clone).unwrap_or_else(|_| "gateway".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A reload by an operator would otherwise stand in the history as the gateway's own.
-    #[tokio::test]
-    async fn an_operation_is_the_gateways_own_unless_somebody_asked() {
-        assert_eq!(present(), "gateway");
-        assert_eq!(during("someone", async { present() }).await, "someone");
-        assert_eq!(present(), "gateway");
-    }
 }

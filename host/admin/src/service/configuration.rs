@@ -6,7 +6,7 @@ use gatehouse_tasks::DeploymentKind;
 
 use crate::api::configuration::{DefaultView, EffectiveView, FamilyDefaultsFile, ReloadView};
 use crate::api::error::OperationError;
-use crate::service::money::{PriceCause, PriceHistory};
+use crate::service::price_history::{PriceCause, PriceHistory};
 
 /// The configuration behind the operations. Its calls block.
 pub trait Configuration: Send + Sync {

@@ -8,7 +8,7 @@ use gatehouse_store::{KeyQuery, RowPage};
 
 use super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
-use crate::http::values::Revealed;
+use crate::api::values::Revealed;
 
 /// A key to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]

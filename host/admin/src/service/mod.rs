@@ -13,12 +13,12 @@ mod money;
 mod paging;
 mod playground;
 mod plugins;
+mod price_history;
 mod providers;
 mod public_api;
 mod tasks;
 mod webhooks;
 
-pub(crate) use admin_service::during;
 pub use admin_service::{AdminService, Backend};
 pub use configuration::{Configuration, Deployed, ForgottenDefaults, StagedDefaults};
 pub(crate) use doctor::Doctor;
@@ -27,11 +27,13 @@ pub use keys::nearest;
 pub(crate) use logs::{LOG_LEVELS, LogFilter, LogLine};
 #[cfg(test)]
 pub(crate) use money::StatementSums;
-pub use money::{PriceCause, PriceHistory, UsageGroup, UsageGroups, UsageReport, UsageRequest};
 pub(crate) use money::{StatementRequest, start_of};
+pub use money::{UsageGroup, UsageGroups, UsageReport, UsageRequest};
 pub(crate) use paging::{before_prefix, of_prefix};
 pub use playground::ResultInput;
 pub use plugins::StoredStates;
+pub(crate) use price_history::during;
+pub use price_history::{PriceCause, PriceHistory};
 pub(crate) use providers::changes as account_changes;
 pub use public_api::{Logs, Pending, PublicApi, PublicEndpoint, PublicRefusal};
 pub use tasks::TaskDetails;

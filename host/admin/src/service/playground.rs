@@ -19,9 +19,9 @@ use serde_json::Value;
 
 use super::admin_service::{AdminService, Backend};
 use super::public_api::PublicEndpoint;
+use crate::access::caller::Caller;
 use crate::api::error::OperationError;
-use crate::http::access::caller::Caller;
-use crate::http::audit::told;
+use crate::audit::told;
 
 /// Bytes of pictures that one request gets embedded, at most; what is beyond stays a link.
 const MAX_EMBEDDED: usize = 48 << 20;
@@ -56,7 +56,9 @@ impl AdminService {
         let driver = self.driver(MEDIA)?;
         let kept = driver.keep_input(bytes).await.map_err(|error| match error {
             SubmitError::Invalid { message, .. } => OperationError::Invalid(message),
-            full @ SubmitError::DiskFull(_) => OperationError::Busy(full.to_string()),
+            full @ (SubmitError::DiskFull(_) | SubmitError::MediaUnavailable) => {
+                OperationError::Busy(full.to_string())
+            }
             other => OperationError::Failed(other.to_string()),
         });
         let (object, changes) = match &kept {

@@ -8,7 +8,7 @@ use crate::api::error::OperationError;
 use crate::api::provider::{
     AccountErrorView, AccountHealth, BreakerView, ProviderAccountView, ProviderView, WaitingView,
 };
-use crate::http::values::Moment;
+use crate::api::values::Moment;
 
 /// Why providers need a running gateway.
 const WHY: &str = "only a running gateway knows the state of its providers; start it";

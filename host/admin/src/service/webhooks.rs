@@ -9,8 +9,8 @@ use gatehouse_tasks::{
 
 use super::admin_service::{AdminService, Backend};
 use crate::api::error::OperationError;
+use crate::api::values::Revealed;
 use crate::api::webhook::{NewWebhook, ResendRange, ResentRange};
-use crate::http::values::Revealed;
 
 /// Rows that are read at a time, and how often.
 const PAGE: usize = 500;

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use super::cookie::SessionCookie;
 use super::login_links::{LoginLinks, LoginRefusal, digest_of, random_text};
 use super::origin;
-use crate::http::access::attempts::FailedAttempts;
-use crate::http::access::caller::{Authenticator, Claimed, Role};
+use crate::access::attempts::FailedAttempts;
+use crate::access::caller::{Authenticator, Claimed, Role};
 
 /// A session ends this long after its last request.
 const IDLE: Duration = Duration::from_secs(60 * 60);

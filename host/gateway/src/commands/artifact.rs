@@ -11,7 +11,7 @@ use gatehouse_upstream::{ArtifactClient, ArtifactReference, PulledArtifact};
 use serde_json::{Value, json};
 
 use super::registry_login::{Need, login};
-use crate::config::{Location, load_extra_roots};
+use crate::config::{Location, load_registry};
 use crate::environment;
 use crate::plugins::folder_watcher::MAX_COMPONENT_BYTES;
 
@@ -66,10 +66,10 @@ pub(super) async fn push(
 }
 
 fn client(reference: &ArtifactReference, location: &Location, need: Need) -> Result<ArtifactClient, String> {
-    let roots = load_extra_roots(location.file.as_deref(), &environment::overrides());
-    let roots = roots.map_err(|errors| errors.to_string())?;
+    let config = load_registry(location.file.as_deref(), &environment::overrides());
+    let config = config.map_err(|errors| errors.to_string())?;
     let login = login(&reference.registry, need)?;
-    ArtifactClient::new(reference.clone(), login, roots.as_deref()).map_err(|error| error.to_string())
+    ArtifactClient::new(reference.clone(), login, &config.route()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

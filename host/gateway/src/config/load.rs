@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gatehouse_admin::{AdminClient, nearest};
 use gatehouse_tasks::PriceTable;
+use gatehouse_upstream::{OutgoingConfig, OutgoingRoute};
 use toml::Table;
 use toml::de::DeTable;
 
@@ -18,6 +19,7 @@ use super::plausible::{Finding, Known, drop_secrets, impossible};
 use super::sections::{Config, DataConfig};
 use super::unusable::Unusable;
 use crate::plugins::built_in::BuiltInPlugin;
+use crate::secrets;
 
 /// The file read by default.
 /// Where a configuration is looked for that nobody names: in the folder of work, then where packages put it.
@@ -211,28 +213,44 @@ pub(crate) fn load_data(
     Ok(read_data(&name, &text, environment)?)
 }
 
-/// `fetch.extra_roots_file` alone, for a command that asks a registry.
+/// What a command needs of the configuration that asks a registry.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(crate) struct RegistryConfig {
+    #[serde(default)]
+    fetch: OnlyRoots,
+    #[serde(default)]
+    outgoing: OutgoingConfig,
+}
+
+/// The rest of the table may be anything.
+#[derive(Debug, Default, serde::Deserialize)]
+struct OnlyRoots {
+    extra_roots_file: Option<PathBuf>,
+}
+
+impl RegistryConfig {
+    /// How connections to a registry leave.
+    pub(crate) fn route(&self) -> OutgoingRoute<'_> {
+        OutgoingRoute {
+            extra_roots_file: self.fetch.extra_roots_file.as_deref(),
+            outgoing: &self.outgoing,
+            secrets: &secrets::resolve,
+        }
+    }
+}
+
+/// `fetch.extra_roots_file` and `[outgoing]` alone, for a command that asks a registry.
 ///
 /// # Errors
-/// A file that is not readable, or an error in this key.
-pub(crate) fn load_extra_roots(
+/// A file that is not readable, or an error in one of these.
+pub(crate) fn load_registry(
     file: Option<&Path>,
     environment: &[(String, String)],
-) -> Result<Option<PathBuf>, ConfigErrors> {
-    /// The rest of the document may be anything.
-    #[derive(Default, serde::Deserialize)]
-    struct OnlyRoots {
-        extra_roots_file: Option<PathBuf>,
-    }
-    #[derive(serde::Deserialize)]
-    struct OnlyFetch {
-        #[serde(default)]
-        fetch: OnlyRoots,
-    }
+) -> Result<RegistryConfig, ConfigErrors> {
     let (name, text, _) = find(file)?;
     let mut document = Document::parse(&name, &text)?;
     document.override_from(environment);
-    Ok(document.read::<OnlyFetch>()?.fetch.extra_roots_file)
+    Ok(document.read::<RegistryConfig>()?)
 }
 
 /// The `[admin.client]` table alone, for a command that asks a running gateway.

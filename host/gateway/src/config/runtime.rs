@@ -4,12 +4,23 @@ use std::path::PathBuf;
 
 use gatehouse_model::Digest;
 use gatehouse_runtime::{Inventory, OwnPath, Trust};
+use gatehouse_upstream::OutgoingRoute;
 
 use super::sections::Config;
 use crate::plugins::built_in::PLUGINS;
 use crate::plugins::compiler;
+use crate::secrets;
 
 impl Config {
+    /// How the operator's own connections leave.
+    pub(crate) fn outgoing_route(&self) -> OutgoingRoute<'_> {
+        OutgoingRoute {
+            extra_roots_file: self.fetch.extra_roots_file.as_deref(),
+            outgoing: &self.outgoing,
+            secrets: &secrets::resolve,
+        }
+    }
+
     /// Configures the plugin runtime for the data folder `data`.
     #[must_use]
     pub(crate) fn runtime(&self, data: PathBuf) -> gatehouse_runtime::Config {

@@ -193,8 +193,8 @@ async fn open(loaded: &Loaded, options: Options) -> Result<(Gateway, Rest), Serv
     let root = location.data.clone().unwrap_or_else(|| config.data.folder.clone());
     let services = Services::open(&config, &root).await?;
     let families = FamilyStart::new(&services)?;
-    let roots = config.fetch.extra_roots_file.as_deref();
-    let traces = config.traces.start(roots, (&services.clock, &services.seed)).map_err(ServeError::Traces)?;
+    let traces = config.traces.start(&config.outgoing_route(), (&services.clock, &services.seed));
+    let traces = traces.map_err(ServeError::Traces)?;
     let (tracer, exporter) = traces.unzip();
     let traces = exporter.map(SentTraces::begin);
     let driver = services.start_driver(&config, (upstream, tracer)).await?;

@@ -4,7 +4,7 @@
 //! keeps serving. Connections that are open go on, and a handshake sees one set of files.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use std::{fmt, fs};
@@ -12,14 +12,12 @@ use std::{fmt, fs};
 use arc_swap::ArcSwap;
 use gatehouse_model::UnixMs;
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
-
-use super::error::TlsError;
-use super::pem_files::{read_chain, read_key, read_roots};
 
 /// The PEM files of one `tls` table.
 #[derive(Clone, Debug)]
@@ -197,6 +195,67 @@ fn verifier(
         .build()
         .map_err(|error| TlsError::new(key, error))
 }
+
+/// The certificates of a file, in its order; at least one.
+///
+/// # Errors
+/// A file that is no PEM file with a certificate; the error names `key`.
+pub fn read_chain(key: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let wrong = |source| unusable(key, path, "a certificate chain", &source);
+    let chain = CertificateDer::pem_file_iter(path).map_err(wrong)?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    if chain.is_empty() { Err(wrong(pem::Error::NoItemsFound)) } else { Ok(chain) }
+}
+
+/// The private key of a file (PKCS#8, PKCS#1 or SEC1).
+///
+/// # Errors
+/// A file that is no PEM file with a private key; the error names `key`.
+pub fn read_key(key: &str, path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|source| unusable(key, path, "a private key", &source))
+}
+
+/// The certificates of a file as roots to trust.
+///
+/// # Errors
+/// As [`read_chain`], and a certificate that cannot be a root.
+pub fn read_roots(key: &str, path: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_chain(key, path)? {
+        roots.add(certificate).map_err(|error| {
+            TlsError::new(key, format_args!("{}: expected certificates of a CA: {error}", path.display()))
+        })?;
+    }
+    Ok(roots)
+}
+
+fn unusable(key: &str, path: &Path, expected: &str, source: &pem::Error) -> TlsError {
+    TlsError::new(key, format_args!("{}: expected a PEM file with {expected}: {source}", path.display()))
+}
+
+/// Why a certificate, a key or a root cannot be used.
+#[derive(Debug)]
+pub struct TlsError {
+    /// The key of the configuration, such as `server.tls.certificate`.
+    pub key: String,
+    /// What was expected, and what came.
+    pub problem: String,
+}
+
+impl TlsError {
+    /// The problem with the value at `key`.
+    pub fn new(key: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self { key: key.into(), problem: problem.to_string() }
+    }
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)
+    }
+}
+
+impl std::error::Error for TlsError {}
 
 #[cfg(test)]
 mod tests {

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
 use super::certificates::Certificates;
+use crate::connection::{ShutdownPhase, reached};
 use crate::network::network;
-use crate::shutdown::{ShutdownPhase, reached};
 
 /// Time and bytes for a client that was refused to read why.
 const LINGER: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! Frozen components of the other interfaces, and one that is written in JavaScript (`tests/frozen/README.md`): each is loaded
+//! Frozen components of the other interfaces, and of other languages than Rust (`tests/frozen/README.md`): each is loaded
 //! with its self-tests and played. In tests this host says more in every record than they know (`abi_v1/types.rs`), and offers one more
 //! interface (`stages/verifier.rs`), as a later one may.
 
@@ -18,7 +18,11 @@ use crate::{ComponentRunner, Limits};
 fn load(packed: &[u8]) -> ComponentRunner {
     let mut wasm = Vec::new();
     flate2::read::GzDecoder::new(packed).read_to_end(&mut wasm).expect("gzip");
-    ComponentRunner::load(&wasm, Limits::default()).unwrap_or_else(|error| panic!("{error}"))
+    loaded(&wasm)
+}
+
+fn loaded(wasm: &[u8]) -> ComponentRunner {
+    ComponentRunner::load(wasm, Limits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn context(runner: &ComponentRunner, task: Option<TaskId>) -> Context {
@@ -113,7 +117,18 @@ fn a_dialect_of_this_draft() {
 /// Without it a change that Rust's bindings forgive refuses what other languages made.
 #[test]
 fn a_job_in_javascript_of_this_draft() {
-    let runner = load(include_bytes!("../../../../tests/frozen/javascript.wasm.gz"));
+    plays_a_sketch(&load(include_bytes!("../../../../tests/frozen/javascript.wasm.gz")));
+}
+
+/// As that in JavaScript; and an interpreter of 18 MB, compiled code of many modules, stays within the limits of a component.
+#[test]
+fn a_job_in_python_of_this_draft() {
+    let packed = include_bytes!("../../../../tests/frozen/python.wasm.zst");
+    plays_a_sketch(&loaded(&zstd::decode_all(packed.as_slice()).expect("zstd")));
+}
+
+/// The job of the templates, from its request to its picture.
+fn plays_a_sketch(runner: &ComponentRunner) {
     let submission = Submission {
         surface: "images.generate".to_owned(),
         model: ModelName { id: "sketch-1".to_owned(), alias: None },
@@ -122,7 +137,7 @@ fn a_job_in_javascript_of_this_draft() {
         owned: vec![],
         blobs: vec![],
     };
-    let accepted = runner.submit(context(&runner, None), submission).unwrap().unwrap();
+    let accepted = runner.submit(context(runner, None), submission).unwrap().unwrap();
     assert_eq!((accepted.charge.0[0].unit.as_str(), accepted.at_most), ("picture", Charge::default()));
     let task = Some(TaskId::new(NOW, &TestSeed::constant(3)));
     let (mut state, mut actions) = (accepted.state, Vec::new());
@@ -133,7 +148,7 @@ fn a_job_in_javascript_of_this_draft() {
         Event::Timer,
         Event::Reply(done),
     ] {
-        let step = runner.advance(context(&runner, task), state, event).unwrap();
+        let step = runner.advance(context(runner, task), state, event).unwrap();
         state = step.state;
         actions.push(step.next);
     }

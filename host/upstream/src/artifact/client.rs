@@ -1,8 +1,6 @@
 //! The part of the OCI distribution protocol that a plugin needs: a manifest with one component, pulled and pushed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,12 +16,10 @@ use url::Url;
 
 use crate::artifact::login::{Challenge, Login, Token};
 use crate::artifact::reference::ArtifactReference;
-use crate::client::connect::Connector;
-use crate::client::dial::Sockets;
 use crate::client::exchange::{self, Http};
-use crate::client::resolve::SystemResolver;
-use crate::client::tls;
-use crate::config::origin::Origin;
+use crate::client::origin::Origin;
+use crate::config::check;
+use crate::config::settings::OutgoingRoute;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// What a wasm artifact has in place of a container's configuration.
@@ -87,9 +83,9 @@ pub enum ArtifactError {
     /// It is something else.
     #[error("it is no plugin: {0}")]
     NoPlugin(String),
-    /// The roots to trust cannot be used.
+    /// The roots to trust or the proxy cannot be used.
     #[error("{0}")]
-    Roots(String),
+    Route(String),
 }
 
 /// A plugin that was pulled.
@@ -160,26 +156,20 @@ impl Manifest {
 }
 
 impl ArtifactClient {
-    /// A client that trusts `extra_roots` besides the usual ones.
+    /// A client over connections of that route.
     ///
     /// # Errors
-    /// [`ArtifactError::Roots`].
+    /// [`ArtifactError::Route`].
     pub fn new(
         reference: ArtifactReference,
         login: Option<Login>,
-        extra_roots: Option<&Path>,
+        route: &OutgoingRoute<'_>,
     ) -> Result<Self, ArtifactError> {
-        let tls = tls::client(extra_roots).map_err(|error| ArtifactError::Roots(error.to_string()))?;
+        let network = check::network(route).map_err(ArtifactError::Route)?;
         let origin = reference.url("").ok().and_then(|url| Origin::of(&url));
-        let private = origin.map(|it| (it.bare_host().to_owned(), Some(it.port()))).into_iter().collect();
-        let connector = Connector::new(
-            Arc::new(SystemResolver),
-            Arc::new(Sockets),
-            tls,
-            (private, None),
-            CONNECT_TIMEOUT,
-        );
-        Ok(Self { http: exchange::client(connector, 1), reference, login, authorization: None })
+        let private = origin.iter().map(Origin::as_private).collect();
+        let http = network.client(private, CONNECT_TIMEOUT, 1);
+        Ok(Self { http, reference, login, authorization: None })
     }
 
     /// Fetches the manifest and its component, of at most `max_bytes`, and compares both with their digests.

@@ -2,12 +2,26 @@
 //! satisfy is in `check`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gatehouse_model::Secret;
 use serde::Deserialize;
 
 use crate::auth::scheme::Auth;
+
+/// A value that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {problem}")]
+pub struct ConfigError {
+    /// The configuration key, e.g. `providers.bfl.base_url`.
+    pub key: String,
+    /// What was expected and what came, or what to do. What follows a semicolon is the remedy.
+    pub problem: String,
+}
+
+pub(crate) fn error(key: String, problem: impl Into<String>) -> ConfigError {
+    ConfigError { key, problem: problem.into() }
+}
 
 /// Everything an operator may say about what leaves.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -33,6 +47,17 @@ pub struct OutgoingConfig {
     pub proxy_login: Option<SecretRef>,
     /// Names, domains with a dot before them, addresses and networks that are reached without it.
     pub no_proxy: Vec<String>,
+}
+
+/// How the operator's own connections leave: those to a collector of traces and to a registry of plugins.
+#[derive(Clone, Copy)]
+pub struct OutgoingRoute<'a> {
+    /// As [`FetchConfig::extra_roots_file`].
+    pub extra_roots_file: Option<&'a Path>,
+    /// The proxy between.
+    pub outgoing: &'a OutgoingConfig,
+    /// How its login is looked up; the error says why not.
+    pub secrets: &'a dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
 }
 
 /// The `[fairness]` table.

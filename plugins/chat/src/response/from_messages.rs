@@ -65,7 +65,7 @@ pub(crate) fn answer(
     Ok(Answered {
         body: out.done(),
         usage,
-        counters: Vec::new(),
+        counters: counts.counters(),
         output_bytes: clamp(blocks.output_bytes),
         extra: Extra::new(),
     })

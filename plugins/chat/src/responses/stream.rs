@@ -1,6 +1,6 @@
 //! A stream of chunks as the events of a response: around the translation that makes the chunks.
 
-use gatehouse_sdk::{Chunk, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::relay::Translation;
 use gatehouse_text_protocols::responses::{Echo, Reader};
 
@@ -42,5 +42,9 @@ impl<T: Translation> Translation for Responses<T> {
 
     fn usage(&self) -> Option<Usage> {
         self.inner.usage()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.inner.counters()
     }
 }

@@ -1,7 +1,7 @@
 //! A chat provider's stream: the same chunks under the public name of the model, in the standard form. The
 //! provider always sends the chunk with the token counts; the client reads it only if it asked for it.
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use serde_json::value::RawValue;
 
 use gatehouse_text_protocols::incoming::is_error;
@@ -108,6 +108,10 @@ impl Translation for FromChat {
 
     fn usage(&self) -> Option<Usage> {
         usage::plausible(self.counts.settled(self.output_bytes).reported(), self.output_bytes)
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A Messages provider's stream as chunks, or its whole message if it sends one instead. Blocks become text,
 //! calls and thinking. The last chunks are the `finish_reason` and, if the client asked, the token counts.
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 
 use gatehouse_text_protocols::json::{JsonString, Object, Writer, quoted};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
@@ -54,6 +54,10 @@ impl Translation for FromMessages {
 
     fn usage(&self) -> Option<Usage> {
         self.counts.reported()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
     }
 }
 

@@ -2,7 +2,7 @@
 //! `id`, `type` and `name` once each, because clients join the pieces they read.
 
 use gatehouse_text_protocols::json::{Object, Writer, quoted};
-use gatehouse_text_protocols::tools::{self, CallPiece};
+use gatehouse_text_protocols::tools::{self, CallPiece, Taken};
 use serde_json::value::RawValue;
 
 /// The calls of one choice so far; the position is the client's number.
@@ -25,7 +25,13 @@ impl ToolCalls {
     ) -> Option<String> {
         let is_list = calls.is_some();
         let given = calls.unwrap_or_default().into_iter().filter_map(|raw| Object::parse(raw.get()));
-        let mut all: Vec<String> = given.map(|call| self.rewrite(&call, seed)).collect();
+        let mut all: Vec<String> = Vec::new();
+        for call in given {
+            let mut rest = self.rewrite(&call, seed, &mut all);
+            while let Some(more) = rest {
+                rest = Object::parse(&more).and_then(|more| self.rewrite(&more, seed, &mut all));
+            }
+        }
         if are_called {
             all.extend(self.without_arguments());
         }
@@ -45,14 +51,15 @@ impl ToolCalls {
         open.into_iter().map(entry).collect()
     }
 
-    /// One entry of `tool_calls`, rewritten. `seed` makes the id of a call that has none.
-    fn rewrite(&mut self, entry: &Object<'_>, seed: u64) -> String {
+    /// Adds one entry of `tool_calls`, rewritten; the entry of one more call that its arguments go on with. `seed` makes the id
+    /// of a call that has none.
+    fn rewrite(&mut self, entry: &Object<'_>, seed: u64, all: &mut Vec<String>) -> Option<String> {
         let id = entry.string("id").filter(|id| !id.is_empty()).map(|id| id.decoded().into_owned());
         let function = entry.object("function");
         let name = function.as_ref().and_then(|it| it.string("name")).filter(|name| !name.is_empty());
         let said = name.map(|name| name.decoded());
         let arguments = function.as_ref().and_then(|it| it.text("arguments")).unwrap_or_default();
-        let (position, added) = self.calls.take(&CallPiece {
+        let Taken { call: position, added, rest } = self.calls.take(&CallPiece {
             number: entry.unsigned("index"),
             id: id.as_deref(),
             name: said.as_deref(),
@@ -95,6 +102,21 @@ impl ToolCalls {
             }
         }
         *named |= name.is_some() || shared.is_some() || entry.get("custom").is_some();
-        out.done()
+        all.push(out.done());
+        rest.map(|rest| with_arguments(entry, function.as_ref(), &rest))
     }
+}
+
+/// An entry with other arguments.
+fn with_arguments(entry: &Object<'_>, function: Option<&Object<'_>>, arguments: &str) -> String {
+    let mut inner = Writer::new(arguments.len() + 64);
+    let name = function.and_then(|function| function.get("name"));
+    inner.member("name", name.map_or("null", |name| name.get()));
+    inner.string("arguments", arguments);
+    let mut out = Writer::new(arguments.len() + 128);
+    for (name, raw) in entry.iter().filter(|(name, _)| *name != "function") {
+        out.member(name, raw.get());
+    }
+    out.member("function", &inner.done());
+    out.done()
 }

@@ -30,6 +30,7 @@ const POLICY: Policy = Policy::DEFAULT;
 /// The task ends itself before the host does: this long, and of a short time limit a tenth. The host may add a quarter to
 /// a wait, which is at most 30 s or an eighth of the time so far.
 const MARGIN: Duration = Duration::from_secs(45);
+const FAILED_REVIEW: &str = "the upstream failed to review the asset";
 const LOST: &str = "the upstream's answer was lost, please submit it again";
 
 pub(crate) fn step(cx: &Context, mut state: AvatarState, event: Event) -> Step<AvatarState> {
@@ -173,12 +174,13 @@ fn achieved(cx: &Context, mut state: AvatarState, result: &Value) -> Step<Avatar
         },
         Doing::Poll(at) => {
             state.assets[at].faults = 0;
-            match provider::review(result) {
-                ("Active", _) => {
+            let (status, error) = provider::review(result);
+            match status.as_str() {
+                "active" => {
                     state.assets[at].status = Status::Active;
                     reviewed(cx, state, at)
                 }
-                ("Failed", error) => {
+                "failed" | "rejected" => {
                     let failure = rejected(&state, at, &error);
                     settle(cx, state, at, failure)
                 }
@@ -194,7 +196,11 @@ fn rejected(state: &AvatarState, at: usize, error: &UpstreamError) -> Failure {
     match error.kind(200) {
         ErrorKind::Request if error.is_missing_file() => Failure::unavailable(&state.field(at), &words),
         ErrorKind::Request => Failure::request(words),
-        _ => Failure::moderation(words),
+        ErrorKind::Account => POLICY.account(),
+        // The library failed itself: its words are not about the file.
+        ErrorKind::Busy => Failure::upstream(FAILED_REVIEW),
+        ErrorKind::Provider if error.is_of_server() => Failure::upstream(FAILED_REVIEW),
+        ErrorKind::Moderation | ErrorKind::Provider => Failure::moderation(words),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use garde::Validate;
 use gatehouse_sdk::params::not_blank;
+use gatehouse_sdk::source::Source;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,7 @@ pub(crate) struct NewGroup {
 pub(crate) struct NewAsset {
     /// A public http(s) URL.
     #[garde(custom(public_url))]
-    #[schemars(regex(pattern = r"^https?://[^/\s]\S*$"))]
+    #[schemars(regex(pattern = r"^[Hh][Tt][Tt][Pp][Ss]?://[^/\s]\S*$"))]
     pub(crate) url: String,
     #[garde(length(chars, max = 64), custom(not_blank))]
     #[schemars(regex(pattern = r"\S"))]
@@ -70,7 +71,7 @@ pub(crate) struct Params {
     pub(crate) assets: Option<Vec<NewAsset>>,
     /// A single asset: its public http(s) URL.
     #[garde(inner(custom(public_url)))]
-    #[schemars(regex(pattern = r"^https?://[^/\s]\S*$"))]
+    #[schemars(regex(pattern = r"^[Hh][Tt][Tt][Pp][Ss]?://[^/\s]\S*$"))]
     pub(crate) url: Option<String>,
     /// A single asset: its name.
     #[garde(inner(length(chars, max = 64), custom(not_blank)))]
@@ -79,10 +80,8 @@ pub(crate) struct Params {
 }
 
 fn public_url(url: &str, (): &()) -> garde::Result {
-    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
-    let is_plain = !url.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-    if host.is_empty() || host.starts_with('/') || !is_plain {
-        return Err(garde::Error::new("expected a public http(s) URL"));
+    match Source::of(url) {
+        Some(Source::Link(link)) if link.is_plain() => Ok(()),
+        _ => Err(garde::Error::new("expected a public http(s) URL")),
     }
-    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use gatehouse_sdk::lenient::{is_error, word_of};
 use gatehouse_sdk::{Call, Context, Failure, Reply};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::avatar::params::{AssetType, NewAsset};
@@ -76,25 +76,16 @@ pub(crate) enum Answer {
 
 /// Reads the envelope. `what` is what was to be done, for the client.
 pub(crate) fn answer(reply: &Reply, what: &str) -> Answer {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Envelope {
-        response_metadata: Metadata,
-        #[serde(default)]
-        result: Value,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Metadata {
-        error: Option<UpstreamError>,
-    }
-
-    let error = match reply.json::<Envelope>() {
-        Ok(Envelope { response_metadata: Metadata { error: None }, result }) if reply.is_success() => {
-            return Answer::Ok(result);
+    let body = reply.json::<Value>().unwrap_or_default();
+    let error = match [&body["ResponseMetadata"]["Error"], &body["error"]].into_iter().find(|it| is_error(it))
+    {
+        Some(error) => UpstreamError::read(error),
+        None if reply.is_success()
+            && (body["ResponseMetadata"].is_object() || body["Result"].is_object()) =>
+        {
+            return Answer::Ok(body["Result"].clone());
         }
-        Ok(envelope) => envelope.response_metadata.error.unwrap_or_default(),
-        Err(error) => UpstreamError::unreadable(&error.to_string()),
+        None => UpstreamError::unreadable("the answer has neither a result nor an error"),
     };
     let kind = error.kind(reply.status);
     let failure = error.failure(kind, what, &[]);
@@ -110,9 +101,9 @@ pub(crate) fn answer(reply: &Reply, what: &str) -> Answer {
 
 /// The id in the result of a creation.
 pub(crate) fn id(result: &Value) -> Option<String> {
-    let id = result["Id"].as_str().or_else(|| result["AssetId"].as_str())?;
+    let id = ["Id", "AssetId"].iter().find_map(|name| word_of(&result[*name]))?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    ((1..=128).contains(&id.len()) && id.bytes().all(is_plain)).then(|| id.to_owned())
+    ((1..=128).contains(&id.len()) && id.bytes().all(is_plain)).then_some(id)
 }
 
 /// The customer's default group among those found. A filter finds parts of names, so the whole name is compared.
@@ -126,8 +117,8 @@ pub(crate) fn found_group(cx: &Context, state: &AvatarState, result: &Value) -> 
     id(items.iter().find(is_it)?)
 }
 
-/// The state of an asset: its status, and why it failed.
-pub(crate) fn review(result: &Value) -> (&str, UpstreamError) {
-    let error = UpstreamError::deserialize(&result["Error"]).unwrap_or_default();
-    (result["Status"].as_str().unwrap_or_default(), error)
+/// The state of an asset: its status in lower case, and why it failed.
+pub(crate) fn review(result: &Value) -> (String, UpstreamError) {
+    let status = result["Status"].as_str().unwrap_or_default();
+    (status.trim().to_ascii_lowercase(), UpstreamError::read(&result["Error"]))
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatehouse_sdk::job::{Policy, Polled, Submitted};
+use gatehouse_sdk::lenient::{self, word_of};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Call, Context, Failure, Reply};
 use schemars::JsonSchema;
@@ -97,19 +98,16 @@ fn item(reference: &Reference) -> Value {
 
 /// The id of a task, from the answer to its submission.
 pub(crate) fn submitted(cx: &Context, model: Model, reply: &Reply) -> Submitted<String> {
-    #[derive(Deserialize)]
-    struct Accepted {
-        id: String,
-    }
-
-    if reply.is_success() {
-        return match reply.json::<Accepted>() {
-            Ok(Accepted { id }) if is_id(&id) => Submitted::Accepted(id),
-            Ok(_) => without_task(reply.status, "the id is none"),
-            Err(error) => without_task(reply.status, &error.to_string()),
-        };
-    }
     let error = UpstreamError::of(reply);
+    if reply.is_success() {
+        let id = reply.json::<Value>().ok().and_then(|body| word_of(&body["id"]));
+        match id.filter(|id| is_id(id)) {
+            Some(id) => return Submitted::Accepted(id),
+            None if error.code.is_empty() => return without_task(reply.status, "it has no id"),
+            // An error that comes with a status of success.
+            None => {}
+        }
+    }
     let kind = error.kind(reply.status);
     if kind == ErrorKind::Busy {
         return Submitted::Busy;
@@ -160,20 +158,25 @@ pub(crate) struct Ready {
     pub(crate) private: Value,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Record {
-    status: String,
+    #[serde(deserialize_with = "lenient::word")]
+    status: Option<String>,
+    #[serde(deserialize_with = "lenient::value")]
     content: Option<Content>,
-    error: Option<UpstreamError>,
-    model: Option<String>,
-    seed: Option<Value>,
-    usage: Option<Value>,
+    error: Value,
+    model: Value,
+    seed: Value,
+    usage: Value,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Content {
+    #[serde(deserialize_with = "lenient::word")]
     video_url: Option<String>,
+    #[serde(deserialize_with = "lenient::word")]
     last_frame_url: Option<String>,
 }
 
@@ -199,7 +202,10 @@ pub(crate) fn polled(cx: &Context, model: Model, reply: &Reply) -> Polled<Answer
 impl Record {
     fn meaning(self, cx: &Context, model: Model) -> Polled<Answer> {
         let content = self.content.unwrap_or_default();
-        match self.status.to_ascii_lowercase().as_str() {
+        let Some(status) = self.status else {
+            return Polled::Faulty("an answer without `status`".to_owned());
+        };
+        match status.to_ascii_lowercase().as_str() {
             "queued" => Polled::Clear(Answer::Queued),
             "succeeded" => match content.video_url.filter(|url| is_url(url)) {
                 Some(video) => Polled::Clear(Answer::Ready(Ready {
@@ -210,7 +216,7 @@ impl Record {
                 None => Polled::Faulty("succeeded without a URL in content.video_url".to_owned()),
             },
             "failed" | "error" => {
-                let error = self.error.unwrap_or_default();
+                let error = UpstreamError::read(&self.error);
                 let kind = match error.kind(200) {
                     // Nothing is asked again: the task has ended.
                     ErrorKind::Busy => ErrorKind::Provider,

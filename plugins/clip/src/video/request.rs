@@ -80,6 +80,7 @@ impl VideoRequest {
     /// Reads a request's body. The second value is the brief.
     pub(crate) fn read(request: &Submission) -> Result<(Self, Vec<u8>), InvalidParam> {
         let params: Params = params::read(&request.body)?;
+        params::known_media(&request.body, &["image_urls", "image_with_roles", "video_urls", "audio_urls"])?;
         let resolution = params.resolution.unwrap_or_default();
         if !params.model.makes(resolution) {
             return Err(invalid(

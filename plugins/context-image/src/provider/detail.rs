@@ -6,7 +6,7 @@ use gatehouse_sdk::provider::{says_spent, shown};
 use serde_json::Value;
 
 /// The provider's own names: a text with one of them is not for clients.
-const PRIVATE: [&str; 4] = ["bfl", "black forest", "flux", "kontext"];
+pub(super) const PRIVATE: [&str; 4] = ["bfl", "black forest", "flux", "kontext"];
 /// Beginnings of sentences about the operator's key or credit.
 const ACCOUNT: [&str; 8] = [
     "api key",

@@ -1,12 +1,13 @@
 //! A good answer: its images, and those that moderation took out.
 
 use gatehouse_sdk::job::Submitted;
+use gatehouse_sdk::lenient::{self, is_error};
 use gatehouse_sdk::source::is_url;
 use gatehouse_sdk::{Failure, Reply, log};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::POLICY;
+use super::{POLICY, refusals};
 use crate::request::ImageRequest;
 use crate::state::Image;
 
@@ -15,20 +16,28 @@ const MAX_SOURCE: usize = 5 * 1024;
 /// What the provider makes, when it does not say.
 const USUAL_TYPE: &str = "image/jpeg";
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Body {
-    data: Option<Vec<Item>>,
+    #[serde(deserialize_with = "lenient::list")]
+    data: Vec<Item>,
     /// The input was stopped; then there are no images.
-    block_reason: Option<Value>,
+    block_reason: Value,
+    error: Value,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Item {
+    #[serde(deserialize_with = "lenient::word")]
     url: Option<String>,
     /// A blob, base64, or base64 behind a `data:` head.
+    #[serde(deserialize_with = "lenient::word")]
     b64_json: Option<String>,
+    #[serde(deserialize_with = "lenient::word")]
     mime_type: Option<String>,
     /// False for an image that was filtered; it has no URL.
+    #[serde(deserialize_with = "lenient::value")]
     respect_moderation: Option<bool>,
 }
 
@@ -40,7 +49,7 @@ pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image
             return Submitted::Failed(POLICY.failed());
         }
     };
-    let items = body.data.unwrap_or_default();
+    let items = body.data;
     let filtered = items.iter().filter(|item| item.respect_moderation == Some(false)).count();
     let made: Vec<Image> = items.into_iter().filter_map(Item::image).collect();
     let asked = usize::try_from(request.n).unwrap_or(usize::MAX);
@@ -52,7 +61,10 @@ pub(super) fn read(reply: &Reply, request: &ImageRequest) -> Submitted<Vec<Image
     if !made.is_empty() {
         return Submitted::Accepted(made.into_iter().take(asked).collect());
     }
-    Submitted::Failed(if body.block_reason.is_some() {
+    if filtered == 0 && is_error(&body.error) {
+        return refusals::read(400, reply);
+    }
+    Submitted::Failed(if is_error(&body.block_reason) {
         Failure::moderation("the prompt or the reference image was stopped by input moderation")
     } else if filtered > 0 {
         Failure::moderation("every generated image was stopped by output moderation")
@@ -69,7 +81,8 @@ impl Item {
         }
         let known = |mime: &String| ["image/jpeg", "image/png", "image/webp"].contains(&mime.as_str());
         let mime = self.mime_type.filter(known).unwrap_or_else(|| USUAL_TYPE.to_owned());
-        let source = match (self.url.filter(|url| is_url(url)), self.b64_json) {
+        let is_source = |url: &String| is_url(url) || url.starts_with("data:") || url.starts_with("blob:");
+        let source = match (self.url.filter(is_source), self.b64_json) {
             (Some(url), _) => url,
             (None, Some(text)) if text.starts_with("blob:") || text.starts_with("data:") => text,
             (None, Some(text)) if !text.is_empty() => format!("data:{mime};base64,{text}"),

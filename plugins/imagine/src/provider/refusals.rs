@@ -21,15 +21,16 @@ const PRIVATE: [&str; 5] = ["grok", "x.ai", "xai", "team", "key"];
 /// Codes about the request. The words of others are not for clients.
 const REQUEST: [&str; 2] = ["invalid-argument", "client specified an invalid argument"];
 
-pub(super) fn read<T>(reply: &Reply) -> Submitted<T> {
+/// The meaning of an answer as one of that status: an error may come with a status of success.
+pub(super) fn read<T>(status: u16, reply: &Reply) -> Submitted<T> {
     let Reason { code, text } = Reason::of(reply);
     let lower = format!("{code} {text}").to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let own = outside_of_quotes(&lower);
     let is_of_account = ACCOUNT.iter().any(|word| own.contains(word)) || is_account_code(&code);
-    let status = reply.status.to_string();
-    let fields = [("status", status.as_str()), ("code", &code), ("reason", &text)];
-    Submitted::Failed(match reply.status {
+    let written = reply.status.to_string();
+    let fields = [("status", written.as_str()), ("code", &code), ("reason", &text)];
+    Submitted::Failed(match status {
         400 | 403 | 422 if has(&CONTENT) => {
             Failure::moderation("the prompt or the generated image was stopped by moderation")
         }

@@ -96,11 +96,16 @@ pub(crate) fn of_status(reply: &Reply) -> Failure {
 /// The failure of a submission whose text begins with the provider's word for a used-up quota, or for having no account of the
 /// engine. Only the beginning counts: what follows may be the client's.
 pub(crate) fn of_spent_account(text: &str) -> Option<Failure> {
-    let lower = text.trim_start().to_lowercase();
-    SPENT.iter().any(|lead| lower.starts_with(lead)).then(|| {
+    is_of_spent_account(text).then(|| {
         log::error("the provider refused the operator's account", &[("reason", text)]);
         POLICY.account()
     })
+}
+
+/// Whether a text begins so.
+pub(crate) fn is_of_spent_account(text: &str) -> bool {
+    let lower = text.trim_start().to_lowercase();
+    SPENT.iter().any(|lead| lower.starts_with(lead))
 }
 
 /// Whether a text is about the operator's accounts.

@@ -39,6 +39,11 @@ pub(crate) fn polled(reply: &Reply, job: &Job) -> Polled<Answer> {
             Ok(task) => read(&task, job),
             Err(error) => Polled::Faulty(error.to_string()),
         },
+        // Some servers answer with a list of the one record.
+        Ok(Value::Array(mut records)) if records.len() == 1 => match Task::deserialize(records.remove(0)) {
+            Ok(task) => read(&task, job),
+            Err(error) => Polled::Faulty(error.to_string()),
+        },
         Ok(_) => Polled::Faulty("the answer is no record of a task".to_owned()),
         Err(error) => Polled::Faulty(error.to_string()),
     }

@@ -1,7 +1,8 @@
 //! The answer to a submission: its code, and what follows from it.
 
 use gatehouse_sdk::job::Submitted;
-use gatehouse_sdk::{Failure, Reply, log};
+use gatehouse_sdk::provider::is_account_code;
+use gatehouse_sdk::{Failure, Reply, lenient, log};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,14 +18,38 @@ pub(crate) enum Taken {
 }
 
 /// The envelope of every submission. Nulls and missing fields are common.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Answer {
-    code: Option<i64>,
+    #[serde(deserialize_with = "lenient::word")]
+    code: Option<String>,
+    #[serde(deserialize_with = "lenient::word")]
     description: Option<String>,
     /// Instead of `description` when the server could not read the request.
+    #[serde(deserialize_with = "lenient::word")]
     message: Option<String>,
-    result: Option<Value>,
-    properties: Option<Value>,
+    result: Value,
+    properties: Value,
+    /// In place of all that, from a server between.
+    error: Value,
+}
+
+impl Answer {
+    /// Its number, which some servers write as a text.
+    fn number(&self) -> Option<i64> {
+        self.code.as_deref()?.trim().parse().ok()
+    }
+
+    /// What a server between says: its code and its words.
+    fn foreign(&self) -> (String, String) {
+        let member = |name: &str| lenient::word_of(&self.error[name]);
+        let code = member("code").or_else(|| self.code.clone()).unwrap_or_default();
+        let words = member("message").or_else(|| lenient::word_of(&self.error));
+        (
+            code,
+            words.or_else(|| self.message.clone()).or_else(|| self.description.clone()).unwrap_or_default(),
+        )
+    }
 }
 
 /// Reads the answer to a submission; `has_parent` when it names a task of the provider.
@@ -35,26 +60,25 @@ pub(crate) fn submitted(reply: &Reply, has_parent: bool) -> Submitted<Taken> {
         429 => return Submitted::Busy,
         _ => return Submitted::Failed(failure::of_status(reply)),
     }
-    match reply.json::<Answer>() {
-        Ok(Answer { code: Some(code), description, message, result, properties }) => {
-            let text = description.or(message).unwrap_or_default();
-            let properties = properties.unwrap_or_default();
-            Coded { status: reply.status, code, text, result, properties, has_parent }.meaning()
-        }
-        _ => {
-            let (status, text) = (reply.status.to_string(), reply.text());
-            let text: String = text.chars().take(200).collect();
-            log::error("a submission was answered without a code", &[("status", &status), ("body", &text)]);
-            Submitted::Failed(failure::unavailable())
-        }
+    let answer = reply.json::<Answer>().unwrap_or_default();
+    if let Some(code) = answer.number() {
+        let Answer { description, message, result, properties, .. } = answer;
+        let text = description.or(message).unwrap_or_default();
+        return Coded { status: reply.status, code, text, result, properties, has_parent }.meaning();
     }
+    let (code, words) = answer.foreign();
+    let (status, text) = (reply.status.to_string(), reply.text());
+    let text: String = text.chars().take(200).collect();
+    log::error("a submission was answered without a number", &[("status", &status), ("body", &text)]);
+    let is_of_account = is_account_code(&code) || failure::is_of_spent_account(&words);
+    Submitted::Failed(if is_of_account { failure::POLICY.account() } else { failure::unavailable() })
 }
 
 struct Coded {
     status: u16,
     code: i64,
     text: String,
-    result: Option<Value>,
+    result: Value,
     properties: Value,
     has_parent: bool,
 }
@@ -83,11 +107,8 @@ impl Coded {
     }
 
     fn accepted(&self, with: impl Fn(String) -> Taken) -> Submitted<Taken> {
-        let id = match &self.result {
-            Some(Value::String(id)) => id.clone(),
-            Some(Value::Number(id)) => id.to_string(),
-            _ => String::new(),
-        };
+        let named = ["id", "taskId", "task_id"].iter().map(|name| &self.result[*name]);
+        let id = [&self.result].into_iter().chain(named).find_map(lenient::word_of).unwrap_or_default();
         // It becomes a part of a path.
         let is_id =
             !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

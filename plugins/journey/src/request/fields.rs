@@ -61,6 +61,8 @@ const VALUES: [(&str, &[&str]); 17] = [
     ("batch_size", &["bs"]),
 ];
 
+/// Fields that hold pictures, on one route or another.
+const MEDIA: [&str; 4] = ["image_urls", "image_url", "mask_url", "mask"];
 /// The client's own note.
 const NOTE: &str = "metadata";
 /// How the name of a field in it begins.
@@ -106,6 +108,11 @@ impl Fields {
         P::Context: Default,
     {
         params::read(&self.body).map_err(|invalid| self.invalid(invalid).into())
+    }
+
+    /// Refuses a picture under a name that no route has.
+    pub(crate) fn known_media(&self) -> Result<(), Refusal> {
+        Ok(params::known_media(&self.body, &MEDIA)?)
     }
 
     /// The same error with the client's own name of the field.

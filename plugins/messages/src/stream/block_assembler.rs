@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use gatehouse_sdk::{Chunk, TextFailure};
-use gatehouse_text_protocols::tools::{CallPiece, JsonNesting, ToolCalls};
+use gatehouse_text_protocols::tools::{CallPiece, JsonNesting, Taken, ToolCalls};
 use serde_json::value::RawValue;
 
 use crate::response::ids;
@@ -79,14 +79,24 @@ impl BlockAssembler {
     /// # Errors
     /// More of a tool whose JSON was complete.
     pub(crate) fn push(&mut self, piece: Piece<'_>, chunk: &mut Chunk) -> Result<(), TextFailure> {
-        let (kind, text) = match piece {
-            Piece::Text(text) => (Kind::Text, Cow::Borrowed(text)),
-            Piece::Thinking(text) => (Kind::Thinking, Cow::Borrowed(text)),
+        match piece {
+            Piece::Text(text) => self.add(Kind::Text, text, chunk),
+            Piece::Thinking(text) => self.add(Kind::Thinking, text, chunk),
             Piece::Call { index, id, name, arguments } => {
-                self.tool(&CallPiece { number: index, id, name, arguments })
+                let mut more = Some(Cow::Borrowed(arguments));
+                while let Some(arguments) = more {
+                    let piece = CallPiece { number: index, id, name, arguments: &arguments };
+                    let Taken { call, added, rest } = self.calls.take(&piece);
+                    self.name(call);
+                    self.add(Kind::Tool(call), &added, chunk)?;
+                    more = rest.map(Cow::Owned);
+                }
+                Ok(())
             }
-        };
-        let text = text.as_ref();
+        }
+    }
+
+    fn add(&mut self, kind: Kind, text: &str, chunk: &mut Chunk) -> Result<(), TextFailure> {
         if let Kind::Tool(position) = kind
             && self.tools[position].closed
         {
@@ -124,15 +134,13 @@ impl BlockAssembler {
         Ok(!self.tools.is_empty())
     }
 
-    /// The tool a piece belongs to, and what it adds.
-    fn tool<'p>(&mut self, piece: &CallPiece<'p>) -> (Kind, Cow<'p, str>) {
-        let (position, added) = self.calls.take(piece);
+    /// Gives a tool its name, once that is known.
+    fn name(&mut self, position: usize) {
         self.tools.resize_with(self.calls.len(), Tool::default);
         let tool = &mut self.tools[position];
         if let Some(name) = self.calls.name(position).filter(|_| tool.name.is_empty()) {
             name.clone_into(&mut tool.name);
         }
-        (Kind::Tool(position), added)
     }
 
     /// Opens the queued blocks, as far as the open one is complete.

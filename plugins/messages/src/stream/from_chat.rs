@@ -10,9 +10,9 @@
 //! or the end
 //! ```
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
-use gatehouse_text_protocols::json::Object;
+use gatehouse_text_protocols::json::{Object, last_members};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::tool_names;
 use gatehouse_text_protocols::usage::{self, TokenCounts};
@@ -54,6 +54,10 @@ impl Translation for FromChat {
     fn usage(&self) -> Option<Usage> {
         self.counts.settled(self.written).reported()
     }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
+    }
 }
 
 impl FromChat {
@@ -83,6 +87,7 @@ impl FromChat {
         let is_other = name.is_some_and(|name| !matches!(name, "message" | "error"));
         let completion: Completion<'_> = match serde_json::from_str(data) {
             Ok(completion) => completion,
+            Err(_) if let Some(data) = last_members(data) => return self.read(Sse { data, ..event }, chunk),
             // Some servers send named events that are not part of the answer.
             Err(_) if is_other => return Ok(()),
             Err(_) => return Err(errors::unreadable()),

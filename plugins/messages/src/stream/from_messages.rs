@@ -2,9 +2,11 @@
 //! corrected: a `ping` never comes before the first block, and no block stays open. A whole message instead of
 //! a stream is relayed as a stream.
 
-use gatehouse_sdk::{Chunk, Context, Sse, TextFailure, Usage};
+use gatehouse_sdk::{Chunk, Context, Counter, Sse, TextFailure, Usage};
 use gatehouse_text_protocols::incoming::is_error;
-use gatehouse_text_protocols::json::{Edits, JsonString, Raw, Repeated, UniqueObject, quoted};
+use gatehouse_text_protocols::json::{
+    Edits, JsonString, Object, Raw, Repeated, UniqueObject, last_members, quoted,
+};
 use gatehouse_text_protocols::relay::{Translation, count_bytes};
 use gatehouse_text_protocols::usage::{self, TokenCounts};
 
@@ -59,7 +61,10 @@ impl Translation for FromMessages {
             Err(_) if event.event.as_deref().is_some_and(is_foreign) => return Ok(()),
             Err(_) => return Err(errors::unreadable()),
         };
-        let fields: UniqueObject<'_> = serde_json::from_str(data).map_err(|_| errors::unreadable())?;
+        let fields: UniqueObject<'_> = match serde_json::from_str(data) {
+            Ok(fields) => fields,
+            Err(_) => return self.again(data, event.event, chunk),
+        };
         let kind = fields.text("type").map(std::borrow::Cow::into_owned).or(event.event).unwrap_or_default();
         if kind == "error" || (fields.get("error").is_some_and(is_error) && fields.get("type").is_none()) {
             return Err(errors::of(&self.state).of_error(data));
@@ -73,7 +78,10 @@ impl Translation for FromMessages {
             }
         }
         if kind == "message" && fields.get("content").is_some() {
-            for event in whole_message::events(&fields)? {
+            let Ok(events) = whole_message::events(&fields) else {
+                return self.again(data, Some(kind), chunk);
+            };
+            for event in events {
                 self.event(event, chunk)?;
             }
             if fields.get("usage").is_none() {
@@ -89,7 +97,11 @@ impl Translation for FromMessages {
         let mut written = 0;
         let mut edits = Edits::default();
         match kind.as_str() {
-            "message_start" => self.start(&fields, &mut edits)?,
+            "message_start" => {
+                if self.start(&fields, &mut edits).is_err() {
+                    return self.again(data, Some(kind), chunk);
+                }
+            }
             "content_block_start" => {
                 self.close(chunk);
                 let block = fields.object("content_block");
@@ -150,6 +162,10 @@ impl Translation for FromMessages {
     fn usage(&self) -> Option<Usage> {
         self.counts.reported()
     }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.counts.counters()
+    }
 }
 
 impl FromMessages {
@@ -184,6 +200,12 @@ impl FromMessages {
         Event::MessageDelta { delta, usage: self.counts.usage().into() }.sse()
     }
 
+    /// Reads an event that cannot be read as it is, with the last of the members whose names stand twice.
+    fn again(&mut self, data: &str, event: Option<String>, chunk: &mut Chunk) -> Result<(), TextFailure> {
+        let data = last_members(data).ok_or_else(errors::unreadable)?;
+        self.event(Sse { event, data }, chunk)
+    }
+
     fn start(&mut self, fields: &UniqueObject<'_>, edits: &mut Edits) -> Result<(), TextFailure> {
         let message = fields.get("message").ok_or_else(errors::unreadable)?;
         let message: UniqueObject<'_> =
@@ -197,7 +219,9 @@ impl FromMessages {
 
     /// Every client reads a count of what was written beside the reason.
     fn tell_counts(&self, fields: &UniqueObject<'_>, edits: &mut Edits) {
-        if fields.object("usage").is_some_and(|usage| usage.unsigned("output_tokens").is_some()) {
+        let is_count =
+            |usage: Object<'_>| usage.unsigned("output_tokens").is_some() && !usage::is_below_zero(&usage);
+        if fields.object("usage").is_some_and(is_count) {
             return;
         }
         let usage = UsageForm::Short(self.counts.usage().into()).json();

@@ -1,6 +1,6 @@
 //! A request for motion-2.6.
 
-use gatehouse_sdk::params::{either, read};
+use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
     let params: Params26 = read(body)?;
+    known_media(body, &["image_urls", "audio_url"])?;
     let image = params.image_urls.and_then(|urls| urls.into_iter().next());
     let mode = match (&image, params.template) {
         (None, Some(template)) => {

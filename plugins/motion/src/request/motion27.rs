@@ -1,6 +1,6 @@
 //! A request for motion-2.7: any image or video makes it image-to-video (spec, "Routing").
 
-use gatehouse_sdk::params::{either, read};
+use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{Facts, InvalidParam, MediaKind};
 use serde_json::{Map, Value, json};
 
@@ -11,6 +11,7 @@ use crate::sources;
 
 pub(super) fn request(body: &Value, blobs: &[Facts]) -> Result<VideoRequest, InvalidParam> {
     let params: Params27 = if has_media(body) { read(&without_size(body))? } else { read(body)? };
+    known_media(body, &["image_urls", "image_with_roles", "video_urls", "audio_url"])?;
     let size = either(body, ("size", params.size), ("aspect_ratio", params.aspect_ratio))?;
     let images = params.image_urls.unwrap_or_default();
     let role_images = params.image_with_roles.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What the provider answers to submissions and polls.
 
 use gatehouse_sdk::job::{Polled, Submitted};
-use gatehouse_sdk::{Failure, Reply, log};
+use gatehouse_sdk::{Failure, Reply, lenient, log};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -64,17 +64,21 @@ pub(crate) fn polled(reply: &Reply) -> Polled<Answer> {
 }
 
 /// A long-running operation.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Operation {
+    #[serde(deserialize_with = "lenient::word")]
     name: Option<String>,
+    #[serde(deserialize_with = "lenient::value")]
     done: Option<bool>,
-    error: Option<ErrorStatus>,
+    error: Value,
     response: Option<Value>,
 }
 
 impl Operation {
     fn polled(self) -> Polled<Answer> {
-        match (self.done.unwrap_or(false), self.error, self.response) {
+        let error = lenient::is_error(&self.error).then(|| ErrorStatus::read(&self.error));
+        match (self.done.unwrap_or(false), error, self.response) {
             (false, None, _) if self.name.is_none() => Polled::Faulty("an answer without `name`".to_owned()),
             (false, None, _) => Polled::Clear(Answer::Working),
             (_, Some(error), _) => Polled::Failed(failure(&error)),

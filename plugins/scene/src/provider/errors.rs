@@ -87,7 +87,13 @@ impl ErrorStatus {
     pub(super) fn of(reply: &Reply) -> Self {
         let body: Value = reply.json().unwrap_or_default();
         let body = if body.is_array() { &body[0] } else { &body };
-        Self::deserialize(&body["error"]).unwrap_or_default()
+        Self::read(&body["error"])
+    }
+
+    /// An error, or its message alone.
+    pub(super) fn read(error: &Value) -> Self {
+        let message = || error.as_str().unwrap_or_default().to_owned();
+        Self::deserialize(error).unwrap_or_else(|_| Self { message: message(), ..Self::default() })
     }
 
     /// The name of the gRPC code.

@@ -1,5 +1,6 @@
 //! The videos of a finished operation.
 
+use gatehouse_sdk::lenient;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,15 +27,20 @@ pub(crate) struct Ready {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Response {
-    videos: Option<Vec<Video>>,
+    #[serde(deserialize_with = "lenient::list")]
+    videos: Vec<Video>,
+    #[serde(deserialize_with = "lenient::value")]
     rai_media_filtered_count: Option<u64>,
-    rai_media_filtered_reasons: Option<Vec<String>>,
+    #[serde(deserialize_with = "lenient::list")]
+    rai_media_filtered_reasons: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Video {
+    #[serde(deserialize_with = "lenient::word")]
     gcs_uri: Option<String>,
+    #[serde(deserialize_with = "lenient::word")]
     bytes_base64_encoded: Option<String>,
 }
 
@@ -42,10 +48,14 @@ impl Ready {
     /// Out of an operation's `response`.
     pub(super) fn of(response: &Value) -> Result<Self, String> {
         let response = Response::deserialize(response).map_err(|error| error.to_string())?;
-        let videos = response.videos.unwrap_or_default().into_iter().map(Video::source);
-        let videos = videos.collect::<Option<_>>().ok_or("a video without bytes and without an address")?;
+        let came = response.videos.len();
+        // What there is, is delivered and charged.
+        let videos: Vec<_> = response.videos.into_iter().filter_map(Video::source).collect();
+        if videos.is_empty() && came > 0 {
+            return Err("a video without bytes and without an address".to_owned());
+        }
         let filtered = response.rai_media_filtered_count.unwrap_or_default();
-        let reasons = response.rai_media_filtered_reasons.unwrap_or_default();
+        let reasons = response.rai_media_filtered_reasons;
         Ok(Self { videos, filtered, reasons })
     }
 }

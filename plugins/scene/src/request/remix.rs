@@ -1,6 +1,6 @@
 //! Continuations: a finished video and 7 seconds more, or the new part alone.
 
-use gatehouse_sdk::params::{either, read};
+use gatehouse_sdk::params::{either, known_media, read};
 use gatehouse_sdk::{InvalidParam, Refusal, Submission};
 
 use super::original::{self, ADDED_SECONDS};
@@ -9,6 +9,7 @@ use crate::params::RemixParams;
 
 pub(super) fn request(request: &Submission) -> Result<VideoRequest, Refusal> {
     let params: RemixParams = read(&request.body)?;
+    known_media(&request.body, &[])?;
     let found = original::find(params.model, request)?;
     let aspect = found.record.aspect;
     let names = (("aspect_ratio", params.aspect_ratio), ("size", params.size));

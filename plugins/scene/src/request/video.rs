@@ -1,6 +1,6 @@
 //! New videos, from a text or from frames.
 
-use gatehouse_sdk::params::{came, either, read};
+use gatehouse_sdk::params::{came, either, known_media, read};
 use gatehouse_sdk::{InvalidParam, Submission};
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ const SECONDS: i64 = 8;
 pub(super) fn request(request: &Submission) -> Result<VideoRequest, InvalidParam> {
     let params: VideoParams = read(&request.body)?;
     let body = &request.body;
+    known_media(body, &["first_frame_image", "last_frame_image"])?;
     let samples = samples(body, &params)?;
     let aspect = either(body, ("aspect_ratio", params.aspect_ratio), ("size", params.size))?;
     let seconds = params.duration.unwrap_or(SECONDS);

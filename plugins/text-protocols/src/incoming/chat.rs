@@ -3,10 +3,13 @@
 use gatehouse_sdk::Sse;
 
 use crate::broken_json;
+use crate::failures::NO_PLACE;
 use crate::halves::{self, Halves};
 use crate::json::{Edits, JsonString, Object, Raw, Writer, items, quoted};
 use crate::prefill::Lead;
+use crate::tools::several_objects;
 
+use super::ChatClient;
 use super::forms::{self, Forms};
 use super::reasons::{self, Reason};
 use super::think::{End, Split, Thinker};
@@ -20,12 +23,23 @@ pub(super) struct Chat {
     halves: Halves,
     /// Of the first choice.
     thinker: Thinker,
-    /// The client reads calls of the older kind.
-    is_legacy: bool,
+    client: ChatClient,
+    /// The number of the choice that came first.
+    first: Option<u64>,
 }
 
 /// The error of an answer that its server did not finish.
 const BROKE_OFF: &str = r#"{"type":"server_error","message":"the answer was not finished"}"#;
+
+/// The error of an answer with more than texts and calls, for a client that cannot read it.
+fn no_place() -> String {
+    let said = "the model answered with a picture, a sound or a file, which has no place in the answer to this request";
+    failure(&format!(r#"{{"type":"server_error","code":"{NO_PLACE}","message":"{said}"}}"#))
+}
+
+/// Where a part that is no text has what it is.
+const PARTS: [&str; 8] =
+    ["image_url", "image", "input_image", "audio", "input_audio", "video_url", "file", "inline_data"];
 
 /// How deep parts are looked into. What is deeper is told as it is written.
 const MAX_DEPTH: usize = 16;
@@ -35,6 +49,8 @@ const MAX_DEPTH: usize = 16;
 pub(super) struct Said {
     text: String,
     thought: String,
+    /// There is a picture, a sound or a file.
+    has_media: bool,
 }
 
 /// A message, or a delta of one: which choice it is of, and how that ended.
@@ -52,12 +68,24 @@ impl Position<'_> {
 }
 
 impl Chat {
-    pub(super) fn new(lead: Lead, is_legacy: bool) -> Self {
-        Self { lead, halves: Halves::default(), thinker: Thinker::default(), is_legacy }
+    pub(super) fn new(lead: Lead, client: ChatClient) -> Self {
+        Self { lead, halves: Halves::default(), thinker: Thinker::default(), client, first: None }
+    }
+
+    /// The number of a choice as its client reads it. One answer was asked for: the first that comes, whatever its number, is 0.
+    fn number(&mut self, given: u64) -> u64 {
+        if self.client.has_several {
+            return given;
+        }
+        match *self.first.get_or_insert(given) {
+            first if given == first => 0,
+            first if given == 0 => first,
+            _ => given,
+        }
     }
 
     pub(super) fn whole(&mut self, body: &str) -> Option<String> {
-        let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.is_legacy });
+        let standard = forms::standard(body, Forms { is_whole: true, is_legacy: self.client.is_legacy });
         let changed = self.rewrite(standard.as_deref().unwrap_or(body)).and_then(|(data, _)| data);
         changed.or(standard)
     }
@@ -65,7 +93,8 @@ impl Chat {
     pub(super) fn event(&mut self, event: Sse) -> Vec<Sse> {
         let is_odd = forms::is_odd(&event.data);
         let has_halves = halves::may_have(&event.data) || !self.halves.is_empty();
-        if self.lead.is_over() && self.thinker.is_over() && !is_odd && !has_halves {
+        let is_numbered = self.client.has_several || self.first == Some(0);
+        if self.lead.is_over() && self.thinker.is_over() && is_numbered && !is_odd && !has_halves {
             return vec![event];
         }
         if event.data.trim() == "[DONE]" {
@@ -73,7 +102,7 @@ impl Chat {
             events.push(event);
             return events;
         }
-        let forms = Forms { is_whole: false, is_legacy: self.is_legacy };
+        let forms = Forms { is_whole: false, is_legacy: self.client.is_legacy };
         let standard = is_odd.then(|| forms::standard(&event.data, forms)).flatten();
         let event = Sse { data: standard.unwrap_or(event.data), ..event };
         let Some((data, finish)) = self.rewrite(&event.data) else { return vec![event] };
@@ -133,9 +162,17 @@ impl Chat {
                 }
                 Reason::Failed => return Some((Some(failure(BROKE_OFF)), None)),
             }
-            let index = choice.unsigned("index").unwrap_or(at);
+            let given = choice.unsigned("index").unwrap_or(at);
+            let index = self.number(given);
+            if let Some(raw) = choice.get("index").filter(|_| index != given) {
+                edits.replace(raw, index.to_string());
+                has_changed = true;
+            }
             let name = if choice.get("delta").is_some() { "delta" } else { "message" };
             if let Some((raw, message)) = choice.get(name).zip(choice.object(name)) {
+                if self.has_no_place(&message) {
+                    return Some((Some(no_place()), None));
+                }
                 let place = Position { index, is_whole: name == "message", finish: finish.as_deref() };
                 if let Some(new) = self.message(&message, &place) {
                     edits.replace(raw, new);
@@ -150,6 +187,14 @@ impl Chat {
             out
         });
         Some((changed, reason))
+    }
+
+    /// Whether a message has a picture, a sound or a file that its client would not get.
+    fn has_no_place(&self, message: &Object<'_>) -> bool {
+        let is_media = |name: &str| message.get(name).is_some_and(forms::has_media);
+        let parts = message.get("content").filter(|raw| raw.get().starts_with(['[', '{']));
+        parts.is_some_and(Said::has_media)
+            || !self.client.reads_completions && forms::MEDIA.into_iter().any(is_media)
     }
 
     /// The message in its standard form, if it changes.
@@ -277,6 +322,11 @@ impl Chat {
         let mut has_changed = false;
         for (at, raw) in items(raw)?.into_iter().enumerate() {
             let Some(call) = Object::parse(raw.get()) else { continue };
+            if let Some(several) = place.is_complete().then(|| several_calls(&call)).flatten() {
+                edits.replace(raw, several);
+                has_changed = true;
+                continue;
+            }
             let name = format!("call {}", call.unsigned("index").unwrap_or(at as u64));
             let Some(function) = call.get("function") else { continue };
             if let Some(new) = self.function(function, &name, place) {
@@ -320,6 +370,13 @@ impl Chat {
 }
 
 impl Said {
+    /// Whether a part of a message's content is no text.
+    fn has_media(parts: Raw<'_>) -> bool {
+        let mut said = Self::default();
+        said.read(parts);
+        said.has_media
+    }
+
     /// All that a value says, thinking or not.
     pub(super) fn all(raw: Raw<'_>) -> String {
         let mut said = Self::default();
@@ -351,11 +408,34 @@ impl Said {
                 ["text", "content", "value", "refusal", "summary"].iter().find_map(|name| part.get(name))
             {
                 self.read_within(text, depth);
+            } else {
+                self.has_media |= PARTS.iter().filter_map(|name| part.get(name)).any(forms::has_media);
             }
         } else {
             items(raw).unwrap_or_default().into_iter().for_each(|raw| self.read_within(raw, depth));
         }
     }
+}
+
+/// A call whose arguments are several objects as that many calls, JSON; only the first keeps its id.
+fn several_calls(call: &Object<'_>) -> Option<String> {
+    let function = call.object("function")?;
+    let text = function.string("arguments")?.decode()?;
+    let objects = several_objects(&text)?;
+    let calls = objects.into_iter().enumerate().map(|(at, arguments)| {
+        let mut inner = Writer::new(arguments.len() + 64);
+        for (name, raw) in function.iter().filter(|(name, _)| *name != "arguments") {
+            inner.member(name, raw.get());
+        }
+        inner.string("arguments", arguments);
+        let mut out = Writer::new(arguments.len() + 128);
+        for (name, raw) in call.iter().filter(|(name, _)| *name != "function" && (at == 0 || *name != "id")) {
+            out.member(name, raw.get());
+        }
+        out.member("function", &inner.done());
+        out.done()
+    });
+    Some(calls.collect::<Vec<_>>().join(","))
 }
 
 /// The object that arguments are a text of, that an empty list stands for, or that is plainly meant where nothing was cut.

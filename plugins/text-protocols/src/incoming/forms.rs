@@ -19,6 +19,8 @@ pub(super) struct Forms {
 /// The names of a text of thinking, the usual one first.
 pub(super) const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 const DETAILS: &str = "reasoning_details";
+/// What some servers put beside a text: pictures that the model made, a sound.
+pub(super) const MEDIA: [&str; 2] = ["images", "audio"];
 
 /// Whether a chunk may need a change. A text may look like a member; then the parser decides.
 pub(super) fn is_odd(json: &str) -> bool {
@@ -42,6 +44,7 @@ fn is_odd_member(json: &str, name: &str, value: &str) -> bool {
         "error" | "thinking" => first != b'n',
         "reasoning_content" | "reasoning" | DETAILS | "data" => opens,
         "function_call" => first == b'{',
+        _ if MEDIA.contains(&name) => opens && !value.starts_with("[]"),
         "tool_calls" => {
             first == b'{' || (opens && !value.starts_with("[]") && !json.contains("\"function\""))
         }
@@ -50,6 +53,23 @@ fn is_odd_member(json: &str, name: &str, value: &str) -> bool {
         "text" => is_text && !json.contains("\"delta\"") && !json.contains("\"message\""),
         _ => false,
     }
+}
+
+/// Whether a value has a picture, a sound or a file in it: an address, or bytes.
+pub(super) fn has_media(raw: Raw<'_>) -> bool {
+    const BYTES: [&str; 6] = ["url", "image_url", "b64_json", "data", "file_data", "file_id"];
+    let mut open = vec![raw];
+    // A list of pictures, each of them an object with another in it.
+    for _ in 0..64 {
+        let Some(raw) = open.pop() else { return false };
+        if JsonString::of(raw).is_some_and(|text| !text.is_empty()) {
+            return true;
+        }
+        open.extend(items(raw).unwrap_or_default());
+        let object = Object::parse(raw.get()).unwrap_or_default();
+        open.extend(BYTES.iter().filter_map(|name| object.get(name)));
+    }
+    false
 }
 
 /// Whether a member says that something failed: some servers always write one.

@@ -157,6 +157,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for UniqueObject<'a> {
     }
 }
 
+/// How deep objects are looked into for names that stand twice.
+const MAX_DEPTH: usize = 100;
+
+/// JSON in which a name stands twice in an object, with the last of its members alone, as readers of other languages have it;
+/// `None` where none does.
+#[must_use]
+pub fn last_members(json: &str) -> Option<String> {
+    if !has_repeated(serde_json::from_str(json).ok()?, MAX_DEPTH) {
+        return None;
+    }
+    serde_json::from_str::<serde_json::Value>(json).ok().map(|value| value.to_string())
+}
+
+fn has_repeated(raw: Raw<'_>, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match raw.get().as_bytes().first() {
+        Some(b'{') => Object::parse(raw.get()).is_some_and(|object| {
+            object.repeated().is_some() || object.iter().any(|(_, raw)| has_repeated(raw, depth))
+        }),
+        Some(b'[') => items(raw).unwrap_or_default().into_iter().any(|raw| has_repeated(raw, depth)),
+        _ => false,
+    }
+}
+
 /// A member's name, borrowed unless it has escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -261,6 +285,19 @@ mod tests {
             assert_eq!(object.repeated().map(|(name, raw)| (name, raw.get())), Some(("n0", "0")), "{twice}");
         }
         assert!(Object::default().repeated().is_none());
+    }
+
+    /// Without it typed readers fail an answer that every client could read.
+    #[test]
+    fn of_a_name_that_stands_twice_the_last_member_stays() {
+        for (given, expected) in [
+            (r#"{"a":1,"b":2}"#, None),
+            (r#"{"a":1,"\u0061":2}"#, Some(r#"{"a":2}"#)),
+            (r#"[{"a":{"b":1.5,"b":[{"c":0,"c":null}]}}]"#, Some(r#"[{"a":{"b":[{"c":null}]}}]"#)),
+            (r#"{"a":1,"a""#, None),
+        ] {
+            assert_eq!(last_members(given).as_deref(), expected, "{given}");
+        }
     }
 
     #[test]

@@ -83,3 +83,8 @@ fn streamed(protocol: Protocol, mut fields: Value, stream: &[Sse]) -> Vec<Value>
 fn of_customer(name: &str) -> Context {
     Context { customer: name.to_owned(), ..crate::chat::cx() }
 }
+
+/// The state of a good request.
+pub(super) fn state(fields: Value) -> Vec<u8> {
+    prepared(Protocol::Chat, json!({}), fields).state
+}

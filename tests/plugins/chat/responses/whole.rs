@@ -97,7 +97,8 @@ fn tokens_and_text_count_as_in_a_chat_completion() {
         );
         assert_eq!((chat.usage, chat.output_bytes), (response.usage, response.output_bytes));
         let found: Value = serde_json::from_str(&response.body).unwrap();
-        let Some(Usage { input, output, cached, cache_write, .. }) = chat.usage else { panic!("{chat:?}") };
+        let all = crate::together(chat.usage, &chat.counters);
+        let Some(Usage { input, output, cached, cache_write, .. }) = all else { panic!("{chat:?}") };
         assert_eq!(found["usage"]["input_tokens"], input + cached + cache_write);
         assert_eq!(found["usage"]["output_tokens"], output);
         assert_eq!(

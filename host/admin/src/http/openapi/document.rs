@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::operation::{error_responses, operation, tag};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
 use crate::http::request::precondition::is_known;
+use crate::http::route::BASE;
 use crate::http::route::Route;
-use crate::http::router::BASE;
+use crate::reply::Reply;
 
 /// The version of the API, not of the gateway: it counts changes that clients notice.
 const API_VERSION: &str = "1.0.0";

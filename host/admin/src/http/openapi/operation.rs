@@ -6,7 +6,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::document::Generators;
-use crate::http::error::error_table;
+use crate::error::error_table;
 use crate::http::request::query::{Form, Parameter};
 use crate::http::route::{Answers, Route, Takes};
 

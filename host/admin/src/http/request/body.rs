@@ -10,7 +10,7 @@ use http::request::Parts;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::http::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind};
 
 /// Of JSON; nothing an operator writes is as large.
 pub(crate) const MAX_JSON_BYTES: usize = 1 << 20;

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatehouse_model::Digest;
 
 use super::query::Query;
-use crate::http::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind};
 
 const VERSION: u8 = 1;
 const DIGEST_BYTES: usize = 12;

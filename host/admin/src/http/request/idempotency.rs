@@ -6,7 +6,7 @@ use gatehouse_model::{Digest, UnixMs};
 use gatehouse_tasks::AdminIdempotency;
 use http::{HeaderMap, HeaderName};
 
-use crate::http::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind};
 
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static(HEADER);
 const HEADER: &str = "idempotency-key";

@@ -4,7 +4,7 @@ use gatehouse_tasks::FieldChange;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::http::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind};
 
 /// The object with the patch applied: `null` clears a field, an array replaces the array.
 pub(crate) fn patched(current: &impl Serialize, patch: Value) -> Result<Value, ApiError> {

@@ -10,7 +10,7 @@ use http::header::{IF_MATCH, IF_NONE_MATCH};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::http::error::{ApiError, Kind};
+use crate::error::{ApiError, Kind};
 
 const DIGEST_BYTES: usize = 8;
 

@@ -2,8 +2,8 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::http::error::ApiError;
-use crate::http::values::Moment;
+use crate::api::values::Moment;
+use crate::error::ApiError;
 
 /// Rows of a page, where the request does not say.
 const DEFAULT_LIMIT: usize = 50;

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::api::values::{List, Moment};
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::error::ApiError;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
 
 const FILTERS: [Parameter; 7] = [
     filter("task", Form::Text, "Only lines about this task."),

@@ -5,16 +5,16 @@ use gatehouse_tasks::{Command, JournalEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::audit::told;
+use crate::api::values::{List, Moment, Period, entry_id};
+use crate::audit::told;
+use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
-use crate::http::error::{ApiError, Kind};
-use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment, Period, entry_id};
+use crate::reply::Reply;
 use crate::service::{before_prefix, of_prefix};
 
 const FILTERS: [Parameter; 2] = [

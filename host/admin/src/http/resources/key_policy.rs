@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::http::error::ApiError;
-use crate::http::values::{Moment, Period};
+use crate::api::values::{Moment, Period};
+use crate::error::ApiError;
 
 /// What an edit of a key may change. `null` takes a limit away.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

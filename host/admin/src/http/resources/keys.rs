@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::key_policy::PolicyView;
-use crate::http::audit::told;
+use crate::api::values::{List, Moment};
+use crate::audit::told;
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::reply::Reply;
 use crate::service::{NewKey, before_prefix, of_prefix};
 
 const FILTERS: [Parameter; 4] = [

@@ -9,13 +9,13 @@ use gatehouse_tasks::{HoldId, StatementLine};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use crate::api::values::{List, Moment, entry_id};
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment, entry_id};
+use crate::reply::Reply;
 use crate::service::StatementRequest;
 
 const TIME: [Parameter; 2] = [

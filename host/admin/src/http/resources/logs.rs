@@ -13,11 +13,11 @@ use http::header::CACHE_CONTROL;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::values::{List, Moment};
 use crate::http::call::{Call, Outcome};
-use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, option};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
+use crate::reply::Reply;
 use crate::service::{LOG_LEVELS, LogFilter, LogLine};
 
 const FILTERS: [Parameter; 7] = [

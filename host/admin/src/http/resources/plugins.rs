@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::api::deployment::DeploymentView;
 use crate::api::plugin::{DeployedView, PluginVersion, UninstalledView};
 use crate::api::plugin_offer::{Component, PluginOffer};
+use crate::api::values::List;
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any, option};
 use crate::http::route::Route;
-use crate::http::values::List;
+use crate::reply::Reply;
 
 const STATES: &[&str] = &["active", "broken", "disabled", "kept", "pinned", "standby", "rolled_back"];
 const FILTERS: [Parameter; 2] = [

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use crate::api::price::{PricePreview, PricesView};
 use crate::api::price_version::{PriceChanges, PriceVersionDetails, PriceVersionView};
+use crate::api::values::List;
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::precondition::etag_of;
 use crate::http::request::query::{Form, Parameter, option};
 use crate::http::route::Route;
-use crate::http::values::List;
+use crate::reply::Reply;
 
 const AGAINST: Parameter = option("against", Form::Text, "Another version; without it, the one before.");
 

@@ -1,10 +1,10 @@
 //! `/providers`: providers with their accounts' health, and the switch that keeps new work away from an account.
 
 use crate::api::provider::{ProviderAccountView, ProviderView};
+use crate::api::values::List;
 use crate::http::call::{Call, Outcome};
-use crate::http::reply::Reply;
 use crate::http::route::Route;
-use crate::http::values::List;
+use crate::reply::Reply;
 use crate::service::account_changes;
 
 pub(super) fn routes() -> Vec<Route> {

@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::access::caller::{LoginLinkView, Role};
 use crate::api::configuration::{EffectiveView, ReloadView};
 use crate::api::doctor::DoctorRun;
 use crate::api::error::OperationError;
-use crate::http::access::caller::{LoginLinkView, Role};
 use crate::http::call::{Call, Outcome};
-use crate::http::reply::Reply;
 use crate::http::request::query::{Form, option};
 use crate::http::route::Route;
+use crate::reply::Reply;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

@@ -9,14 +9,14 @@ use gatehouse_tasks::UsageSums;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::values::Moment;
+use crate::error::{ApiError, Kind};
 use crate::http::call::{Call, Outcome};
 use crate::http::csv;
-use crate::http::error::{ApiError, Kind};
-use crate::http::reply::Reply;
 use crate::http::request::cursor;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
-use crate::http::values::Moment;
+use crate::reply::Reply;
 use crate::service::{UsageGroup, UsageGroups, UsageRequest, start_of};
 
 const GROUPS: [&str; 5] = ["hour", "day", "customer", "key", "model"];

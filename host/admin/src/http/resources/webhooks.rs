@@ -9,19 +9,19 @@ use gatehouse_tasks::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::values::List;
 use crate::api::webhook::{
     DeliveryView, NewWebhook, ResendRange, ResentRange, WebhookPolicyView, WebhookView,
 };
-use crate::http::audit::told;
+use crate::audit::told;
+use crate::error::ApiError;
 use crate::http::call::{Call, Committed, Outcome};
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::body::from_value;
 use crate::http::request::merge_patch::{changes, created, patched};
 use crate::http::request::precondition::{Edited, check_edited};
 use crate::http::request::query::{Form, Parameter, filter};
 use crate::http::route::Route;
-use crate::http::values::List;
+use crate::reply::Reply;
 
 const FILTERS: [Parameter; 1] = [filter("customer", Form::Text, "Only webhooks of this customer.")];
 

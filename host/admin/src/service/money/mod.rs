@@ -1,12 +1,10 @@
 //! Money as operators read it: prices, statements of the ledger, usage.
 
-mod price_history;
 mod price_versions;
 mod prices;
 mod statements;
 mod usage;
 
-pub use price_history::{PriceCause, PriceHistory};
 pub(crate) use statements::StatementRequest;
 #[cfg(test)]
 pub(crate) use statements::StatementSums;

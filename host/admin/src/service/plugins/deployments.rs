@@ -15,9 +15,10 @@ use gatehouse_tasks::{
 use crate::api::deployment::DeploymentView;
 use crate::api::error::OperationError;
 use crate::api::plugin::StageView;
-use crate::service::admin_service::{AdminService, Backend, present};
+use crate::service::admin_service::{AdminService, Backend};
 use crate::service::configuration::Deployed;
 use crate::service::paging::first_rows;
+use crate::service::price_history::present;
 
 /// Rows of one page that are read at a time.
 const PAGE: usize = 200;

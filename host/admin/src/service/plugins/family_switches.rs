@@ -12,7 +12,7 @@ use crate::api::error::OperationError;
 use crate::api::plugin::{DeployedView, UninstalledView};
 use crate::service::admin_service::{AdminService, on_blocking_thread};
 use crate::service::configuration::Deployed;
-use crate::service::money::PriceCause;
+use crate::service::price_history::PriceCause;
 
 impl AdminService {
     /// Keeps new requests away from a family; its tasks go on. The digest of the version that would serve it.

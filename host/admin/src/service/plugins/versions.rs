@@ -17,7 +17,7 @@ use crate::api::plugin_offer::PluginOffer;
 use crate::service::admin_service::{AdminService, Backend, on_blocking_thread};
 use crate::service::configuration::Configuration;
 use crate::service::configuration::Deployed;
-use crate::service::money::PriceCause;
+use crate::service::price_history::PriceCause;
 
 /// Streams of a plugin runtime that a command opens for itself.
 const OFFLINE_STREAMS: usize = 8;

@@ -12,7 +12,7 @@ use gatehouse_tasks::FieldChange;
 
 use crate::api::error::OperationError;
 use crate::api::task::{AdoptedReply, RulingWord, TaskRuling};
-use crate::http::audit::told;
+use crate::audit::told;
 use crate::service::admin_service::AdminService;
 
 /// The type of a reply that names none.

@@ -8,11 +8,10 @@ mod encode;
 mod export;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use gatehouse_model::{Clock, Secret, Seed, Tracer};
-use gatehouse_upstream::{Collector, SecretRef, check_collector_url};
+use gatehouse_upstream::{Collector, OutgoingRoute, SecretRef, check_collector_url};
 use serde::Deserialize;
 
 pub(crate) use export::Exporter;
@@ -77,15 +76,15 @@ impl TracesConfig {
     /// Where spans go; `None` where no traces are made.
     ///
     /// # Errors
-    /// A header or the roots cannot be used; the key and why.
-    pub(crate) fn collector(&self, extra_roots: Option<&Path>) -> Result<Option<Collector>, String> {
+    /// A header, the roots or the proxy cannot be used; the key and why.
+    pub(crate) fn collector(&self, route: &OutgoingRoute<'_>) -> Result<Option<Collector>, String> {
         let Some(endpoint) = &self.endpoint else { return Ok(None) };
         let mut headers: Vec<(String, Secret<String>)> = Vec::new();
         for (name, secret) in &self.headers {
             let value = secrets::resolve(secret).map_err(|why| format!("traces.headers.{name}: {why}"))?;
             headers.push((name.clone(), value));
         }
-        Collector::new(endpoint, &headers, extra_roots).map(Some).map_err(|why| format!("traces: {why}"))
+        Collector::new(endpoint, &headers, route).map(Some).map_err(|why| format!("traces: {why}"))
     }
 
     /// The tracer, and what sends its spans; `None` where no traces are made.
@@ -94,10 +93,10 @@ impl TracesConfig {
     /// As of [`Self::collector`].
     pub(crate) fn start(
         &self,
-        extra_roots: Option<&Path>,
+        route: &OutgoingRoute<'_>,
         (clock, seed): (&Arc<dyn Clock>, &Arc<dyn Seed>),
     ) -> Result<Option<(Arc<Tracer>, Exporter)>, String> {
-        let Some(collector) = self.collector(extra_roots)? else { return Ok(None) };
+        let Some(collector) = self.collector(route)? else { return Ok(None) };
         let (exporter, sink) = Exporter::new(collector, &self.service_name, self.queue, Arc::clone(clock));
         let sampling = (self.sample, self.follow_parent);
         let tracer = Tracer::new(Arc::new(sink), sampling, Arc::clone(clock), Arc::clone(seed));

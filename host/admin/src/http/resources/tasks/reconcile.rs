@@ -5,8 +5,8 @@ use gatehouse_model::TaskId;
 use super::task::TaskLine;
 use crate::api::task::TaskRuling;
 use crate::http::call::{Call, Outcome};
-use crate::http::reply::Reply;
 use crate::http::route::Route;
+use crate::reply::Reply;
 use crate::service::ruling_changes;
 
 pub(super) fn routes() -> Vec<Route> {

@@ -6,9 +6,9 @@ use gatehouse_tasks::{ExchangeRecord, StepKind, StepRecord, StepRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::values::{List, Moment};
 use crate::http::call::{Call, Outcome};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![

@@ -7,13 +7,13 @@ use gatehouse_tasks::JournalEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::audit::told;
+use crate::api::values::{List, Moment, entry_id};
+use crate::audit::told;
+use crate::error::ApiError;
 use crate::http::call::{Call, Outcome};
-use crate::http::error::ApiError;
-use crate::http::reply::Reply;
 use crate::http::request::query::{Form, Parameter, filter, filter_any};
 use crate::http::route::Route;
-use crate::http::values::{List, Moment, entry_id};
+use crate::reply::Reply;
 use crate::service::TaskDetails;
 
 const STATUSES: [&str; 5] = ["submitted", "pending", "processing", "completed", "failed"];

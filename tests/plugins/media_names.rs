@@ -1,0 +1,80 @@
+//! Media under names that a model does not know, for all families of pictures and videos: refused, never ignored.
+
+use clip::Clip;
+use context_image::ContextImage;
+use gatehouse_sdk::{Context, Jobs, Refusal, Submission, UnixMs};
+use imagine::Imagine;
+use journey::Journey;
+use motion::Motion;
+use scene::Scene;
+use serde_json::{Value, json};
+
+const LINK: &str = "https://example.com/a.png";
+
+/// What a family says to a request with a field: `None` where it takes it.
+fn said<F: Jobs>(surface: &str, good: &Value, field: &str, value: Value) -> Option<String> {
+    let mut body = good.clone();
+    body[field] = value;
+    match F::submit(&Context::at(UnixMs(1_790_000_000_000)), Submission::new(surface, body)) {
+        Ok(accepted) => accepted.doomed.map(|failure| failure.message),
+        Err(Refusal::Invalid { message, .. }) => Some(message),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+type Say = fn(&str, &Value, &str, Value) -> Option<String>;
+
+/// Without it a picture or a video is made from the text alone, and charged.
+#[test]
+fn media_under_other_names_are_refused_with_the_right_name() {
+    let video = "videos.generate";
+    let image = "images.generate";
+    let table: [(Say, &str, Value, &str); 7] = [
+        (said::<ContextImage>, image, json!({"model": "ctx-pro", "prompt": "a kite"}), "use `image_urls`"),
+        (said::<Imagine>, image, json!({"prompt": "a kite"}), "use `image_urls`"),
+        (said::<Motion>, video, json!({"model": "motion-2.6", "prompt": "a kite"}), "use `image_urls`"),
+        (
+            said::<Motion>,
+            video,
+            json!({"model": "motion-2.7", "prompt": "a kite"}),
+            "use `image_urls` or `image_with_roles`",
+        ),
+        (
+            said::<Scene>,
+            video,
+            json!({"model": "scene-3.1-fast-official", "prompt": "a kite"}),
+            "use `first_frame_image` or `last_frame_image`",
+        ),
+        (
+            said::<Clip>,
+            video,
+            json!({"model": "clip-2.0", "prompt": "a kite"}),
+            "use `image_urls` or `image_with_roles`",
+        ),
+        (said::<Journey>, "journey.imagine", json!({"prompt": "a kite"}), "use `image_urls`"),
+    ];
+    for (say, surface, good, advice) in table {
+        for (field, value) in [
+            ("image", json!(LINK)),
+            ("Image_Urls", json!([LINK])),
+            ("imageUrls", json!([LINK])),
+            ("images", json!([{"url": LINK}])),
+            ("input_reference", json!({"image_url": LINK})),
+            ("base64Array", json!(["data:image/png;base64,iVBORw0KGgo="])),
+        ] {
+            let message = say(surface, &good, field, value).unwrap_or_else(|| panic!("{good}: {field}"));
+            assert!(message.starts_with(&format!("`{field}`: ")), "{good}: {message}");
+            assert!(message.contains(advice) || advice.starts_with(message.as_str()), "{good}: {message}");
+        }
+        for (field, value) in [
+            ("image_size", json!("square_hd")),
+            ("images", json!([])),
+            ("mask_image", Value::Null),
+            ("frame_rate", json!(24)),
+            ("callback_url", json!(LINK)),
+            ("user", json!("u-1")),
+        ] {
+            assert_eq!(say(surface, &good, field, value), None, "{good}: {field}");
+        }
+    }
+}
