@@ -2,6 +2,7 @@
 //! a virtual clock, on a disk that can crash, against a provider with a record of its own.
 //!
 //! - `scenarios/crashes` crashes the process at every single operation of a handful of scenarios.
+//! - `scenarios/outages` takes the engine of the store away at every single access.
 //! - `scenarios/seeds` runs plans made from numbers, with faults of every kind.
 //! - `splits` runs text streams whose bytes arrive in pieces of every kind.
 //!
@@ -12,6 +13,7 @@ mod clients;
 mod clock;
 mod crash_switch;
 mod customers;
+mod engine_outage;
 mod oracle;
 mod panics;
 mod plan;

@@ -11,6 +11,7 @@ use object_store::memory::InMemory;
 use crate::clock::VirtualClock;
 use crate::crash_switch::CrashSwitch;
 use crate::customers::first_disk;
+use crate::engine_outage::EngineOutage;
 use crate::oracle::memory::Oracle;
 use crate::plan::actions::Plan;
 use crate::provider::hook_record::HookRecord;
@@ -21,6 +22,7 @@ use crate::random::Random;
 /// One simulation.
 pub(crate) struct Simulation {
     pub(crate) switch: CrashSwitch,
+    pub(crate) outage: EngineOutage,
     pub(crate) clock: Arc<VirtualClock>,
     /// Decides about faults: of the provider, slow commits, sectors that are lost in a crash.
     pub(crate) fault_random: Random,
@@ -84,6 +86,7 @@ impl Simulation {
         };
         Arc::new(Self {
             switch: CrashSwitch::new(),
+            outage: EngineOutage::default(),
             clock: Arc::new(VirtualClock::new()),
             fault_random: Random::new(fault_seed),
             seed: Arc::new(Random::new(plan.seed)),

@@ -73,7 +73,7 @@ fn own() -> Vec<Row> {
         Row { role: None, ..row(READ, "/login", |_, r| async move { Ok(login::show(&r)) }) },
         row(FILL_IN, "/logs-download", |p, r| async move { logs::download(&p, &r).await }),
         // What is sent and what comes back are prompts and results.
-        row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r) }),
+        row(FILL_IN, "/playground", |p, r| async move { playground::list(&p, &r).await }),
         row(FILL_IN, "/playground/*", |p, r| async move { playground::show(&p, &r).await }),
         row((&Method::POST, operator, REQUEST), "/playground/*", |p, r| async move {
             playground::act(&p, &r).await

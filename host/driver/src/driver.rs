@@ -21,6 +21,7 @@ use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
 use crate::scheduler::live_tasks::LiveTasks;
+use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
 use crate::text::counters::UnpricedCounters;
@@ -92,6 +93,7 @@ impl Driver {
                 unpriced_counters: UnpricedCounters::default(),
                 disks,
                 live: LiveTasks::default(),
+                store_pause: StorePause::default(),
                 shutdown: watch::Sender::new(ShutdownState::Serving),
                 keys_generation: AtomicU64::new(0),
                 rates: Arc::default(),
@@ -102,7 +104,7 @@ impl Driver {
             });
             begin_counting();
             state.recover().await?;
-            state.count_customers();
+            state.count_customers().await;
             state.look_at_disks().await;
             let background = vec![
                 tokio::spawn(Arc::clone(&state).run_loop()),

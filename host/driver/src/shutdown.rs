@@ -10,11 +10,12 @@ use crate::driver::Driver;
 use crate::state::{DriverState, ShutdownState};
 
 impl Driver {
-    /// Ready to take work: all families have started, the store is writable and no shutdown has begun.
+    /// Ready to take work: all families have started, the store can be reached and no shutdown has begun.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         !self.state.has_reached(ShutdownState::LameDuck)
             && !self.state.store.has_failed()
+            && !self.state.store.is_unavailable()
             && self.families_not_ready().is_empty()
     }
 

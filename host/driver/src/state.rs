@@ -21,6 +21,7 @@ use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
 use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
+use crate::scheduler::store_pause::StorePause;
 use crate::step::bulk::groups::CallGroups;
 use crate::text::counters::UnpricedCounters;
 
@@ -56,6 +57,8 @@ pub(crate) struct DriverState {
     /// Those that may become full.
     pub(crate) disks: Vec<Disk>,
     pub(crate) live: LiveTasks,
+    /// Of steps whose task could not be read.
+    pub(crate) store_pause: StorePause,
     pub(crate) shutdown: watch::Sender<ShutdownState>,
     /// Moves with every change of a key.
     pub(crate) keys_generation: AtomicU64,

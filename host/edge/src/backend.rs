@@ -56,10 +56,7 @@ backend! {{
     now {
         fn families(key: Option<&Key>) -> Vec<FamilyListing>;
         fn families_not_ready() -> Vec<String>;
-        fn follow(key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;
-        fn funds(key: &Key) -> Result<Option<Funds>, StoreError>;
         fn is_ready() -> bool;
-        fn key(digest: &KeyDigest) -> Result<Option<Key>, StoreError>;
         fn keys_generation() -> u64;
         fn model_id(name: &str) -> Option<String>;
         fn models(key: &Key) -> Vec<ModelListing>;
@@ -68,7 +65,6 @@ backend! {{
         fn routes() -> Arc<[ServedRoute]>;
         fn starting() -> Option<SubmitError>;
         fn switched_off_path(path: &str, family: &str) -> Option<SubmitError>;
-        fn task(key: &Key, id: TaskId) -> Result<Option<Task>, StoreError>;
         fn tracer() -> Option<&Arc<Tracer>>;
         fn waiting(task: &Task) -> Option<Waiting>;
     }
@@ -78,8 +74,11 @@ backend! {{
         fn complete(request: CompletionRequest) -> Result<CompletionResponse, TextError>;
         fn delete_result(task: &'a Task) -> Result<(), MediaRefusal>;
         fn dry_run(request: SubmitRequest) -> Result<DryRun, SubmitError>;
+        fn follow(key: &'a Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError>;
         fn forget_response(key: &'a Key, id: &'a str) -> Result<bool, SubmitError>;
+        fn funds(key: &'a Key) -> Result<Option<Funds>, StoreError>;
         fn is_result_deleted(task: &'a Task) -> Result<bool, MediaRefusal>;
+        fn key(digest: &'a KeyDigest) -> Result<Option<Key>, StoreError>;
         fn media(
             name: &'a str, expires: &'a str, signature: &'a str, range: Option<&'a str>
         ) -> Result<MediaFile, MediaRefusal>;
@@ -89,6 +88,7 @@ backend! {{
         ) -> Result<Option<Vec<Sse>>, SubmitError>;
         fn result_file(media: &'a Media, range: Option<&'a str>) -> Result<MediaFile, MediaRefusal>;
         fn submit(request: SubmitRequest) -> Result<Receipt, SubmitError>;
+        fn task(key: &'a Key, id: TaskId) -> Result<Option<Task>, StoreError>;
         fn task_when_over(
             key: &'a Key, id: TaskId, max_wait: Duration
         ) -> Result<Option<Task>, StoreError>;
@@ -99,11 +99,14 @@ backend! {{
     }
 } for Driver, #[cfg(test)] crate::tests::support::backend::ScriptedBackend}
 
-/// The refusal for a store error. `Busy`, `NoRoom` and `Closed` pass.
+/// The refusal for a store error. `Closed` passes too: another process follows.
 pub(crate) fn store_refusal(error: StoreError) -> Refusal {
     match error {
         StoreError::Busy => Refusal::new(Kind::Busy, "the gateway is busy, retry in a moment"),
         StoreError::Closed => Refusal::new(Kind::Draining, "the gateway is restarting, retry in a moment"),
+        StoreError::Unavailable => {
+            Refusal::new(Kind::Busy, "the gateway's store cannot be reached now, retry in a moment")
+        }
         StoreError::NoRoom => Refusal::new(Kind::DiskFull, "the gateway's disk is full, retry later"),
         other => Refusal::internal(other),
     }

@@ -132,6 +132,8 @@ metrics! {
     Gauge QUEUE_DEPTH = "gatehouse_store_queue_depth";
     /// 1 while the store's disk is full and a commit waits for room.
     Gauge STORE_WAITS = "gatehouse_store_waits_for_room";
+    /// 1 while the engine under the store cannot be reached and a commit waits for it.
+    Gauge STORE_UNAVAILABLE = "gatehouse_store_unavailable";
     /// Bytes free on a disk, by `disk`: `store`, `media`.
     Gauge DISK_FREE = "gatehouse_disk_free_bytes";
     /// 1 while a disk has less free than its mark and new tasks are refused, by `disk`.

@@ -67,6 +67,9 @@ pub enum StoreError {
     /// The disk is full, and a commit already waits for room; nothing was done. Passes once the disk has room.
     #[error("the store's disk is full: nothing can be written until it has room")]
     NoRoom,
+    /// The engine under the store cannot be reached; nothing was done. Passes once it can.
+    #[error("the store cannot be reached now")]
+    Unavailable,
     /// [`crate::Store::close`] was called; nothing was done.
     #[error("the store is closed")]
     Closed,
@@ -88,6 +91,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the same may be done later, by this process.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Busy | Self::NoRoom | Self::Unavailable)
+    }
+
     pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
         Self::Failed { reason: reason.to_string() }
     }

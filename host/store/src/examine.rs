@@ -60,8 +60,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn ledger_mark(&self) -> LongRead<'_, LedgerMark> {
-        let store = self.clone();
-        self.off_worker(move || store.mark_now())
+        self.long_read(mark_of)
     }
 }
 

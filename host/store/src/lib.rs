@@ -28,6 +28,7 @@ mod store;
 mod tables;
 mod transaction;
 mod usage;
+mod wait;
 mod webhooks;
 mod writer;
 
@@ -42,13 +43,14 @@ pub use gauges::StoreGauges;
 pub use listing::all_tasks::{AllTasksPage, AllTasksQuery};
 pub use listing::page::{TaskPage, TaskQuery};
 pub use open::pepper::PepperFit;
-pub use read::{LiveTasks, LongRead};
+pub use read::LongRead;
 pub use records::read::PriceVersionSummary;
 pub use statement::read::{StatementOf, StatementPage, StatementQuery, StatementRow};
 pub use statement::totals::StatementTotals;
 pub use store::Store;
 pub use usage::read::{UsagePeriod, UsagePosition, UsageQuery, UsageRow, UsageRows, UsageScope};
 pub use usage::write::KEPT_DAYS_OF_HOURS;
+pub use wait::Access;
 pub use webhooks::read::DeliveryQuery;
 pub use writer::Writer;
 

@@ -1,20 +1,23 @@
 //! Reads. Each takes a snapshot of its own and lets it go soon: a snapshot held for long keeps old pages of the
 //! file from being used again. Long lists are therefore read in pieces.
+//!
+//! Every read is a future. One of a few rows answers at once here, without a thread of its own: its rows are in memory, or a
+//! page or two away. An engine behind a network answers later.
 
-use std::collections::VecDeque;
+use std::ops::Bound;
 
 use gatehouse_model::{
     Boxed, Claim, Customer, CustomerId, Digest, Key, KeyDigest, KeyId, Task, TaskId, UnixMs,
 };
-use gatehouse_tasks::{ExpiredRows, IdempotencyRecord, NameRecord};
-use redb::{Database, ReadTransaction, ReadableDatabase};
+use gatehouse_tasks::{ExpiredRows, IdempotencyRecord, KeyLineage, NameRecord};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTableMetadata as _};
 
 use crate::error::StoreError;
 use crate::expired::expired;
 use crate::layout;
 use crate::row::decode;
 use crate::store::Store;
-use crate::tables::{find, rows, task_in};
+use crate::tables::{find, task_in};
 
 /// A read of many rows, on a thread for such reads. Its code is compiled here, not in every crate that awaits it.
 pub type LongRead<'a, T> = Boxed<'a, Result<T, StoreError>>;
@@ -27,30 +30,41 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn task(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+    pub async fn task(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.read(|txn| task_in(txn, id))
     }
 
-    /// Every live task, by creation. Tasks that come or go meanwhile may or may not be among them.
-    #[must_use]
-    pub fn live_tasks(&self) -> LiveTasks {
-        LiveTasks { store: self.clone(), next: Some(0), ready: VecDeque::new() }
+    /// Live tasks by creation, some of those behind a task; none once there are no more. Tasks that come or go meanwhile may or
+    /// may not be among them. Reads on a blocking thread.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn live_tasks(&self, after: Option<TaskId>) -> LongRead<'_, Vec<Task>> {
+        self.long_read(move |txn| live_behind(txn, after))
+    }
+
+    /// The same on the thread of its caller.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn live_tasks_behind(&self, after: Option<TaskId>) -> Result<Vec<Task>, StoreError> {
+        self.read(|txn| live_behind(txn, after))
     }
 
     /// A customer.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
+    pub async fn customer(&self, id: &CustomerId) -> Result<Option<Customer>, StoreError> {
         self.read(|txn| find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str()))
     }
 
-    /// All customers, by id.
+    /// How many customers there are. Reads no row.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn customers(&self) -> Result<Vec<Customer>, StoreError> {
-        self.read(|txn| rows(txn, layout::CUSTOMERS))
+    pub async fn count_customers(&self) -> Result<u64, StoreError> {
+        self.read(|txn| Ok(txn.open_table(layout::CUSTOMERS)?.len()?))
     }
 
     /// Rows whose time is over at that moment: of each kind the oldest, at most so many. Reads on a blocking thread.
@@ -58,15 +72,14 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn expired(&self, now: UnixMs, limit: usize) -> LongRead<'_, ExpiredRows> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| expired(txn, now, limit)))
+        self.long_read(move |txn| expired(txn, now, limit))
     }
 
     /// A key.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
+    pub async fn key(&self, id: &KeyId) -> Result<Option<Key>, StoreError> {
         self.read(|txn| find("keys", &txn.open_table(layout::KEYS)?, id.0.as_str()))
     }
 
@@ -74,19 +87,23 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn key_by_digest(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+    pub async fn key_by_digest(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.read(|txn| {
             let Some(id) = txn.open_table(layout::KEY_DIGESTS)?.get(digest.0.0)? else { return Ok(None) };
             find("keys", &txn.open_table(layout::KEYS)?, id.value())
         })
     }
 
-    /// All keys, by id.
+    /// A key and those that replaced it, in one snapshot.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn keys(&self) -> Result<Vec<Key>, StoreError> {
-        self.read(|txn| rows(txn, layout::KEYS))
+    pub async fn key_lineage(&self, id: &KeyId) -> Result<Option<KeyLineage>, StoreError> {
+        self.read(|txn| {
+            let keys = txn.open_table(layout::KEYS)?;
+            let row = |id: &KeyId| find("keys", &keys, id.0.as_str());
+            row(id)?.map(|key| KeyLineage::read_with(key, row)).transpose()
+        })
     }
 
     /// Those of the names that the customer owns, in the order asked. Any other is as unknown as one that was never
@@ -94,7 +111,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn owned_names(&self, customer: &CustomerId, names: &[String]) -> Result<Vec<Claim>, StoreError> {
+    pub async fn owned_names(
+        &self,
+        customer: &CustomerId,
+        names: &[String],
+    ) -> Result<Vec<Claim>, StoreError> {
         self.read(|txn| {
             let table = txn.open_table(layout::NAMES)?;
             let record = |name: &str| find::<_, NameRecord>("names", &table, (customer.0.as_str(), name));
@@ -107,7 +128,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn idempotency_record(
+    pub async fn idempotency_record(
         &self,
         key: &KeyId,
         token: &Digest,
@@ -125,34 +146,9 @@ impl Store {
     }
 }
 
-/// Every live task, read in pieces. See [`Store::live_tasks`].
-pub struct LiveTasks {
-    store: Store,
-    /// Where the next piece begins; none once all were read.
-    next: Option<u128>,
-    ready: VecDeque<Task>,
-}
-
-impl Iterator for LiveTasks {
-    type Item = Result<Task, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ready.is_empty()
-            && let Some(start) = self.next
-        {
-            let piece = self.store.read(|txn| {
-                let table = txn.open_table(layout::LIVE)?;
-                table.range(start..)?.take(PIECE).map(|row| decode("live", row?.1.value())).collect()
-            });
-            match piece {
-                Ok(tasks) => self.ready = tasks,
-                Err(error) => {
-                    self.next = None;
-                    return Some(Err(error));
-                }
-            }
-            self.next = self.ready.back().and_then(|task: &Task| task.id.bits().checked_add(1));
-        }
-        self.ready.pop_front().map(Ok)
-    }
+fn live_behind(txn: &ReadTransaction, after: Option<TaskId>) -> Result<Vec<Task>, StoreError> {
+    let table = txn.open_table(layout::LIVE)?;
+    let from = after.map_or(Bound::Unbounded, |task| Bound::Excluded(task.bits()));
+    let rows = table.range((from, Bound::Unbounded))?.take(PIECE);
+    rows.map(|row| decode("live", row?.1.value())).collect()
 }

@@ -9,18 +9,19 @@ use std::thread::JoinHandle;
 use gatehouse_model::{Boxed, TaskId};
 use gatehouse_tasks::{Applied, Command, Rejection};
 use redb::backends::FileBackend;
-use redb::{Database, DatabaseError, StorageBackend};
+use redb::{Database, DatabaseError, ReadTransaction, StorageBackend};
 use tokio::runtime;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::changes::{TaskChanges, TaskListener, WebhookChanges};
 use crate::config::Config;
-use crate::disk_full::{DiskWait, WaitingBackend};
+use crate::disk_full::WaitingBackend;
 use crate::durability::Durability;
 use crate::error::{OpenError, StoreError};
 use crate::open::{creation, schema};
 use crate::posted::Posted;
 use crate::transaction::shared::{Direct, SharedTransaction};
+use crate::wait::{Access, WriterWait};
 use crate::writer::{Claim, Failure, Job, Work, Writer};
 
 /// Reads of many rows at the same time; others wait.
@@ -36,7 +37,7 @@ struct Shared {
     open: RwLock<Option<Open>>,
     failure: Failure,
     changes: Arc<TaskChanges>,
-    disk_wait: Arc<DiskWait>,
+    wait: Arc<WriterWait>,
     /// Permits for reads of many rows; `None` where the caller runs the writer and expects one thread.
     long_reads: Option<Semaphore>,
 }
@@ -57,9 +58,9 @@ impl Store {
     /// [`OpenError`]; [`OpenError::Locked`] while another process has the file.
     pub fn open(path: &Path, config: &Config) -> Result<Self, OpenError> {
         let storage = |reason: String| OpenError::Storage { path: path.to_owned(), reason };
-        let disk_wait = Arc::new(DiskWait::default());
-        let database = match open_file(path, config, &disk_wait) {
-            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &disk_wait),
+        let wait = Arc::new(WriterWait::default());
+        let database = match open_file(path, config, &wait) {
+            Err(_) if creation::undo_unfinished(path).unwrap_or(false) => open_file(path, config, &wait),
             outcome => outcome,
         };
         let database = database.map_err(|error| match error {
@@ -67,7 +68,7 @@ impl Store {
             other => storage(other.to_string()),
         })?;
         creation::keep_name(path).map_err(|error| storage(error.to_string()))?;
-        Self::start(database, path, config, disk_wait)
+        Self::start(database, path, config, wait)
     }
 
     /// Whether another process has the file open.
@@ -81,9 +82,9 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_backend(backend: impl StorageBackend, config: &Config) -> Result<Self, OpenError> {
-        let disk_wait = Arc::new(DiskWait::default());
-        let backend = WaitingBackend::new(backend, Arc::clone(&disk_wait));
-        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, disk_wait)
+        let wait = Arc::new(WriterWait::default());
+        let backend = WaitingBackend::new(backend, Arc::clone(&wait));
+        Self::start(on_backend(backend, config)?, Path::new(BACKEND), config, wait)
     }
 
     /// The same without a thread: the caller runs the writer with [`Writer::run_batch`]. For simulations, where
@@ -93,25 +94,25 @@ impl Store {
     /// # Errors
     /// [`OpenError`], as for a file.
     pub fn with_writer(backend: impl StorageBackend, config: &Config) -> Result<(Self, Writer), OpenError> {
-        let changes = Arc::default();
+        let (changes, wait) = Default::default();
         let (open, failure, writer) =
-            Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config, &changes)?;
-        Ok((Self::of(open, failure, changes, Arc::default(), None), writer))
+            Self::joined(on_backend(backend, config)?, Path::new(BACKEND), config, (&changes, &wait))?;
+        Ok((Self::of(open, failure, changes, wait, None), writer))
     }
 
     fn start(
         database: Database,
         path: &Path,
         config: &Config,
-        disk_wait: Arc<DiskWait>,
+        wait: Arc<WriterWait>,
     ) -> Result<Self, OpenError> {
         let changes = Arc::default();
-        let (mut open, failure, writer) = Self::joined(database, path, config, &changes)?;
+        let (mut open, failure, writer) = Self::joined(database, path, config, (&changes, &wait))?;
         let clock =
             runtime::Builder::new_current_thread().enable_time().build().map_err(OpenError::Thread)?;
         let thread = std::thread::Builder::new().name("store-writer".into());
         open.writer = Some(thread.spawn(move || writer.work(&clock)).map_err(OpenError::Thread)?);
-        Ok(Self::of(open, failure, changes, disk_wait, Some(Semaphore::new(MAX_LONG_READS))))
+        Ok(Self::of(open, failure, changes, wait, Some(Semaphore::new(MAX_LONG_READS))))
     }
 
     /// The file with a queue before it, and the writer at that queue's end.
@@ -119,7 +120,7 @@ impl Store {
         database: Database,
         path: &Path,
         config: &Config,
-        changes: &Arc<TaskChanges>,
+        (changes, wait): (&Arc<TaskChanges>, &Arc<WriterWait>),
     ) -> Result<(Open, Failure, Writer), OpenError> {
         schema::prepare(&database, path)?;
         let database = Arc::new(database);
@@ -129,7 +130,7 @@ impl Store {
         let posted = Arc::<Posted>::default();
         let limit = config.batch.max(1);
         let transaction = Arc::new(SharedTransaction::new(limit));
-        let waiting = (Arc::clone(&posted), Arc::clone(&transaction));
+        let waiting = (Arc::clone(&posted), Arc::clone(&transaction), Arc::clone(wait));
         let writer = Writer::new(database.clone(), jobs, waiting, limit, failure.clone(), changes.clone());
         Ok((Open { database, queue, posted, transaction, writer: None }, failure, writer))
     }
@@ -138,11 +139,11 @@ impl Store {
         open: Open,
         failure: Failure,
         changes: Arc<TaskChanges>,
-        disk_wait: Arc<DiskWait>,
+        wait: Arc<WriterWait>,
         long_reads: Option<Semaphore>,
     ) -> Self {
         let open = RwLock::new(Some(open));
-        Self { shared: Arc::new(Shared { open, failure, changes, disk_wait, long_reads }) }
+        Self { shared: Arc::new(Shared { open, failure, changes, wait, long_reads }) }
     }
 
     /// Listens for commits that change a task, from now on. What they changed is read as ever.
@@ -160,8 +161,8 @@ impl Store {
     /// The shared result is the command's own. Dropping the future does not take the command back.
     ///
     /// # Errors
-    /// [`StoreError::Busy`] when too much is waiting and [`StoreError::NoRoom`] while the disk is full, everything else
-    /// when the store is of no more use.
+    /// [`StoreError::Busy`] when too much is waiting, [`StoreError::NoRoom`] while the disk is full and
+    /// [`StoreError::Unavailable`] while the engine cannot be reached, everything else when the store is of no more use.
     pub async fn execute(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
         self.queued(Work::Apply(command), Durability::Immediate).await
     }
@@ -171,8 +172,8 @@ impl Store {
     /// # Errors
     /// As [`Store::execute`].
     pub async fn execute_deferred(&self, command: Command) -> Result<Result<Applied, Rejection>, StoreError> {
-        if self.waits_for_room() {
-            return Err(StoreError::NoRoom);
+        if let Some(reason) = self.shared.wait.waits() {
+            return Err(reason);
         }
         match self.apply_now(command, Durability::Deferred)? {
             Direct::NotOpen(command) => self.queued(Work::Apply(command), Durability::Deferred).await,
@@ -181,8 +182,8 @@ impl Store {
         }
     }
 
-    /// The same for a caller that cannot give up: waits for room in the queue and on the disk, instead of
-    /// [`StoreError::Busy`] and [`StoreError::NoRoom`].
+    /// The same for a caller that cannot give up: waits for room in the queue and on the disk and for the engine, where
+    /// [`Store::execute`] fails with an error that passes.
     ///
     /// # Errors
     /// The store is of no more use.
@@ -210,7 +211,8 @@ impl Store {
     }
 
     /// Gives the writer a command that may be lost in a crash and whose outcome nobody waits for. It is applied before
-    /// every command that is given from now on, even while the disk is full or the queue; a rejection is logged.
+    /// every command that is given from now on, even while the disk is full or the queue or the engine is gone; a rejection is
+    /// logged. What is posted then stays in memory: no more than what is open already ends, since nothing begins.
     ///
     /// # Errors
     /// The store is of no more use.
@@ -265,20 +267,20 @@ impl Store {
         work: Work,
         durability: Durability,
     ) -> Result<Result<Applied, Rejection>, StoreError> {
-        if self.waits_for_room() {
-            return Err(StoreError::NoRoom);
+        if let Some(reason) = self.shared.wait.waits() {
+            return Err(reason);
         }
         let (answer, outcome) = oneshot::channel();
         let claim = Claim::default();
         self.queue(Job { work, durability, answer: Some(answer), claim: Some(claim.clone()) })?;
         let mut outcome = pin!(self.outcome(outcome));
-        tokio::select! {
+        let reason = tokio::select! {
             biased;
             outcome = &mut outcome => return outcome,
-            () = self.until_waiting_for_room() => {}
-        }
+            reason = self.until_waiting() => reason,
+        };
         // What the writer has not begun is taken back; what it has waits with it.
-        if claim.take() { Err(StoreError::NoRoom) } else { outcome.await }
+        if claim.take() { Err(reason) } else { outcome.await }
     }
 
     async fn outcome(&self, outcome: Outcome) -> Result<Result<Applied, Rejection>, StoreError> {
@@ -294,16 +296,17 @@ impl Store {
         })
     }
 
-    /// Runs a read of many rows on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
+    /// Reads many rows in one snapshot, on a blocking thread, [`MAX_LONG_READS`] at a time. A store made by
     /// [`Store::with_writer`] has no threads: there it runs in place.
-    pub(crate) fn off_worker<T: Send + 'static>(
+    pub(crate) fn long_read<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&ReadTransaction) -> Result<T, StoreError> + Send + 'static,
     ) -> Boxed<'_, Result<T, StoreError>> {
+        let store = self.clone();
         Box::pin(async move {
-            let Some(long_reads) = &self.shared.long_reads else { return work() };
+            let Some(long_reads) = &self.shared.long_reads else { return store.read(work) };
             let _permit = long_reads.acquire().await.map_err(StoreError::failed)?;
-            tokio::task::spawn_blocking(work).await.map_err(StoreError::failed)?
+            tokio::task::spawn_blocking(move || store.read(work)).await.map_err(StoreError::failed)?
         })
     }
 
@@ -315,15 +318,27 @@ impl Store {
         seen.ok().and_then(|reason| reason.clone()).unwrap_or(StoreError::Closed)
     }
 
+    /// Ends when nothing can be written for a while, with the reason.
+    pub(crate) async fn until_waiting(&self) -> StoreError {
+        self.shared.wait.until_waiting().await
+    }
+
     /// Whether the disk is full: a commit waits for room, and no further command is taken that could be refused.
     #[must_use]
     pub fn waits_for_room(&self) -> bool {
-        self.shared.disk_wait.waits()
+        self.shared.wait.waits() == Some(StoreError::NoRoom)
     }
 
-    /// Ends when [`Store::waits_for_room`] is true.
-    pub async fn until_waiting_for_room(&self) {
-        self.shared.disk_wait.until_waiting().await;
+    /// Whether the engine cannot be reached now: what is under way waits, and no further command is taken that could be refused.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        self.shared.wait.waits() == Some(StoreError::Unavailable)
+    }
+
+    /// Has `asked` say before each access whether the engine can be reached: for the injection of faults, since redb's always
+    /// can. Set once.
+    pub fn ask_engine(&self, asked: impl Fn(Access) -> bool + Send + Sync + 'static) {
+        self.shared.wait.ask_engine(asked);
     }
 
     /// Whether the store has failed.
@@ -342,11 +357,17 @@ impl Store {
         self.shared.failure.borrow().clone()
     }
 
-    /// The file, to read from.
+    /// The file, to read from. Where the engine is gone, the writer is woken: it finds out when it is back.
     pub(crate) fn database(&self) -> Result<Arc<Database>, StoreError> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
+        let reached = self.shared.wait.reach(Access::Read);
+        if reached.is_err() && !self.is_unavailable() {
+            // Where the queue is full, the writer comes in any case.
+            let _ = self.queue(Job::wake());
+        }
+        reached?;
         let open = self.shared.open.read().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().map(|open| open.database.clone()).ok_or(StoreError::Closed)
     }
@@ -366,7 +387,7 @@ impl Store {
 
 impl Shared {
     fn close(&self) {
-        self.disk_wait.close();
+        self.wait.close();
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Open { database, queue, writer, .. }) = open {
             drop((database, queue));
@@ -388,9 +409,9 @@ type Outcome = oneshot::Receiver<Result<Result<Applied, Rejection>, StoreError>>
 const BACKEND: &str = "(backend)";
 
 /// As [`redb::Builder::create`], with a file that waits for room.
-fn open_file(path: &Path, config: &Config, disk_wait: &Arc<DiskWait>) -> Result<Database, DatabaseError> {
+fn open_file(path: &Path, config: &Config, wait: &Arc<WriterWait>) -> Result<Database, DatabaseError> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(disk_wait));
+    let backend = WaitingBackend::new(FileBackend::new(file)?, Arc::clone(wait));
     builder(config).create_with_backend(backend)
 }
 

@@ -1,4 +1,4 @@
-//! Typed rows of tables: one by its key, or all of them.
+//! Typed rows of tables: one by its key, or each of them.
 
 use gatehouse_model::{Task, TaskId};
 use redb::{Key as RedbKey, ReadTransaction, ReadableTable, TableDefinition, TableError, TableHandle};
@@ -27,19 +27,6 @@ pub(crate) fn task_in(txn: &ReadTransaction, id: TaskId) -> Result<Option<Task>,
         Err(TableError::TableDoesNotExist(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// All rows of a table.
-pub(crate) fn rows<K: RedbKey + 'static, T: DeserializeOwned>(
-    txn: &ReadTransaction,
-    table: TableDefinition<'_, K, Row>,
-) -> Result<Vec<T>, StoreError> {
-    let mut rows = Vec::new();
-    each(txn, table, |row| {
-        rows.push(row);
-        Ok(())
-    })?;
-    Ok(rows)
 }
 
 /// Visits all rows of a table.

@@ -4,7 +4,7 @@
 //! soon as it is applied. Its transaction stays open for the linger time, for other deferred commands too, which their callers
 //! apply themselves, and the next immediate command commits it: a crash never loses a command without every command after
 //! it. A posted command, which nobody waits for, is applied before whatever came after it, and does not wake a writer that has a
-//! transaction open. A storage error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so
+//! transaction open. While the engine cannot be reached, the writer waits with what it has applied, and commits it later. A storage error, an unreadable row or a panic ends the writer for good; the transaction is dropped, so
 //! nothing of it is kept.
 
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use crate::error::StoreError;
 use crate::posted::Posted;
 use crate::transaction::open::{Committed, OpenTransaction, Outcome};
 use crate::transaction::shared::SharedTransaction;
+use crate::wait::{Access, WriterWait};
 
 /// Why the store can no longer be used, once it cannot.
 pub(crate) type Failure = watch::Sender<Option<StoreError>>;
@@ -91,19 +92,20 @@ pub struct Writer {
     /// Applied, and to be answered after the commit.
     applied: Vec<(Answering, Outcome)>,
     changes: Arc<TaskChanges>,
+    wait: Arc<WriterWait>,
 }
 
 impl Writer {
     pub(crate) fn new(
         database: Arc<Database>,
         queue: mpsc::Receiver<Job>,
-        (posted, shared): (Arc<Posted>, Arc<SharedTransaction>),
+        (posted, shared, wait): (Arc<Posted>, Arc<SharedTransaction>, Arc<WriterWait>),
         limit: usize,
         failure: Failure,
         changes: Arc<TaskChanges>,
     ) -> Self {
         let (jobs, applied) = (Vec::new(), Vec::new());
-        Self { database, queue, posted, shared, limit, failure, jobs, applied, changes }
+        Self { database, queue, posted, shared, limit, failure, jobs, applied, changes, wait }
     }
 
     /// Waits for commands and makes one batch of them durable. `false` once the store is closed and nothing
@@ -130,6 +132,7 @@ impl Writer {
     async fn batch(&mut self) -> Result<(), StoreError> {
         // A run that was dropped half way has left its own there; nothing of it may last.
         drop(self.shared.take()?);
+        self.wait.until_reached(Access::Begin).await?;
         let mut started = Instant::now();
         let mut transaction = OpenTransaction::begin(&self.database)?;
         let mut until = None;
@@ -152,6 +155,7 @@ impl Writer {
                 break;
             }
         }
+        self.wait.until_reached(Access::Commit).await?;
         transaction.apply_posted(self.posted.close())?;
         let size = transaction.commands();
         let Committed { tasks, webhooks } = transaction.commit()?;
@@ -204,8 +208,15 @@ impl Writer {
     }
 
     fn fail(&mut self, error: &StoreError) {
-        tracing::error!(%error, "the store failed; the process must stop");
-        self.failure.send_replace(Some(error.clone()));
+        if *error == StoreError::Unavailable {
+            // Nothing else ends its wait.
+            tracing::error!(
+                "the store was closed while it could not be reached: what waited is lost, as in a crash"
+            );
+        } else {
+            tracing::error!(%error, "the store failed; the process must stop");
+            self.failure.send_replace(Some(error.clone()));
+        }
         self.queue.close();
         drop(self.posted.close());
         let applied = self.applied.drain(..).map(|(answer, _)| answer);

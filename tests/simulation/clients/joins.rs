@@ -8,6 +8,7 @@ use gatehouse_model::TaskId;
 use serde_json::json;
 
 use crate::clients::tasks::{may_come, promise, read_task};
+use crate::clients::{is_away, until_reached};
 use crate::customers::{keys, payer};
 use crate::plan::requests::PatchCall;
 use crate::system::under_test::System;
@@ -36,7 +37,8 @@ pub(crate) async fn join(system: &System, patch: PatchCall) -> Result<(), String
         oracle.patches.insert(patch.prompt.clone(), parent.task);
         (oracle.quilt_with(&patch.prompt).is_some(), oracle.revoked.contains(&patch.key))
     };
-    let outcome = system.driver.submit(request(&patch, patch.key, parent.task)).await;
+    let asked = || system.driver.submit(request(&patch, patch.key, parent.task));
+    let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {
         simulation.count("the answer to a joining request was lost in a crash");
         return Ok(());

@@ -2,6 +2,7 @@
 
 use gatehouse_driver::{CallRuling, RulingError};
 use gatehouse_model::{Call, Payload, Phase, Target, Task};
+use gatehouse_sample::at_once;
 use gatehouse_tasks::Rejection;
 use serde_json::{Value, json};
 
@@ -11,12 +12,9 @@ use crate::system::under_test::System;
 
 /// Rules on every task that is ambiguous now.
 pub(crate) async fn rule(system: &System, kind: OperatorRuling) -> Result<(), String> {
-    let lost: Vec<Task> = system
-        .store
-        .live_tasks()
-        .filter_map(Result::ok)
-        .filter(|task| task.phase.ambiguous_call().is_some())
-        .collect();
+    let live = system.simulation.outage.observe(|| at_once(system.store.live_tasks(None)));
+    let live = live.unwrap_or_default().into_iter();
+    let lost: Vec<Task> = live.filter(|task| task.phase.ambiguous_call().is_some()).collect();
     for task in lost {
         let Phase::Ambiguous { call, .. } = &task.phase else { continue };
         let ruling = match kind {
@@ -72,7 +70,8 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         simulation.count(what);
     }
     // The store may be closed meanwhile; the next start goes on from what is on disk.
-    if system.driver.ruled(prepared, is_committed).await.is_err() || !system.is_open() {
+    system.driver.ruled(prepared, is_committed).await;
+    if !system.is_open() {
         return Ok(());
     }
     match answer {
@@ -88,7 +87,7 @@ async fn settle(system: &System, task: &Task, ruling: CallRuling) -> Result<(), 
         return Ok(());
     };
     let answer = store.execute(prepared.command.clone()).await;
-    drop(system.driver.ruled(prepared, false).await);
+    system.driver.ruled(prepared, false).await;
     match answer {
         Ok(Ok(_)) => Err(format!("I13: {} was ruled on twice", task.id)),
         _ => Ok(()),

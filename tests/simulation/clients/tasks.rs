@@ -8,9 +8,11 @@ use gatehouse_driver::{
     CancelError, Cancelled, CheckedBody, RequestReport, SubmitError, SubmitRequest, TaskFilter,
 };
 use gatehouse_model::{Status, Task, TaskId};
+use gatehouse_sample::at_once;
+use gatehouse_store::StoreError;
 use serde_json::json;
 
-use crate::clients::references;
+use crate::clients::{is_away, references, until_reached};
 use crate::customers::{KEY_COUNT, keys, payer};
 use crate::oracle::ends::opens;
 use crate::oracle::memory::{Promise, Seen, brief};
@@ -49,7 +51,8 @@ pub(crate) async fn submit(system: &System, submission: Submission) -> Result<Op
     let simulation = &system.simulation;
     let was_revoked = simulation.oracle().revoked.contains(&submission.key);
     let Some(before) = references::before(system, &submission) else { return Ok(None) };
-    let outcome = system.driver.submit(request(&submission, before.follows)).await;
+    let asked = || system.driver.submit(request(&submission, before.follows));
+    let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {
         simulation.count("the answer to a submission was lost in a crash");
         return Ok(None);
@@ -143,7 +146,8 @@ pub(crate) fn read_task(system: &System, promise: &Promise) -> Result<Task, Stri
     let owner = payer(*key);
     let mut found = None;
     for other in 0..KEY_COUNT {
-        let read = system.driver.task(&keys()[other], *id).map_err(|error| error.to_string())?;
+        let read = system.simulation.outage.observe(|| at_once(system.driver.task(&keys()[other], *id)));
+        let read = read.map_err(|error| error.to_string())?;
         match (read, payer(other) == owner) {
             (Some(task), true) => found = Some(task),
             (None, false) => {}
@@ -174,7 +178,8 @@ pub(crate) async fn wait(system: &System, prompt: &str, patience: Duration) -> R
     let Some(promise) = promise(system, prompt) else { return Ok(()) };
     let simulation = &system.simulation;
     let before = simulation.clock.elapsed();
-    let found = system.driver.task_when_over(&keys()[promise.key], promise.task, patience).await;
+    let asked = || system.driver.task_when_over(&keys()[promise.key], promise.task, patience);
+    let found = until_reached(asked, |error| *error == StoreError::Unavailable).await;
     if !system.is_open() {
         return Ok(());
     }
@@ -211,10 +216,14 @@ pub(crate) async fn cancel(system: &System, prompt: &str) -> Result<(), String> 
     let simulation = &system.simulation;
     let stranger = keys().iter().find(|key| key.customer != keys()[promise.key].customer);
     let theirs = system.driver.cancel(stranger.ok_or("one account only")?, promise.task).await;
-    if system.is_open() && !matches!(theirs, Err(CancelError::NotFound)) {
+    let is_hidden =
+        matches!(theirs, Err(CancelError::NotFound | CancelError::Store(StoreError::Unavailable)));
+    if system.is_open() && !is_hidden {
         return Err(format!("I9: a stranger's cancel was answered {theirs:?}"));
     }
-    let outcome = system.driver.cancel(&keys()[promise.key], promise.task).await;
+    let asked = || system.driver.cancel(&keys()[promise.key], promise.task);
+    let is_away = |error: &CancelError| matches!(error, CancelError::Store(StoreError::Unavailable));
+    let outcome = until_reached(asked, is_away).await;
     if !system.is_open() {
         return Ok(());
     }
@@ -274,7 +283,8 @@ pub(crate) fn read_everything(system: &System) -> Result<(), String> {
     }
     let now = simulation.clock.elapsed();
     for (id, seen) in seen {
-        let task = system.driver.store().task(id).map_err(|error| error.to_string())?;
+        let task = simulation.outage.observe(|| at_once(system.driver.store().task(id)));
+        let task = task.map_err(|error| error.to_string())?;
         let task = task.ok_or_else(|| format!("I9: {id} is gone"))?;
         if task != seen.task || !task.status.is_final() {
             return Err(format!(

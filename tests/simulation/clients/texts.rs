@@ -11,9 +11,10 @@ use gatehouse_driver::{
     CompletionRequest, CompletionResponse, RequestReport, SubmitError, TextError, TextStream,
 };
 use gatehouse_model::RequestId;
-use gatehouse_store::Store;
+use gatehouse_store::{Store, StoreError};
 use gatehouse_tasks::{EntryKind, HoldId};
 
+use crate::clients::until_reached;
 use crate::clock::VirtualClock;
 use crate::customers::{keys, payer};
 use crate::oracle::memory::TextRecord;
@@ -56,13 +57,14 @@ pub(crate) async fn run(system: &System, text: TextCall) -> Result<bool, String>
     }
     simulation.log(format_args!("client: {:?} -> {received:?}", text.prompt));
     // An answer does not wait for the disk: a crash before the commit loses the charge.
-    if system.driver.store().flush().await.is_err() || !system.is_open() {
+    let asked = || system.driver.store().flush();
+    let flushed = until_reached(asked, |error| *error == StoreError::Unavailable).await;
+    if flushed.is_err() || !system.is_open() {
         simulation.count("a text's charge was lost in a crash");
         return Ok(false);
     }
-    let row = ledger_rows(system.driver.store(), payer(text.key))?
-        .into_iter()
-        .rfind(|row| row.hold == Some(HoldId::Request(id)));
+    let rows = simulation.outage.observe(|| ledger_rows(system.driver.store(), payer(text.key)));
+    let row = rows?.into_iter().rfind(|row| row.hold == Some(HoldId::Request(id)));
     let end = row.map(|row| row.kind);
     // A clock that was set may have expired the hold early.
     let steady = simulation.clock.last_set().0 == 0;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use gatehouse_sample::at_once;
+
 use crate::clock::VirtualClock;
 use crate::customers::customer;
 use crate::system::under_test::System;
@@ -20,7 +22,8 @@ pub(crate) async fn settle(system: &System) -> Result<(), String> {
     }
     let failed = |error: gatehouse_store::StoreError| error.to_string();
     let end = simulation.clock.elapsed() + u64::try_from(PATIENCE.as_millis()).expect("a few hours");
-    while !system.store.waiting_webhooks().map_err(failed)?.is_empty() {
+    while !simulation.outage.observe(|| at_once(system.store.waiting_webhooks())).map_err(failed)?.is_empty()
+    {
         if simulation.clock.elapsed() > end {
             return Err("a webhook still waits".to_owned());
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatehouse_model::CustomerId;
+use gatehouse_sample::at_once;
 use gatehouse_store::Store;
 use serde_json::Value;
 
@@ -18,9 +19,8 @@ impl Oracle {
     pub(super) fn check_names(&mut self, simulation: &Simulation, store: &Store) -> Result<(), String> {
         let mut found = BTreeMap::<String, CustomerId>::new();
         for owner in (0..CUSTOMERS.len()).map(customer) {
-            for claim in
-                store.owned_names(&owner, &NAMES.map(str::to_owned)).map_err(|error| error.to_string())?
-            {
+            let names = NAMES.map(str::to_owned);
+            for claim in at_once(store.owned_names(&owner, &names)).map_err(|error| error.to_string())? {
                 let private: Value = serde_json::from_str(&claim.private).unwrap_or_default();
                 let task = private["task"].as_str().and_then(|id| id.parse().ok());
                 let seen = task.and_then(|task| self.seen.get(&task));

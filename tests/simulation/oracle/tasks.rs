@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gatehouse_driver::Driver;
 use gatehouse_model::{Credits, Event, FailureKind, Phase, Price, Replay, Status, Task, TaskId};
+use gatehouse_sample::at_once;
 use gatehouse_store::Store;
 
 use crate::customers::{CUSTOMERS, credits, customer};
@@ -44,7 +45,7 @@ impl Oracle {
         }
         let grown = report.entries > self.rows;
         self.rows = report.entries;
-        let live: Vec<Task> = store.live_tasks().collect::<Result<_, _>>().map_err(unreadable)?;
+        let live: Vec<Task> = at_once(store.live_tasks(None)).map_err(unreadable)?;
         let rows: Vec<_> = if grown {
             (0..CUSTOMERS.len()).map(|number| ledger_rows(store, number)).collect::<Result<_, _>>()?
         } else {
@@ -61,7 +62,8 @@ impl Oracle {
             .map(|seen| seen.task.id)
             .collect();
         for id in gone {
-            let task = store.task(id).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
+            let task =
+                at_once(store.task(id)).map_err(unreadable)?.ok_or_else(|| format!("I9: {id} is gone"))?;
             self.observe(simulation, store, task)?;
         }
         for task in live {
@@ -166,7 +168,7 @@ fn is_resend(text: &str) -> bool {
 fn check_balances(store: &Store, live: &[Task], texts: &[Credits]) -> Result<(), String> {
     for (number, (name, deposit)) in CUSTOMERS.iter().enumerate() {
         let id = customer(number);
-        let found = store.customer(&id).map_err(|error| error.to_string())?;
+        let found = at_once(store.customer(&id)).map_err(|error| error.to_string())?;
         let found = found.ok_or_else(|| format!("customer {name} is gone"))?;
         let tasks = live.iter().filter(|task| task.customer == id).map(|task| task.held);
         let held = sum(tasks.chain([texts[number]]));

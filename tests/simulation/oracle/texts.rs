@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use gatehouse_model::Credits;
-use gatehouse_store::Store;
+use gatehouse_model::{Credits, UnixMs};
+use gatehouse_sample::at_once;
+use gatehouse_store::{StatementOf, StatementQuery, Store};
 use gatehouse_tasks::{EntryKind, HoldId, JournalEntry};
 
 use crate::customers::customer;
@@ -21,9 +22,10 @@ const EXPIRY: Duration = Duration::from_secs(60 + 60);
 
 /// The customer's ledger rows, oldest first.
 pub(crate) fn ledger_rows(store: &Store, number: usize) -> Result<Vec<JournalEntry>, String> {
-    let mut rows = store.journal_of(&customer(number), MAX_ROWS).map_err(|error| error.to_string())?;
-    rows.reverse();
-    Ok(rows)
+    let (of, created) = (StatementOf::Customer(customer(number)), UnixMs(0)..UnixMs(u64::MAX));
+    let query = StatementQuery { of, created, before: None, limit: MAX_ROWS };
+    let page = at_once(store.statement(query)).map_err(|error| error.to_string())?;
+    Ok(page.rows.into_iter().rev().map(|row| row.entry).collect())
 }
 
 impl Oracle {

@@ -3,5 +3,6 @@
 mod ambiguous;
 mod crashes;
 mod joins;
+mod outages;
 mod seeds;
 mod webhooks;

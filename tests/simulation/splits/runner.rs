@@ -12,8 +12,8 @@ use futures_util::future::BoxFuture;
 use gatehouse_driver::{CompletionRequest, CompletionResponse, Config, Driver, Parts, RequestReport};
 use gatehouse_fault_injection::Disk;
 use gatehouse_media::MediaStore;
-use gatehouse_model::{Credits, RequestId, Secret};
-use gatehouse_store::Store;
+use gatehouse_model::{Credits, RequestId, Secret, UnixMs};
+use gatehouse_store::{StatementOf, StatementQuery, Store};
 use gatehouse_tasks::{EntryKind, JournalEntry};
 use gatehouse_upstream::{Dial, Dialed, Resolve, Upstream};
 use object_store::memory::InMemory;
@@ -159,11 +159,12 @@ impl StreamRunner {
         }
         driver.stop(Duration::from_secs(20), Duration::ZERO).await;
         store.flush().await.expect("a whole disk");
-        let balances = store.customer(&account).expect("readable").expect("the customer");
+        let balances = store.customer(&account).await.expect("readable").expect("the customer");
         assert_eq!(balances.reserved, Credits::ZERO, "a hold is left");
         assert!(store.examine().expect("readable").is_clean());
-        let mut rows = store.journal_of(&account, 10).expect("readable");
-        rows.reverse();
+        let (of, created) = (StatementOf::Customer(account), UnixMs(0)..UnixMs(u64::MAX));
+        let page = store.statement(StatementQuery { of, created, before: None, limit: 10 }).await;
+        let mut rows: Vec<_> = page.expect("readable").rows.into_iter().rev().map(|row| row.entry).collect();
         rows.retain(|row| row.hold.is_some());
         // The time of each row depends on when its pieces came, and the chain hash on the time.
         for row in &mut rows {

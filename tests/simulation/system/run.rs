@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_fault_injection::{Cut, Disk};
+use gatehouse_sample::at_once;
 use tokio::task::JoinSet;
 
 use crate::clients::{actions, tasks, texts, webhooks};
@@ -140,10 +141,16 @@ async fn settle(system: &System) -> Result<(), String> {
     let simulation = &system.simulation;
     let patience = Duration::from_secs(u64::from(simulation.plan.limit_s) + 200);
     let end = simulation.clock.elapsed() + u64::try_from(patience.as_millis()).expect("less than an hour");
-    while system.store.live_tasks().next().is_some() || texts::any_hold(&system.store)? {
+    loop {
+        let (live, any_hold) = simulation
+            .outage
+            .observe(|| (at_once(system.store.live_tasks(None)), texts::any_hold(&system.store)));
+        let live = live.map_err(|error| error.to_string())?;
+        if live.is_empty() && !any_hold? {
+            break;
+        }
         if simulation.clock.elapsed() > end {
-            let left: Vec<_> =
-                system.store.live_tasks().flatten().map(|task| (task.id, task.phase)).collect();
+            let left: Vec<_> = live.into_iter().map(|task| (task.id, task.phase)).collect();
             return Err(format!("I19: still live: {left:?}, or a hold of a text"));
         }
         VirtualClock::pause(Duration::from_secs(1)).await;

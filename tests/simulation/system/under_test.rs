@@ -11,7 +11,8 @@ use gatehouse_fault_injection::{Disk, DiskFault};
 use gatehouse_media::MediaStore;
 use gatehouse_model::{CustomerId, Price, Secret};
 use gatehouse_runtime::PluginService;
-use gatehouse_store::{Store, StoreError, Writer};
+use gatehouse_sample::at_once;
+use gatehouse_store::{Access, Store, StoreError, Writer};
 use gatehouse_upstream::{AccountPermit, SecretRef, Upstream};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -54,6 +55,18 @@ impl System {
                 return None;
             }
         };
+        let asked = Arc::clone(simulation);
+        store.ask_engine(move |access| {
+            let is_there = asked.outage.allows(asked.clock.elapsed());
+            if !is_there {
+                asked.count(match access {
+                    Access::Read => "a read was refused",
+                    Access::Begin => "no transaction could begin",
+                    Access::Commit => "a commit was refused",
+                });
+            }
+            is_there
+        });
         let started = Arc::new(OnceLock::new());
         let writing =
             tokio::spawn(write(Arc::clone(simulation), store.clone(), writer, Arc::clone(&started)));
@@ -176,11 +189,14 @@ async fn write(simulation: Arc<Simulation>, store: Store, mut writer: Writer, dr
 }
 
 fn check(simulation: &Simulation, store: &Store, driver: Option<&Driver>) {
-    // Commands that were queued when the store closed are checked after it is opened again.
-    if !simulation.switch.is_running() || store.customers() == Err(StoreError::Closed) {
-        return;
-    }
-    let found = simulation.oracle().check(simulation, store, driver);
+    let found = simulation.outage.observe(|| {
+        // Commands that were queued when the store closed are checked after it is opened again.
+        let is_closed = at_once(store.count_customers()) == Err(StoreError::Closed);
+        if !simulation.switch.is_running() || is_closed {
+            return Ok(());
+        }
+        simulation.oracle().check(simulation, store, driver)
+    });
     if let Err(what) = found {
         simulation.fail(what);
     }

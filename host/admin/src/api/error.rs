@@ -50,10 +50,7 @@ pub enum OperationError {
 
 impl From<StoreError> for OperationError {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Busy | StoreError::NoRoom => Self::Busy(error.to_string()),
-            other => Self::Failed(other.to_string()),
-        }
+        if error.passes() { Self::Busy(error.to_string()) } else { Self::Failed(error.to_string()) }
     }
 }
 

@@ -147,10 +147,10 @@ impl Call {
         change: Command,
         (object, made): (String, &str),
         changes: Vec<FieldChange>,
-        show: impl Fn() -> Result<T, ApiError>,
+        show: impl Future<Output = Result<T, ApiError>>,
     ) -> Outcome {
         let committed = self.commit(change, (object, made), 200, changes).await;
-        let current = show()?;
+        let current = show.await?;
         if committed.as_ref().is_err_and(|error| error.status() == 412) {
             check_edited(&self.headers, &current)?;
         }

@@ -64,8 +64,8 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's.
-    pub fn count_without_credit(&self) -> Result<u64, OperationError> {
-        Ok(self.store.count_without_credit()?)
+    pub async fn count_without_credit(&self) -> Result<u64, OperationError> {
+        Ok(self.store.count_without_credit().await?)
     }
 
     /// The first webhooks, by id, that do not reach their receiver: disabled by the gateway, or failing since their last
@@ -81,8 +81,8 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's.
-    pub fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
-        Ok(self.store.count_troubled_webhooks()?)
+    pub async fn count_troubled_webhooks(&self) -> Result<u64, OperationError> {
+        Ok(self.store.count_troubled_webhooks().await?)
     }
 
     /// How many tasks wait for a ruling; none without a running gateway.

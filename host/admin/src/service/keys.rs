@@ -69,17 +69,17 @@ impl AdminService {
     ///
     /// # Errors
     /// The store's.
-    pub fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
-        Ok(self.store.key(id)?)
+    pub async fn key(&self, id: &KeyId) -> Result<Option<Key>, OperationError> {
+        Ok(self.store.key(id).await?)
     }
 
     /// Whether `secret` is a key that works now and has that form of chat completions.
     ///
     /// # Errors
     /// The store's.
-    pub fn accepts(&self, secret: &str, chat_format: ChatFormat) -> Result<bool, OperationError> {
+    pub async fn accepts(&self, secret: &str, chat_format: ChatFormat) -> Result<bool, OperationError> {
         let Ok(secret) = ApiKey::parse(secret) else { return Ok(false) };
-        let found = self.store.key_by_digest(&secret.digest(&self.pepper))?;
+        let found = self.store.key_by_digest(&secret.digest(&self.pepper)).await?;
         let now = self.clock.now();
         Ok(found.is_some_and(|key| {
             key.chat_format == chat_format

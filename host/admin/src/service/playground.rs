@@ -79,9 +79,14 @@ impl AdminService {
     ///
     /// # Errors
     /// [`OperationError::NotFound`] without such a task or result, and once its link has ended.
-    pub fn result_input(&self, id: TaskId, at: usize, base: &str) -> Result<ResultInput, OperationError> {
+    pub async fn result_input(
+        &self,
+        id: TaskId,
+        at: usize,
+        base: &str,
+    ) -> Result<ResultInput, OperationError> {
         let driver = self.driver(MEDIA)?;
-        let task = self.store.task(id)?;
+        let task = self.store.task(id).await?;
         let none = || OperationError::NotFound(format!("task {id} has no result {at}"));
         let task = task.ok_or_else(none)?;
         let media = task.media.get(at).ok_or_else(none)?;
@@ -149,7 +154,7 @@ impl AdminService {
         mut body: Value,
     ) -> Result<Response<ServedBody>, OperationError> {
         let public = Arc::clone(self.public_api()?);
-        let found = self.key(key)?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
+        let found = self.key(key).await?.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;
         let wrong = |error: http::Error| OperationError::Invalid(format!("path: {error}"));
         let mut request = Request::builder().method(Method::POST).uri(path);
         if let Some(headers) = request.headers_mut() {

@@ -18,14 +18,14 @@ const PAGES: usize = 8;
 
 impl AdminService {
     /// One webhook.
-    pub(crate) fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
-        let found = self.store.webhook(id)?;
+    pub(crate) async fn webhook_row(&self, id: WebhookId) -> Result<WebhookEndpoint, OperationError> {
+        let found = self.store.webhook(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no webhook {id}")))
     }
 
     /// One delivery.
-    pub(crate) fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
-        let found = self.store.delivery(id)?;
+    pub(crate) async fn delivery(&self, id: DeliveryId) -> Result<WebhookDelivery, OperationError> {
+        let found = self.store.delivery(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no delivery {id}")))
     }
 
@@ -80,7 +80,7 @@ impl AdminService {
         id: WebhookId,
         range: &ResendRange,
     ) -> Result<(Vec<DeliveryId>, ResentRange), OperationError> {
-        self.webhook_row(id)?;
+        self.webhook_row(id).await?;
         let cursor = range.cursor.as_ref().map(|text| {
             text.parse::<DeliveryId>().map_err(|_| OperationError::InvalidField {
                 field: "cursor".to_owned(),

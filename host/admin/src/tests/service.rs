@@ -65,7 +65,7 @@ async fn a_key_is_found_by_its_secret_and_can_be_revoked() {
     let new = ApiRequest::post(&["keys"]).json(&json!({"customer": "a", "name": "laptop"}));
     let made = api.send(new).await.unwrap().body;
     let digest = ApiKey::parse(made["secret"].as_str().unwrap()).unwrap().digest(&service.pepper);
-    let id = service.store.key_by_digest(&digest).unwrap().unwrap().id.0;
+    let id = service.store.key_by_digest(&digest).await.unwrap().unwrap().id.0;
     assert_eq!(made["key"]["id"], id.as_str());
     let count = async |state: &str| {
         let list = ApiRequest::get(&["keys"]).query("customer", "a");

@@ -192,7 +192,7 @@ async fn a_statement_runs_down_to_the_first_deposit() {
             break;
         }
     }
-    let found = service.store.customer(&"acme".into()).unwrap().unwrap();
+    let found = service.store.customer(&"acme".into()).await.unwrap().unwrap();
     assert_eq!(rows[0].after, Some(found.available));
     let mut sum = 0;
     for row in rows.iter().rev() {

@@ -195,7 +195,7 @@ async fn of_customers(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErr
         link: CUSTOMERS.address(&customer.id.0),
         at: None,
     };
-    let others = pages.service.count_without_credit()?.saturating_sub(customers.len() as u64);
+    let others = pages.service.count_without_credit().await?.saturating_sub(customers.len() as u64);
     Ok((customers.into_iter().map(notice).collect(), others))
 }
 
@@ -223,7 +223,7 @@ async fn of_webhooks(pages: &PageContext) -> Result<(Vec<Notice>, u64), PageErro
             },
         }
     };
-    let others = pages.service.count_troubled_webhooks()?.saturating_sub(troubled.len() as u64);
+    let others = pages.service.count_troubled_webhooks().await?.saturating_sub(troubled.len() as u64);
     Ok((troubled.into_iter().map(notice).collect(), others))
 }
 

@@ -26,7 +26,7 @@ async fn a_key_is_shown_once_and_works() {
     let secret = between(&text, "<code id=\"new-key\">", "</code>");
     let id = ApiKey::parse(secret).unwrap().id();
     let digest = ApiKey::parse(secret).unwrap().digest(&scene.service.pepper);
-    let stored = scene.service.store.key_by_digest(&digest).unwrap().unwrap();
+    let stored = scene.service.store.key_by_digest(&digest).await.unwrap().unwrap();
     assert_eq!((stored.customer, stored.models), (CustomerId::from("known"), vec!["ctx-pro".to_owned()]));
     assert!(text.contains("Key created: <bdi>&lt;b&gt;ci&lt;/b&gt;</bdi>"), "{text}");
     for page in ["/keys".to_owned(), format!("/keys/{id}"), "/customers/known".to_owned(), "/".to_owned()] {

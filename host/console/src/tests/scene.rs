@@ -100,7 +100,7 @@ impl Scene {
 
     /// The row of a key.
     pub(super) fn row(&self, key: &KeyId) -> Key {
-        self.service.store.key(key).unwrap().unwrap()
+        gatehouse_sample::at_once(self.service.store.key(key)).unwrap().unwrap()
     }
 
     /// The same service with secrets of its own: those of one service repeat after a while.

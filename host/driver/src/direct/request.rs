@@ -106,7 +106,7 @@ impl DriverState {
         let priced = |charge| self.quote_terms(&model, charge, &exchange.at_most);
         let quoted = exchange.charge.as_ref().map(priced).transpose()?;
         if request.body.is_dry_run() {
-            self.check_answer_funds(&request, &model, quoted.as_ref())?;
+            self.check_answer_funds(&request, &model, quoted.as_ref()).await?;
             return Ok(Answered::DryRun(dry_run(model, exchange.charge.as_ref().zip(quoted))));
         }
         let streaming = !exchange.passes.is_empty();
@@ -225,7 +225,7 @@ impl DriverState {
     }
 
     /// Whether the caller could pay and make the request now.
-    fn check_answer_funds(
+    async fn check_answer_funds(
         &self,
         request: &AnswerRequest,
         model: &str,
@@ -239,7 +239,7 @@ impl DriverState {
         request.report.count(&rates);
         outcome.map_err(SubmitError::RateLimited)?;
         let amount = quoted.map_or(Credits::ZERO, |quoted| quoted.hold);
-        self.check_funds(&request.key, amount, Some(model), now)
+        self.check_funds(&request.key, amount, Some(model), now).await
     }
 }
 

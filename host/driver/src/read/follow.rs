@@ -1,11 +1,15 @@
 //! A task as it changes: its present state, then each later one that can be read, to its end.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use gatehouse_model::{Key, Task, TaskId};
-use gatehouse_store::{Store, StoreError, TaskListener};
+use gatehouse_store::{StoreError, TaskListener};
 
 use crate::driver::Driver;
+use crate::scheduler::store_pause::StorePause;
+use crate::state::DriverState;
 
 /// A task that somebody follows.
 pub struct FollowedTask {
@@ -20,14 +24,14 @@ impl Driver {
     ///
     /// # Errors
     /// A failed store.
-    pub fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
+    pub async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
         // Registered before the read, so that no change in between is missed.
         let listener = self.state.store.listen(id);
-        let Some(now) = self.task(key, id)? else { return Ok(None) };
+        let Some(now) = self.task(key, id).await? else { return Ok(None) };
         if now.status.is_final() {
             return Ok(Some(FollowedTask { now, later: stream::empty().boxed() }));
         }
-        let follower = Follower { store: self.state.store.clone(), listener, id, seen: now.revision };
+        let follower = Follower { state: Arc::clone(&self.state), listener, id, seen: now.revision };
         let later = stream::unfold(Some(follower), |follower| async move { follower?.next().await }).boxed();
         Ok(Some(FollowedTask { now, later }))
     }
@@ -35,7 +39,7 @@ impl Driver {
 
 /// One reader of one task.
 struct Follower {
-    store: Store,
+    state: Arc<DriverState>,
     listener: TaskListener,
     id: TaskId,
     /// The revision it has.
@@ -45,17 +49,21 @@ struct Follower {
 impl Follower {
     /// The next state, and who reads on.
     async fn next(mut self) -> Option<(Result<Task, StoreError>, Option<Self>)> {
+        let pause = StorePause::default();
+        self.listener.changed().await;
         loop {
-            self.listener.changed().await;
-            match self.store.task(self.id) {
+            match self.state.store.task(self.id).await {
                 // A request that joins changes the row, and nothing that a client reads.
-                Ok(Some(task)) if task.revision == self.seen => {}
+                Ok(Some(task)) if task.revision == self.seen => self.listener.changed().await,
                 Ok(Some(task)) => {
                     self.seen = task.revision;
                     let rest = (!task.status.is_final()).then_some(self);
                     return Some((Ok(task), rest));
                 }
                 Ok(None) => return None,
+                Err(error) if error.passes() => {
+                    self.state.clock.pause(pause.failed(self.state.now(), self.state.seed.unit())).await;
+                }
                 Err(error) => return Some((Err(error), None)),
             }
         }

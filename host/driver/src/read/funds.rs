@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use gatehouse_model::{Credits, Key, KeyId, QuotaUse};
 use gatehouse_store::{StoreError, UsagePeriod, UsagePosition, UsageQuery, UsageRows, UsageScope};
-use gatehouse_tasks::shared_quota;
 
 use crate::driver::Driver;
 
@@ -43,9 +42,9 @@ impl Driver {
     ///
     /// # Errors
     /// A failed store.
-    pub fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
+    pub async fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (store, now) = (&self.state.store, self.state.now());
-        let (customer, key) = (store.customer(&key.customer)?, store.key(&key.id)?);
+        let (customer, key) = (store.customer(&key.customer).await?, store.key_lineage(&key.id).await?);
         let Some((customer, key)) = customer.zip(key) else { return Ok(None) };
         let quota = customer.quota_use(now);
         Ok(Some(Funds {
@@ -53,8 +52,8 @@ impl Driver {
             reserved: customer.reserved,
             spent: customer.spent,
             quota,
-            key_quota: shared_quota(key.clone(), |id| store.key(id), now)?,
-            key,
+            key_quota: key.quota_use(now),
+            key: key.key,
         }))
     }
 

@@ -12,21 +12,27 @@ use gatehouse_runtime::ModelRow;
 use gatehouse_store::{StoreError, TaskPage, TaskQuery};
 use gatehouse_tasks::PriceTable;
 use gatehouse_upstream::QueueEstimate;
-use tokio::runtime::Handle;
 
 use crate::api::{ListedPrice, ModelFacts, ModelListing, TaskFilter};
 use crate::driver::Driver;
 use crate::read::result::{self, Waiting};
+use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 use crate::text::models::ModelKind;
 
 impl DriverState {
-    /// Where there are several customers, none of them gets every permit of an account. Blocks.
-    pub(crate) fn count_customers(&self) {
-        match self.store.customers() {
-            Ok(customers) if customers.len() > 1 => self.upstream.expect_several_customers(),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "customers were not counted"),
+    /// Where there are several customers, none of them gets every permit of an account.
+    pub(crate) async fn count_customers(&self) {
+        let pause = StorePause::default();
+        loop {
+            match self.store.count_customers().await {
+                Ok(customers) if customers > 1 => return self.upstream.expect_several_customers(),
+                Ok(_) => return,
+                Err(error) if error.passes() => {
+                    self.clock.pause(pause.failed(self.now(), self.seed.unit())).await;
+                }
+                Err(error) => return tracing::warn!(%error, "customers were not counted"),
+            }
         }
     }
 }
@@ -37,8 +43,8 @@ impl Driver {
     ///
     /// # Errors
     /// A failed store.
-    pub fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
-        self.state.store.key_by_digest(digest)
+    pub async fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+        self.state.store.key_by_digest(digest).await
     }
 
     /// Moves whenever a key is made, changed or revoked.
@@ -52,10 +58,7 @@ impl Driver {
         self.state.keys_generation.fetch_add(1, Ordering::AcqRel);
         if !self.state.upstream.has_several_customers() {
             let state = Arc::clone(&self.state);
-            match Handle::try_current() {
-                Ok(runtime) => drop(runtime.spawn_blocking(move || state.count_customers())),
-                Err(_) => state.count_customers(),
-            }
+            tokio::spawn(async move { state.count_customers().await });
         }
     }
 
@@ -63,8 +66,8 @@ impl Driver {
     ///
     /// # Errors
     /// A failed store.
-    pub fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
-        Ok(self.state.store.task(id)?.filter(|task| task.customer == key.customer))
+    pub async fn task(&self, key: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+        Ok(self.state.store.task(id).await?.filter(|task| task.customer == key.customer))
     }
 
     /// The same, once it has ended or `max_wait` is over.
@@ -79,7 +82,7 @@ impl Driver {
     ) -> Result<Option<Task>, StoreError> {
         // Registered before the read, so that an end in between is not missed.
         let end = self.state.live.wait_for_end(id);
-        let task = self.task(key, id)?;
+        let task = self.task(key, id).await?;
         let Some(end) = end.filter(|_| task.as_ref().is_some_and(|task| !task.status.is_final())) else {
             return Ok(task);
         };
@@ -91,7 +94,7 @@ impl Driver {
             // A shutdown does not wait for a client that only waits.
             _ = shutdown.wait_for(|shutdown| *shutdown >= ShutdownState::LameDuck) => {}
         }
-        self.task(key, id)
+        self.task(key, id).await
     }
 
     /// When a task that waits for a provider's permit can expect it; `None` where it waits for none, or that is not known.

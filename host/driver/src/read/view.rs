@@ -21,7 +21,7 @@ impl Driver {
     /// [`ViewError`].
     pub async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
         let ViewRequest { key, task, surface, base } = request;
-        let task = self.task(key, *task)?.ok_or(ViewError::NotFound)?;
+        let task = self.task(key, *task).await?.ok_or(ViewError::NotFound)?;
         let json = self.state.view(&key.id, &task, surface).await?;
         let rendered =
             result::fill_in(json.as_bytes(), &task.media, |media| self.state.media.link(base, media));

@@ -44,8 +44,9 @@ impl DriverState {
             sweeps += 1;
             let now = self.now();
             match self.sweep(now).await {
+                Ok(()) => {}
                 // What was not forgotten now is forgotten later; on a full disk the media sweep below is what helps.
-                Ok(()) | Err(StoreError::Busy | StoreError::NoRoom) => {}
+                Err(error) if error.passes() => {}
                 Err(error) => {
                     tracing::error!(%error, "housekeeping stopped");
                     return;
@@ -110,7 +111,7 @@ fn has_full_kind(rows: &ExpiredRows) -> bool {
     kinds.into_values().any(|count: usize| count >= BATCH)
 }
 
-/// How many rows all of the commands forgot. A command that a busy store refused does not keep the others from it.
+/// How many rows all of the commands forgot. A command that the store refused for a moment does not keep the others from it.
 ///
 /// # Errors
 /// That one was refused, or that the store is of no more use.
@@ -123,7 +124,7 @@ async fn count_forgotten(
             Ok(Ok(Applied::Forgotten(rows))) => count += rows,
             Ok(Ok(_)) => {}
             Ok(Err(rejection)) => tracing::error!(?rejection, "the store rejected a housekeeping command"),
-            Err(error @ (StoreError::Busy | StoreError::NoRoom)) => refused = Some(error),
+            Err(error) if error.passes() => refused = Some(error),
             Err(error) => return Err(error),
         }
     }
@@ -142,6 +143,7 @@ mod tests {
             (Ok(Ok(Applied::Forgotten(2))), Ok(6), 3),
             (Err(StoreError::Busy), Err(StoreError::Busy), 3),
             (Err(StoreError::NoRoom), Err(StoreError::NoRoom), 3),
+            (Err(StoreError::Unavailable), Err(StoreError::Unavailable), 3),
             (Err(failed()), Err(failed()), 2),
         ] {
             let mut polled = 0;

@@ -2,7 +2,7 @@
 //!
 //! `due_heap` is the pure order of due times, `live_tasks` the soft state of every live task around it, `run_loop`
 //! starts due steps, `recovery` fills the schedule at a start, `housekeeping` deletes what has expired,
-//! `disk_check` looks at the disks. What a step does is decided in `step`.
+//! `disk_check` looks at the disks, `store_pause` is how long work rests that the store could not do. What a step does is decided in `step`.
 
 mod disk_check;
 pub(crate) mod due_heap;
@@ -11,3 +11,4 @@ pub(crate) mod live_tasks;
 mod recovery;
 mod run_loop;
 pub(crate) mod step_guard;
+pub(crate) mod store_pause;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use gatehouse_model::{Phase, Task, UnixMs};
 use gatehouse_store::StoreError;
 
+use crate::scheduler::store_pause::StorePause;
 use crate::state::DriverState;
 
 /// First steps of tasks that wait for their provider are spread over at least this and at most [`SPREAD_MAX`],
@@ -20,28 +21,43 @@ impl DriverState {
     pub(crate) async fn recover(&self) -> Result<(), StoreError> {
         let now = self.now();
         let (mut live, mut without_version) = (0_u64, 0_u64);
-        for task in self.store.live_tasks() {
-            let task = task?;
-            live += 1;
-            let version = match self.plugins.version(&task.digest).await {
-                Ok(version) => Some(version),
-                Err(missing) => {
-                    without_version += 1;
-                    tracing::error!(task = %task.id, family = task.family, %missing, "task waits for its plugin version");
-                    None
+        let (mut last, pause) = (None, StorePause::default());
+        loop {
+            let tasks = match self.store.live_tasks(last).await {
+                Ok(tasks) => tasks,
+                Err(error) if error.passes() => {
+                    self.clock.pause(pause.failed(self.now(), self.seed.unit())).await;
+                    continue;
                 }
+                Err(error) => return Err(error),
             };
-            // The provider already works on the task, so it counts there even above the limit.
-            let permit = task.assignment.as_ref().and_then(|assigned| {
-                self.upstream.resume(&assigned.provider, &assigned.account, &task.customer)
-            });
-            let due = self.first_run(&task, now);
-            self.live.add(task.id, version, permit.map(Arc::new), due);
+            let Some(newest) = tasks.last() else { break };
+            last = Some(newest.id);
+            for task in tasks {
+                live += 1;
+                without_version += u64::from(!self.resume(&task, now).await);
+            }
         }
         if live > 0 {
             tracing::info!(live, without_version, "recovered live tasks");
         }
         Ok(())
+    }
+
+    /// Schedules a task; whether its version is there.
+    async fn resume(&self, task: &Task, now: UnixMs) -> bool {
+        let version = self.plugins.version(&task.digest).await.inspect_err(|missing| {
+            tracing::error!(task = %task.id, family = task.family, %missing, "task waits for its plugin version");
+        });
+        let version = version.ok();
+        let has_version = version.is_some();
+        // The provider already works on the task, so it counts there even above the limit.
+        let permit = task
+            .assignment
+            .as_ref()
+            .and_then(|assigned| self.upstream.resume(&assigned.provider, &assigned.account, &task.customer));
+        self.live.add(task.id, version, permit.map(Arc::new), self.first_run(task, now));
+        has_version
     }
 
     /// At once for the host's own work; spread out for a poll of a provider.

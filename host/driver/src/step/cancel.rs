@@ -84,22 +84,22 @@ impl Driver {
     ) -> Result<Cancelled, CancelError> {
         let EarlyEnd { failure, audit, gives_up } = end;
         let state = &self.state;
-        let find = || {
+        let find = async || {
             let found = match key {
-                Some(key) => self.task(key, id)?,
-                None => state.store.task(id)?,
+                Some(key) => self.task(key, id).await?,
+                None => state.store.task(id).await?,
             };
             found.ok_or(CancelError::NotFound)
         };
         let quiet = state.live.take_quiet(id);
         for _ in 0..TRIES {
-            let task = find()?;
+            let task = find().await?;
             if task.status.is_final() {
                 return Err(CancelError::Over(task.status));
             }
             match if gives_up { Stop::Here } else { state.stop(&task, audit.clone()).await? } {
                 Stop::Here => {}
-                Stop::Asked => return asked(find()?),
+                Stop::Asked => return asked(find().await?),
                 Stop::Changed => continue,
                 Stop::Impossible => return Err(CancelError::Running),
             }
@@ -111,11 +111,11 @@ impl Driver {
             let command = log.logged(command, state.now());
             match state.store.execute(command).await? {
                 Ok(applied) => {
-                    let ended = if let Applied::Task(ended) = &applied { ended } else { &task };
-                    note_end(ended);
+                    let ended = if let Applied::Task(ended) = applied { *ended } else { task };
+                    note_end(&ended);
                     state.media.drop_blobs(&ended.blobs).await;
                     state.live.end(id);
-                    return find().map(Cancelled::Ended);
+                    return Ok(Cancelled::Ended(ended));
                 }
                 Err(Rejection::Stale { .. }) => {}
                 // Another cancel, or the task's own end, came first.

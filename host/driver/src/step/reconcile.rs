@@ -69,7 +69,7 @@ impl Driver {
     ) -> Boxed<'_, Result<PreparedRuling, RulingError>> {
         Box::pin(async move {
             let state = &self.state;
-            let task = state.store.task(id)?.ok_or(RulingError::NotFound)?;
+            let task = state.store.task(id).await?.ok_or(RulingError::NotFound)?;
             let at = state.now();
             let mut log = StepLog::default();
             let ruling = match ruling {
@@ -92,26 +92,23 @@ impl Driver {
     }
 
     /// Has the task go on after its ruling was committed, or forgets the ruling that was not.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn ruled(&self, ruling: PreparedRuling, is_committed: bool) -> Result<(), RulingError> {
+    pub async fn ruled(&self, ruling: PreparedRuling, is_committed: bool) {
         let PreparedRuling { task: id, word, blobs, .. } = ruling;
         let state = &self.state;
         if !is_committed {
             state.media.drop_blobs(&blobs).await;
-            return Ok(());
+            return;
         }
         metrics::counter!(metric::RULINGS, "ruling" => word).increment(1);
-        match state.store.task(id)?.filter(|task| task.status == Status::Failed) {
-            Some(ended) => {
+        match state.store.task(id).await {
+            Ok(Some(ended)) if ended.status == Status::Failed => {
                 note_end(&ended);
                 state.media.drop_blobs(&ended.blobs).await;
                 state.live.end(id);
             }
-            None => state.live.wake(id, state.now()),
+            // Where it cannot be read now, its next step finds what the ruling came to.
+            _ => state.live.wake(id, state.now()),
         }
-        Ok(())
     }
 
     /// The reply as its plugin gets it.

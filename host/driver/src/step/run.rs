@@ -41,6 +41,11 @@ impl DriverState {
             Ok(StepOutcome::Ended) => self.live.end(id),
             Ok(StepOutcome::Until(due)) => self.live.rearm(id, due, self.now()),
             Ok(StepOutcome::Continue) => self.live.rearm(id, self.now(), self.now()),
+            // What the run has not made durable, it may do again. The store's writer tells the log.
+            Err(error) if error.passes() => {
+                let now = self.now();
+                self.live.rearm(id, now.plus(self.store_pause.failed(now, self.seed.unit())), now);
+            }
             // The process stops with its store; the next start finds the task as it was.
             Err(error) => tracing::error!(task = %id, %error, "step stopped"),
         }
@@ -51,9 +56,9 @@ impl DriverState {
         id: TaskId,
         permit: OwnedSemaphorePermit,
     ) -> Result<StepOutcome, StoreError> {
-        let Some(task) = self.store.task(id)?.filter(|task| !task.status.is_final()) else {
-            return Ok(StepOutcome::Ended);
-        };
+        let task = self.store.task(id).await?.filter(|task| !task.status.is_final());
+        self.store_pause.passed();
+        let Some(task) = task else { return Ok(StepOutcome::Ended) };
         if self.is_crowded(&task) {
             return Ok(StepOutcome::Until(self.now().plus(BUSY_PAUSE)));
         }
@@ -72,7 +77,13 @@ impl DriverState {
         mut outcome: StepOutcome,
     ) -> Result<StepOutcome, StoreError> {
         while matches!(outcome, StepOutcome::Continue) {
-            outcome = self.run_phase(&mut run).await?;
+            outcome = match self.run_phase(&mut run).await {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    self.live.keep_quiet(run.task.id, run.log.into_quiet());
+                    return Err(error);
+                }
+            };
         }
         self.live.keep_quiet(run.task.id, run.log.into_quiet());
         Ok(outcome)
@@ -91,7 +102,7 @@ impl DriverState {
         }
         let now = self.now();
         if self.is_overdue(&run.task) {
-            match self.later_deadline(run)? {
+            match self.later_deadline(run).await? {
                 Some(deadline) => run.task.deadline = deadline,
                 None => return self.time_out(run).await,
             }

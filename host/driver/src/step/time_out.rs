@@ -20,15 +20,15 @@ const STOP_TIME: Duration = Duration::from_secs(30);
 
 impl DriverState {
     /// The deadline of a task that seemed over, when a request that joined during the run has moved it.
-    pub(super) fn later_deadline(&self, run: &RunContext) -> Result<Option<UnixMs>, StoreError> {
-        let stored = self.store.task(run.task.id)?;
+    pub(super) async fn later_deadline(&self, run: &RunContext) -> Result<Option<UnixMs>, StoreError> {
+        let stored = self.store.task(run.task.id).await?;
         Ok(stored.filter(|stored| !self.is_overdue(stored)).map(|stored| stored.deadline))
     }
 
     /// Fails the task. An audit record notes once that its provider may still go on. A task that got more time meanwhile
     /// starts its phase over.
     pub(super) async fn time_out(&self, run: &mut RunContext) -> Result<StepOutcome, StoreError> {
-        if self.later_deadline(run)?.is_some() {
+        if self.later_deadline(run).await?.is_some() {
             return Ok(StepOutcome::Until(self.now()));
         }
         let stop = self.call_that_stops(&run.durable).await;

@@ -60,7 +60,7 @@ impl DriverState {
         if has_payer {
             let idempotency = self.idempotency(&request, now).await?;
             // A receipt that is there already changes nothing; a conflict is an error here too.
-            self.first_receipt(idempotency.as_ref(), now)?;
+            self.first_receipt(idempotency.as_ref(), now).await?;
             self.check_disks()?;
         }
         let found = self.resolve(request.surface, &request.key, &request.body)?;
@@ -108,7 +108,7 @@ impl DriverState {
         };
         if has_payer {
             let model = (!judged.joins).then_some(accepted.model.as_str());
-            self.check_funds(&request.key, quoted.hold, model, now)?;
+            self.check_funds(&request.key, quoted.hold, model, now).await?;
         }
         let charges = quoted.dry_run(&accepted.charge);
         let (model, expected_ms) = (accepted.model.clone(), accepted.expected_ms);
@@ -133,17 +133,17 @@ impl DriverState {
 
     /// Whether the key may have one more request of `model` open (none: it opens nothing), and customer and key could
     /// pay, by the store's own rules.
-    pub(crate) fn check_funds(
+    pub(crate) async fn check_funds(
         &self,
         key: &Key,
         amount: Credits,
         model: Option<&str>,
         now: UnixMs,
     ) -> Result<(), SubmitError> {
-        let key = self.store.key(&key.id)?.ok_or(SubmitError::KeyGone)?;
-        let customer = self.store.customer(&key.customer)?.ok_or(SubmitError::KeyGone)?;
-        let outcome = check_funds(&customer, key, |id| self.store.key(id), (amount, model), now)?;
-        outcome.map_err(|rejection| rejection_error(&Err(rejection)))
+        let key = self.store.key_lineage(&key.id).await?.ok_or(SubmitError::KeyGone)?;
+        let customer = self.store.customer(&key.key.customer).await?.ok_or(SubmitError::KeyGone)?;
+        check_funds(&customer, &key, (amount, model), now)
+            .map_err(|rejection| rejection_error(&Err(rejection)))
     }
 
     /// The failure of a task whose sources are not usable: what its plugin says after it has looked at them. `None` too

@@ -46,10 +46,10 @@ impl DriverState {
         // Most surfaces refer to nothing in the body, which then is not parsed here.
         let in_body = matches!(surface.parent, ParentAt::Field(_)) || !surface.names.is_empty();
         let body: Value = if in_body { serde_json::from_str(body).unwrap_or_default() } else { Value::Null };
-        refers.tasks = self.parent_tasks(request, surface, &body)?;
+        refers.tasks = self.parent_tasks(request, surface, &body).await?;
         let names = names(&body, &surface.names)?;
         if !names.is_empty() {
-            refers.owned = self.store.owned_names(&request.key.customer, &names)?;
+            refers.owned = self.store.owned_names(&request.key.customer, &names).await?;
         }
         // Last: whatever fails before leaves no blob behind.
         if let Err(error) = self.adopt_results(&mut refers).await {
@@ -75,7 +75,7 @@ impl DriverState {
         Ok(())
     }
 
-    fn parent_tasks(
+    async fn parent_tasks(
         &self,
         request: &SubmitRequest,
         surface: &SurfaceInfo,
@@ -96,18 +96,18 @@ impl DriverState {
             let message = format!("{field}: expected at most {MAX_PARENTS} tasks, got {}", ids.len());
             return Err(SubmitError::Invalid { field: Some(field.to_owned()), message });
         }
-        ids.into_iter()
-            .map(|id| {
-                let task = self.store.task(id)?.filter(|task| task.customer == request.key.customer);
-                task.ok_or_else(|| match surface.parent {
-                    ParentAt::Path => {
-                        let kind = parent_kind(request.surface);
-                        SubmitError::NotFound(format!("unknown {kind} \"{id}\""))
-                    }
-                    _ => SubmitError::NotFound(format!("no task {id}")),
-                })
-            })
-            .collect()
+        let mut tasks = Vec::with_capacity(ids.len());
+        for id in ids {
+            let task = self.store.task(id).await?.filter(|task| task.customer == request.key.customer);
+            tasks.push(task.ok_or_else(|| match surface.parent {
+                ParentAt::Path => {
+                    let kind = parent_kind(request.surface);
+                    SubmitError::NotFound(format!("unknown {kind} \"{id}\""))
+                }
+                _ => SubmitError::NotFound(format!("no task {id}")),
+            })?);
+        }
+        Ok(tasks)
     }
 
     /// The results of a parent as blobs. One that is gone is left out.

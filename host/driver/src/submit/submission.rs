@@ -57,7 +57,7 @@ impl DriverState {
         let (now, _work) = (self.now(), request.report.begin_work());
         let idempotency = self.idempotency(&request, now).await?;
         // A client that lost its receipt gets it, whatever has become of model, task and names since.
-        if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now)? {
+        if let Some(receipt) = self.first_receipt(idempotency.as_ref(), now).await? {
             return Ok(receipt);
         }
         self.check_disks()?;
@@ -95,13 +95,13 @@ impl DriverState {
     }
 
     /// The receipt of an earlier request with the same idempotency key.
-    pub(super) fn first_receipt(
+    pub(super) async fn first_receipt(
         &self,
         idempotency: Option<&Idempotency>,
         now: UnixMs,
     ) -> Result<Option<Receipt>, SubmitError> {
         let Some(idempotency) = idempotency else { return Ok(None) };
-        let record = self.store.idempotency_record(&idempotency.key, &idempotency.token)?;
+        let record = self.store.idempotency_record(&idempotency.key, &idempotency.token).await?;
         match record.and_then(|record| idempotency.first_task(&record, now)) {
             Some(Ok(task)) => Ok(Some(Receipt { task, repeated: true })),
             Some(Err(conflict)) => Err(rejection_error(&Err(conflict))),

@@ -83,7 +83,7 @@ async fn a_task_at_its_provider_is_given_up_and_refunded() {
     let failure = ended.failure.expect("a reason");
     assert_eq!((ended.status, failure.kind), (Status::Failed, FailureKind::Upstream));
     assert!(failure.message.contains("nothing was charged"), "{}", failure.message);
-    let customer = process.store.customer(&key.customer).expect("readable").expect("a customer");
+    let customer = process.store.customer(&key.customer).await.expect("readable").expect("a customer");
     assert_eq!((customer.reserved, customer.spent), (Credits(0), Credits(0)));
     let text = audit_of(&process, id).await;
     let expected = "given up by an operator: stuck; account main of p may finish and bill what was sent";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gatehouse_harness::{TestClock, puppet_claiming, reply, until};
 use gatehouse_model::{Clock, Phase, Task};
-use gatehouse_sample::{START, task};
+use gatehouse_sample::{START, at_once, task};
 use serde_json::json;
 
 use crate::tests::support::{Process, PuppetTest};
@@ -64,7 +64,7 @@ async fn a_request_that_joins_after_a_step_gives_its_task_one_time_limit() {
     }));
     test.process.plugins.install(&joining).expect("the version");
     let task = test.run(&json!([{"wait": 3_600_000}, {"wait": 3_600_000}, {"wait": 3_600_000}])).await;
-    let stored = || test.process.store.task(task).expect("readable").expect("known");
+    let stored = || at_once(test.process.store.task(task)).expect("readable").expect("known");
     until("the task waits", async || matches!(stored().phase, Phase::Wait(_))).await;
     test.clock.set_forward(HOURS);
     let body = json!({"model": "puppet-1", "joins": task.to_string(), "script": {}}).to_string().into();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::{CompletionResponse, SubmitError, TextError};
 use gatehouse_harness::{Received, Reply, reply, until};
 use gatehouse_model::{Clock as _, Credits, Key, Status, UnixMs};
+use gatehouse_sample::at_once;
 use serde_json::{Value, json};
 
 use crate::tests::support::{PuppetTest, customer_named};
@@ -103,7 +104,7 @@ async fn a_task_does_not_wait_behind_another_customers_hundred() {
     until("the first is under way", async || test.calls("/crowd") == 1).await;
     let task = test.try_run(&other, &one_call("/other")).await.expect("a receipt");
     // It stands in the queue before the first of the crowd ends.
-    let live = || test.process.store.task(task).expect("readable").expect("known");
+    let live = || at_once(test.process.store.task(task)).expect("readable").expect("known");
     until("it waits", async || live().status == Status::Pending).await;
     for _ in 0..2 {
         go.send(()).expect("a provider");
@@ -133,7 +134,7 @@ async fn a_task_that_cannot_begin_in_time_is_refused_and_others_are_not() {
     // Those that wait learn the same: the next one after a minute, the last after all before it.
     let mut waiting = Vec::new();
     for task in &receipts {
-        let task = test.process.store.task(*task).expect("readable").expect("known");
+        let task = test.process.store.task(*task).await.expect("readable").expect("known");
         let found = test.process.driver.queue_estimate(&task);
         waiting.extend(found.map(|found| (found.position, found.wait.map(|wait| wait.as_secs() / 60))));
     }

@@ -9,6 +9,7 @@ mod fairness;
 mod housekeeping;
 mod rates;
 mod served;
+mod store_outages;
 mod submissions;
 mod support;
 mod targets;

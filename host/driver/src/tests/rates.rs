@@ -9,6 +9,7 @@ use crate::{
 };
 use gatehouse_harness::{TestClock, component};
 use gatehouse_model::{Clock as _, Credits, Key, KeyPolicy, Limits, QuotaPeriod, RequestId};
+use gatehouse_sample::at_once;
 use gatehouse_sandbox::{Sandbox, Settings};
 use gatehouse_tasks::{Applied, Command};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use crate::tests::support::{Process, PuppetTest, customer};
 
 /// The key after an edit.
 async fn edited(process: &Process, key: &Key, change: impl FnOnce(&mut KeyPolicy)) -> Arc<Key> {
-    let row = process.store.key(&key.id).expect("readable").expect("a key");
+    let row = process.store.key(&key.id).await.expect("readable").expect("a key");
     let mut policy = Box::new(row.policy());
     change(&mut policy);
     let command = Command::EditKey { id: row.id, revision: row.revision, policy, at: row.created };
@@ -107,7 +108,7 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
     let test = PuppetTest::with(|_| unreachable!("nothing is called"), &["main"]).await;
     let first = test.process.driver.submit(submission(&test.key, "puppet-1", &RequestReport::default()));
     let first = first.await.expect("a receipt").task;
-    let price = test.process.store.task(first).expect("readable").expect("a task").held;
+    let price = test.process.store.task(first).await.expect("readable").expect("a task").held;
     // Tasks have half an hour.
     let period: QuotaPeriod = "day".parse().expect("a period");
     let resets = period.end(test.clock.now());
@@ -140,7 +141,7 @@ async fn a_quota_is_exact_for_two_hundred_at_once_and_resets_to_the_millisecond(
     assert_eq!(at_once().await, (0, Some(resets)));
     test.clock.advance_ms(1);
     assert_eq!(at_once().await, (3, Some(period.end(resets))));
-    let funds = test.process.driver.funds(&key).expect("readable").expect("a customer");
+    let funds = test.process.driver.funds(&key).await.expect("readable").expect("a customer");
     let used = funds.key_quota.expect("a quota");
     assert_eq!((used.used, used.resets), (Credits(3 * price.0), Some(period.end(resets))));
 }
@@ -167,7 +168,7 @@ async fn fifty_submissions_at_once_never_exceed_the_concurrency() {
         }
     }
     assert_eq!((tasks.len(), refused), (5, 45));
-    let open = || test.process.store.key(&key.id).expect("readable").expect("a key").open_requests();
+    let open = || at_once(test.process.store.key(&key.id)).expect("readable").expect("a key").open_requests();
     assert_eq!(open(), 5);
     // Refused requests count against no rate.
     let report = RequestReport::default();

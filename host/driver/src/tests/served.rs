@@ -80,7 +80,7 @@ async fn a_model_without_an_account_is_neither_listed_nor_accepted() {
     let refused = driver.complete(text(&key)).await.map(|_| ());
     let refused = refused.expect_err("it has no provider");
     assert!(matches!(refused, TextError::Refused(SubmitError::NotServed { .. })), "{refused:?}");
-    let account = process.store.customer(&key.customer).expect("readable").expect("a customer");
+    let account = process.store.customer(&key.customer).await.expect("readable").expect("a customer");
     assert_eq!((account.reserved, account.spent), (Credits::ZERO, Credits::ZERO));
 }
 

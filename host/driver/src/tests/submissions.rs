@@ -61,7 +61,7 @@ async fn a_client_that_sends_what_cannot_be_used_is_told_so_and_pays_nothing() {
     assert!(failure.message.contains("image_urls[0]"), "{}", failure.message);
     assert!(failure.message.contains("got \"http://[kite\""), "{}", failure.message);
 
-    let account = process.store.customer(&key.customer).expect("readable").expect("a customer");
+    let account = process.store.customer(&key.customer).await.expect("readable").expect("a customer");
     assert_eq!((account.reserved, account.spent), (Credits::ZERO, Credits::ZERO));
     assert_eq!(sandbox.context_record().submits.len(), 0);
     assert!(process.store.examine().expect("readable").is_clean());

@@ -128,7 +128,7 @@ impl TextTest {
     async fn money(&self) -> (Credits, Credits) {
         self.process.store.flush().await.expect("a store");
         let customer =
-            self.process.store.customer(&self.key.customer).expect("readable").expect("a customer");
+            self.process.store.customer(&self.key.customer).await.expect("readable").expect("a customer");
         (customer.reserved, customer.spent)
     }
 

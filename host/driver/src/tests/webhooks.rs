@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{Config, WebhookSecret};
 use gatehouse_harness::{Provider, Received, TestClock, TestSeed, reply, until};
 use gatehouse_model::{Pepper, UnixMs, WebhookId};
-use gatehouse_sample::{START, beginning, completed, customer_id, task, task_id};
+use gatehouse_sample::{START, at_once, beginning, completed, customer_id, task, task_id};
 use gatehouse_store::AuditQuery;
 use gatehouse_tasks::{
     Command, DeliveryState, MemoryLedgerStorage, WebhookChange, WebhookDelivery, WebhookEndpoint,
@@ -92,7 +92,7 @@ impl Scene {
     }
 
     fn webhook(&self) -> WebhookEndpoint {
-        self.process.store.webhook(HOOK).expect("readable").expect("it stands")
+        at_once(self.process.store.webhook(HOOK)).expect("readable").expect("it stands")
     }
 
     /// What arrived, verified by the foreign library under that secret.

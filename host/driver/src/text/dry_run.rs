@@ -10,7 +10,7 @@ use crate::text::api::{CompletionRequest, TextError};
 use crate::text::estimates::Estimates;
 
 impl DriverState {
-    pub(super) fn text_dry_run(
+    pub(super) async fn text_dry_run(
         &self,
         request: &CompletionRequest,
         name: &str,
@@ -22,7 +22,7 @@ impl DriverState {
             let (rates, outcome) = RateUse::ask(&self.rates, &request.key, name, Some(tokens), now);
             request.report.count(&rates);
             outcome.map_err(SubmitError::RateLimited)?;
-            self.check_funds(&request.key, sum, Some(name), now)?;
+            self.check_funds(&request.key, sum, Some(name), now).await?;
         }
         let parts = dearest.parts().ok_or_else(|| SubmitError::too_dear(name))?;
         let units = [ChargeUnit::InputTokens, ChargeUnit::OutputTokens];

@@ -113,7 +113,7 @@ impl DriverState {
         }
         request.report.read_by(&version);
         if request.body.is_dry_run() {
-            return self.text_dry_run(&request, &model.id, estimates).map(Completed::DryRun);
+            return self.text_dry_run(&request, &model.id, estimates).await.map(Completed::DryRun);
         }
         let streaming = prepared.streaming;
         let held = self.reserve(&request, &model.id, (estimates, streaming), work).await?;

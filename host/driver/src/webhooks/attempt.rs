@@ -27,11 +27,11 @@ impl DriverState {
         webhook: WebhookId,
         delivery: DeliveryId,
     ) -> Result<AttemptEnd, StoreError> {
-        let webhook = self.store.webhook(webhook)?.filter(|webhook| webhook.disabled.is_none());
-        let delivery = self.store.delivery(delivery)?.filter(|delivery| delivery.due().is_some());
+        let webhook = self.store.webhook(webhook).await?.filter(|webhook| webhook.disabled.is_none());
+        let delivery = self.store.delivery(delivery).await?.filter(|delivery| delivery.due().is_some());
         let (Some(webhook), Some(delivery)) = (webhook, delivery) else { return Ok(AttemptEnd::Nothing) };
         let at = self.now();
-        let mut span = self.delivery_span(&delivery);
+        let mut span = self.delivery_span(&delivery).await;
         let outcome = self.post(&webhook, &delivery).await;
         let took_ms = u64::try_from(self.now().since(at).as_millis()).unwrap_or(u64::MAX);
         let retry_after = outcome.as_ref().ok().and_then(|answer| answer.retry_after);
@@ -67,9 +67,9 @@ impl DriverState {
     }
 
     /// A span for an attempt, if the task that it tells of is traced.
-    fn delivery_span(&self, delivery: &WebhookDelivery) -> Option<Span> {
+    async fn delivery_span(&self, delivery: &WebhookDelivery) -> Option<Span> {
         let tracer = self.tracer.as_ref()?;
-        let task = self.store.task(delivery.task?).ok()??;
+        let task = self.store.task(delivery.task?).await.ok()??;
         let mut span = tracer.resume(task.trace?).begin("webhook", SpanKind::Client);
         span.set("gatehouse.delivery", delivery.id.to_string().as_str());
         Some(span)

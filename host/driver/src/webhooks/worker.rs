@@ -2,7 +2,7 @@
 //!
 //! Without a webhook it sleeps for good: no timer, no read.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +11,21 @@ use gatehouse_store::StoreError;
 use tokio::task::{Id, JoinSet};
 
 use super::queue::{AttemptEnd, WebhookQueue};
+use crate::scheduler::store_pause::StorePause;
 use crate::state::{DriverState, ShutdownState};
 
 /// Attempts under way at once, of all webhooks.
 const MAX_IN_FLIGHT: usize = 64;
 /// The loop sleeps no longer than this while something is due later: the wall clock may be set meanwhile.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
+
+/// What is to be read for the queue. It stays here until the store has answered.
+struct Unread {
+    /// Every webhook for which a delivery waits: at a start.
+    all: bool,
+    webhooks: BTreeSet<WebhookId>,
+    pause: StorePause,
+}
 
 impl DriverState {
     pub(crate) async fn run_webhooks(self: Arc<Self>) {
@@ -30,10 +39,9 @@ impl DriverState {
         let mut running = JoinSet::new();
         // Looked up by an id, never walked through.
         let mut sent: HashMap<Id, WebhookId> = HashMap::new();
-        for id in self.store.waiting_webhooks()? {
-            queue.look(id, self.next_delivery(id)?, self.now());
-        }
+        let mut unread = Unread { all: true, webhooks: BTreeSet::new(), pause: StorePause::default() };
         loop {
+            let again = self.read_due(&mut queue, &mut unread).await?;
             while running.len() < MAX_IN_FLIGHT
                 && !self.has_reached(ShutdownState::Draining)
                 && let Some((webhook, delivery)) = queue.take(self.now())
@@ -44,33 +52,64 @@ impl DriverState {
             }
             // At the limit only an end makes the next one possible.
             let due = queue.next_due().filter(|_| running.len() < MAX_IN_FLIGHT);
+            let due = [due, again].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 Some(ended) = running.join_next_with_id() => {
                     let (id, end) = match ended {
-                        Ok((id, end)) => (id, end?),
+                        Ok((id, Ok(end))) => (id, end),
+                        // Nothing was sent. What was is recorded before an attempt ends.
+                        Ok((id, Err(error))) if error.passes() => (id, AttemptEnd::Nothing),
+                        Ok((_, Err(error))) => return Err(error),
                         // It panicked: a bug, which must not stop the others.
                         Err(error) => (error.id(), AttemptEnd::Failed),
                     };
                     if let Some(webhook) = sent.remove(&id) {
                         queue.ended(webhook, end, self.now(), self.seed.unit());
-                        queue.look(webhook, self.next_delivery(webhook)?, self.now());
+                        unread.webhooks.insert(webhook);
                     }
                 }
-                changed = self.store.changed_webhooks() => {
-                    for id in changed {
-                        queue.look(id, self.next_delivery(id)?, self.now());
-                    }
-                }
+                mut changed = self.store.changed_webhooks() => unread.webhooks.append(&mut changed),
                 () = self.until_due(due) => {}
             }
         }
     }
 
+    /// Reads what is due next; when to try again what the store could not answer now.
+    async fn read_due(
+        &self,
+        queue: &mut WebhookQueue,
+        unread: &mut Unread,
+    ) -> Result<Option<UnixMs>, StoreError> {
+        let read: Result<(), StoreError> = async {
+            if unread.all {
+                unread.webhooks.append(&mut self.store.waiting_webhooks().await?);
+                unread.all = false;
+            }
+            while let Some(&id) = unread.webhooks.first() {
+                queue.look(id, self.next_delivery(id).await?, self.now());
+                unread.webhooks.pop_first();
+            }
+            Ok(())
+        }
+        .await;
+        match read {
+            Ok(()) => {
+                unread.pause.passed();
+                Ok(None)
+            }
+            Err(error) if error.passes() => {
+                let now = self.now();
+                Ok(Some(now.plus(unread.pause.failed(now, self.seed.unit()))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// What a webhook sends next; nothing where it is disabled or gone.
-    fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
-        match self.store.webhook(id)? {
-            Some(webhook) if webhook.disabled.is_none() => self.store.next_delivery(id),
+    async fn next_delivery(&self, id: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+        match self.store.webhook(id).await? {
+            Some(webhook) if webhook.disabled.is_none() => self.store.next_delivery(id).await,
             _ => Ok(None),
         }
     }

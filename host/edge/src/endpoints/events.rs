@@ -33,14 +33,14 @@ const HEARTBEAT: &[u8] = b": hb\n\n";
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Answers with the events, or with nothing where the client has the last one.
-pub(super) fn follow(
+pub(super) async fn follow(
     context: &EdgeContext,
     request: &EndpointRequest<'_>,
     key: &Key,
 ) -> Result<Response<ResponseBody>, Refusal> {
     let id = parse_id(request.param)?;
     let known = last_event(&request.parts.headers, &Query::parse(request.parts.uri.query()))?;
-    let followed = context.backend.follow(key, id).map_err(store_refusal)?;
+    let followed = context.backend.follow(key, id).await.map_err(store_refusal)?;
     let FollowedTask { now, later } = followed.ok_or_else(|| unknown(request.param))?;
     if now.status.is_final() && known == Some(now.revision) {
         let mut response = Response::new(ResponseBody::empty());

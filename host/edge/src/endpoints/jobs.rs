@@ -80,7 +80,7 @@ pub(super) async fn submit(
     let receipt = context.backend.submit(job).await.map_err(refusal)?;
     let mut response = match submission.receipt {
         ReceiptShape::Task => task_receipt(receipt),
-        ReceiptShape::Asset => asset_receipt(context, &key, receipt)?,
+        ReceiptShape::Asset => asset_receipt(context, &key, receipt).await?,
     };
     if receipt.repeated {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
@@ -124,12 +124,12 @@ fn task_receipt(receipt: Receipt) -> Response<ResponseBody> {
     response::json(&Submitted { code: 200, data: [task] })
 }
 
-fn asset_receipt(
+async fn asset_receipt(
     context: &EdgeContext,
     key: &Key,
     receipt: Receipt,
 ) -> Result<Response<ResponseBody>, Refusal> {
-    let task = context.backend.task(key, receipt.task).map_err(store_refusal)?;
+    let task = context.backend.task(key, receipt.task).await.map_err(store_refusal)?;
     let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
     let data = AssetTask {
         id: task.id,

@@ -45,13 +45,13 @@ pub(super) async fn read(
     let id = parse_id(request.param)?;
     let wait = preferred_wait(&request.parts.headers);
     let found = match wait {
-        None | Some(0) => context.backend.task(key, id),
+        None | Some(0) => context.backend.task(key, id).await,
         Some(seconds) => {
             tokio::select! {
                 biased;
                 task = context.backend.task_when_over(key, id, Duration::from_secs(seconds)) => task,
                 // A shutdown does not wait for a long poll.
-                () = reached(context.shutdown.clone(), ShutdownPhase::LameDuck) => context.backend.task(key, id),
+                () = reached(context.shutdown.clone(), ShutdownPhase::LameDuck) => context.backend.task(key, id).await,
             }
         }
     };

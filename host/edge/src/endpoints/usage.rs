@@ -146,8 +146,8 @@ impl From<UsageSums> for SumsView {
 }
 
 /// The balance of the key's customer, and what the key may still spend of it.
-pub(super) fn balance(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
-    let funds = context.backend.funds(key).map_err(store_refusal)?;
+pub(super) async fn balance(context: &EdgeContext, key: &Key) -> Result<Response<ResponseBody>, Refusal> {
+    let funds = context.backend.funds(key).await.map_err(store_refusal)?;
     let funds = funds.ok_or_else(|| Refusal::new(Kind::Unauthenticated, "unknown API key"))?;
     let used = funds.key_quota.map_or(funds.key.used, |quota| quota.used);
     let remaining = funds.key_quota.map(|quota| quota.remaining());

@@ -38,7 +38,7 @@ impl Auth {
 
     /// The caller's key record, or the refusal, with the key that was refused. `x_api_key`: that header may carry the key
     /// too.
-    pub(crate) fn authenticate(
+    pub(crate) async fn authenticate(
         &self,
         backend: &dyn Backend,
         headers: &HeaderMap,
@@ -53,7 +53,7 @@ impl Auth {
             // The beginning of a key is its id, which is no secret.
             let refused = || (key.as_ref().map(ApiKey::id), None);
             let found = match &key {
-                Some(key) => self.look_up(backend, key).map_err(|refusal| (refusal, refused()))?,
+                Some(key) => self.look_up(backend, key).await.map_err(|refusal| (refusal, refused()))?,
                 None => None,
             };
             let checked = match found {
@@ -71,7 +71,7 @@ impl Auth {
         Err(last.unwrap_or_else(|| (missing(x_api_key), Refused::default())))
     }
 
-    fn look_up(&self, backend: &dyn Backend, key: &ApiKey) -> Result<Option<Arc<Key>>, Refusal> {
+    async fn look_up(&self, backend: &dyn Backend, key: &ApiKey) -> Result<Option<Arc<Key>>, Refusal> {
         let digest = key.digest(&self.pepper);
         // Read before the key: a change in between makes the cached entry stale at once.
         let generation = backend.keys_generation();
@@ -83,7 +83,7 @@ impl Auth {
         if self.unknown.get(&digest) == Some(generation) {
             return Ok(None);
         }
-        match backend.key(&digest).map_err(store_refusal)? {
+        match backend.key(&digest).await.map_err(store_refusal)? {
             Some(key) => {
                 let key = Arc::new(key);
                 self.known.insert(digest, (generation, Arc::clone(&key)));

@@ -166,9 +166,9 @@ impl Pipeline {
         record.pattern = route.pattern;
         record.surface = route.surface;
         let key = match route.endpoint.key_use() {
-            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, peer, record)?),
+            KeyUse::Needed => Some(self.authenticate(route.endpoint, parts, peer, record).await?),
             KeyUse::Allowed if parts.headers.contains_key(header::AUTHORIZATION) => {
-                Some(self.authenticate(route.endpoint, parts, peer, record)?)
+                Some(self.authenticate(route.endpoint, parts, peer, record).await?)
             }
             KeyUse::Allowed | KeyUse::Ignored => None,
         };
@@ -200,7 +200,7 @@ impl Pipeline {
         }
     }
 
-    fn authenticate(
+    async fn authenticate(
         &self,
         endpoint: Endpoint,
         parts: &Parts,
@@ -211,7 +211,8 @@ impl Pipeline {
         let x_api_key = endpoint.allows_x_api_key() || Form::of(parts.uri.path()) == Form::Messages;
         let now = context.clock.now();
         let client = record.client.unwrap_or(peer.address);
-        let outcome = self.auth.authenticate(&*context.backend, &parts.headers, x_api_key, client, now);
+        let backend = &*context.backend;
+        let outcome = self.auth.authenticate(backend, &parts.headers, x_api_key, client, now).await;
         let key = outcome.map_err(|(refusal, refused)| {
             // An operator finds out whose client still sends it.
             (record.key, record.customer) = refused;

@@ -102,7 +102,7 @@ async fn usable_or_new(
 ) -> Result<Revealed, SandboxKeysError> {
     let format = chat_format.as_str();
     if let Some(secret) = stored {
-        if service.accepts(&secret.0, chat_format)? {
+        if service.accepts(&secret.0, chat_format).await? {
             return Ok(secret);
         }
         tracing::warn!(chat_format = format, "the sandbox key is unknown or revoked; creating a new one");
@@ -165,7 +165,7 @@ mod tests {
 
     use gatehouse_admin::Backend;
     use gatehouse_model::{CustomerId, Key, Pepper};
-    use gatehouse_store::Store;
+    use gatehouse_store::{KeyQuery, Store};
     use tempfile::TempDir;
 
     use super::*;
@@ -191,8 +191,9 @@ mod tests {
         (Arc::new(service), folder)
     }
 
-    fn live_keys(service: &AdminService) -> Vec<Key> {
-        service.store.keys().unwrap().into_iter().filter(|key| key.revoked.is_none()).collect()
+    async fn live_keys(service: &AdminService) -> Vec<Key> {
+        let all = service.store.list_keys(KeyQuery::default(), None, 100).await.unwrap().rows;
+        all.into_iter().filter(|key| key.revoked.is_none()).collect()
     }
 
     async fn revoke(service: &Arc<AdminService>, secret: &Revealed) {
@@ -211,12 +212,13 @@ mod tests {
         let second = keys(&service, folder.path()).await.unwrap();
         assert_eq!((&first.wrapped, &first.bare), (&second.wrapped, &second.bare));
         assert!(!first.replaced && !second.replaced);
-        let mut formats: Vec<_> = live_keys(&service).iter().map(|key| key.chat_format.as_str()).collect();
+        let mut formats: Vec<_> =
+            live_keys(&service).await.iter().map(|key| key.chat_format.as_str()).collect();
         formats.sort_unstable();
         assert_eq!(formats, ["bare", "wrapped"]);
         let mode = std::fs::metadata(&first.file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600);
-        let found = service.store.customer(&CustomerId::from(CUSTOMER)).unwrap().unwrap();
+        let found = service.store.customer(&CustomerId::from(CUSTOMER)).await.unwrap().unwrap();
         assert_eq!(found.available, CREDIT);
     }
 
@@ -229,7 +231,7 @@ mod tests {
         assert!(second.replaced);
         assert_ne!(first.wrapped, second.wrapped);
         assert_eq!(first.bare, second.bare);
-        assert_eq!(live_keys(&service).len(), 2);
+        assert_eq!(live_keys(&service).await.len(), 2);
     }
 
     #[tokio::test]
@@ -239,7 +241,7 @@ mod tests {
         std::fs::remove_file(&first.file).unwrap();
         let second = keys(&service, folder.path()).await.unwrap();
         assert!(first.wrapped != second.wrapped && first.bare != second.bare);
-        assert_eq!(live_keys(&service).len(), 2);
+        assert_eq!(live_keys(&service).await.len(), 2);
     }
 
     #[tokio::test]

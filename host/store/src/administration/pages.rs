@@ -93,12 +93,11 @@ impl Store {
         after: Option<CustomerId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(layout::CUSTOMERS)?;
             customers(&rows, after.as_ref(), limit, |_, row| decode("accounts", row).map(Some))
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// A page of the customers that have no credit, by id, after the one of id `after`. Reads these alone.
@@ -110,19 +109,18 @@ impl Store {
         after: Option<CustomerId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<Customer, CustomerId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (list, rows) = (txn.open_table(layout::WITHOUT_CREDIT)?, txn.open_table(layout::CUSTOMERS)?);
             customers(&list, after.as_ref(), limit, |id, ()| find("accounts", &rows, id))
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// How many customers have no credit. Reads no row.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_without_credit(&self) -> Result<u64, StoreError> {
+    pub async fn count_without_credit(&self) -> Result<u64, StoreError> {
         self.read(|txn| Ok(txn.open_table(layout::WITHOUT_CREDIT)?.len()?))
     }
 
@@ -136,7 +134,6 @@ impl Store {
         after: Option<KeyId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<Key, KeyId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::KEYS)?;
             let from = after.as_ref().map_or(Bound::Unbounded, |id| Bound::Excluded(id.0.as_str()));
@@ -155,7 +152,7 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// A page of the audit record, newest first: lines with their numbers, below the number `before`.
@@ -168,7 +165,6 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, RowPage<(u64, AuditRecord), u64>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::AUDIT)?;
             let span = span(&table, &query)?;
@@ -190,7 +186,7 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// How many lines of the audit record lie in the range of time of `query`.
@@ -198,19 +194,18 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn audit_span(&self, query: AuditQuery) -> LongRead<'_, u64> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let span = span(&txn.open_table(layout::AUDIT)?, &query)?;
             Ok(span.end.saturating_sub(span.start))
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// The ledger row of that number.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
+    pub async fn journal_entry(&self, number: u64) -> Result<Option<JournalEntry>, StoreError> {
         self.read(|txn| find("ledger", &txn.open_table(layout::LEDGER)?, number))
     }
 }

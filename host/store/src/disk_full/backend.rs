@@ -9,19 +9,19 @@ use gatehouse_model::metric;
 use redb::{BackendError, StorageBackend};
 
 use crate::disk_full::unsynced::{Change, Unsynced};
-use crate::disk_full::wait::DiskWait;
+use crate::wait::WriterWait;
 
-/// See [`DiskWait`].
+/// See [`WriterWait`].
 #[derive(Debug)]
 pub(crate) struct WaitingBackend<B> {
     inner: B,
-    wait: Arc<DiskWait>,
+    wait: Arc<WriterWait>,
     /// Locked for the whole of a change, so that it has the order of the file.
     unsynced: Mutex<Unsynced>,
 }
 
 impl<B: StorageBackend> WaitingBackend<B> {
-    pub(crate) fn new(inner: B, wait: Arc<DiskWait>) -> Self {
+    pub(crate) fn new(inner: B, wait: Arc<WriterWait>) -> Self {
         Self { inner, wait, unsynced: Mutex::default() }
     }
 

@@ -1,8 +1,6 @@
-//! What the store does on a full disk: it waits for room, and tells those who ask.
+//! The file whose changes wait for room on its disk.
 
 mod backend;
 mod unsynced;
-mod wait;
 
 pub(crate) use backend::WaitingBackend;
-pub(crate) use wait::DiskWait;

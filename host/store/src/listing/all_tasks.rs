@@ -77,8 +77,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn list_all_tasks(&self, query: AllTasksQuery) -> LongRead<'_, AllTasksPage> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| page(txn, &query)))
+        self.long_read(move |txn| page(txn, &query))
     }
 }
 

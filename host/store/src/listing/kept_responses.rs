@@ -25,8 +25,8 @@ impl Store {
         now: UnixMs,
         limit: usize,
     ) -> LongRead<'_, Option<Vec<ResponseRecord>>> {
-        let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
-        self.off_worker(move || store.read(|txn| conversation_in(txn, &customer, id, now, limit)))
+        let (customer, id) = (customer.clone(), id.to_owned());
+        self.long_read(move |txn| conversation_in(txn, &customer, id, now, limit))
     }
 
     /// A customer's kept response; `None` once it has expired at `now`.
@@ -39,8 +39,8 @@ impl Store {
         id: &str,
         now: UnixMs,
     ) -> LongRead<'_, Option<ResponseRecord>> {
-        let (store, customer, id) = (self.clone(), customer.clone(), id.to_owned());
-        self.off_worker(move || store.read(|txn| live(txn, &customer, &id, now)))
+        let (customer, id) = (customer.clone(), id.to_owned());
+        self.long_read(move |txn| live(txn, &customer, &id, now))
     }
 
     /// The customer's kept response in whose output each of the items is, in the order asked; `None` for an item of none.
@@ -53,7 +53,7 @@ impl Store {
         items: Vec<String>,
         now: UnixMs,
     ) -> LongRead<'_, Vec<Option<ResponseRecord>>> {
-        let (store, customer) = (self.clone(), customer.clone());
+        let customer = customer.clone();
         let read = move |txn: &ReadTransaction| {
             let table = txn.open_table(layout::RESPONSE_ITEMS)?;
             let mut found = Vec::with_capacity(items.len());
@@ -66,7 +66,7 @@ impl Store {
             }
             Ok(found)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 }
 

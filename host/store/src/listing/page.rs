@@ -46,8 +46,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn list_tasks(&self, customer: &CustomerId, query: TaskQuery) -> LongRead<'_, TaskPage> {
-        let (store, customer) = (self.clone(), customer.clone());
-        self.off_worker(move || store.read(|txn| page(txn, &customer, &query)))
+        let customer = customer.clone();
+        self.long_read(move |txn| page(txn, &customer, &query))
     }
 }
 

@@ -16,12 +16,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn steps(&self, task: TaskId) -> LongRead<'_, Vec<StepRow>> {
-        let store = self.clone();
-        self.off_worker(move || store.steps_now(task))
-    }
-
-    fn steps_now(&self, task: TaskId) -> Result<Vec<StepRow>, StoreError> {
-        self.read(|txn| {
+        self.long_read(move |txn| {
             let table = match txn.open_table(Day::new(task.timestamp().day()).steps()) {
                 Ok(table) => table,
                 Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),

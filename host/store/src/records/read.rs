@@ -45,7 +45,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
+    pub async fn price_book(&self, number: u64) -> Result<Option<PriceVersion>, StoreError> {
         self.read(|txn| find(PRICE_BOOKS.name(), &txn.open_table(PRICE_BOOKS)?, number))
     }
 
@@ -58,16 +58,15 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, RowPage<PriceVersionSummary, u64>> {
-        let store = self.clone();
         let take = |book: PriceVersion| Some(PriceVersionSummary::from(book));
-        self.off_worker(move || store.read(|txn| page(txn, PRICE_BOOKS, before, limit, take)))
+        self.long_read(move |txn| page(txn, PRICE_BOOKS, before, limit, take))
     }
 
     /// The report of a deployment.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
+    pub async fn deployment(&self, number: u64) -> Result<Option<DeploymentRecord>, StoreError> {
         self.read(|txn| find(DEPLOYMENTS.name(), &txn.open_table(DEPLOYMENTS)?, number))
     }
 
@@ -81,10 +80,9 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, RowPage<DeploymentRecord, u64>> {
-        let store = self.clone();
         let take =
             move |row: DeploymentRecord| family.as_ref().is_none_or(|of| row.family == *of).then_some(row);
-        self.off_worker(move || store.read(|txn| page(txn, DEPLOYMENTS, before, limit, take)))
+        self.long_read(move |txn| page(txn, DEPLOYMENTS, before, limit, take))
     }
 }
 

@@ -67,8 +67,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn statement(&self, query: StatementQuery) -> LongRead<'_, StatementPage> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| page(txn, &query)))
+        self.long_read(move |txn| page(txn, &query))
     }
 
     /// How many rows a statement has, its limit left out; no more than `max` are counted. Reads the index alone, on a
@@ -77,13 +76,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn count_statement(&self, query: StatementQuery, max: usize) -> LongRead<'_, usize> {
-        let (store, query) = (self.clone(), StatementQuery { limit: max, ..query });
+        let query = StatementQuery { limit: max, ..query };
         let count = move |txn: &ReadTransaction| {
             let ledger = txn.open_table(layout::LEDGER)?;
             let mut page = StatementPage::default();
             Ok(shown(txn, &ledger, &query, &mut page)?.len().min(max))
         };
-        self.off_worker(move || store.read(count))
+        self.long_read(count)
     }
 
     /// A customer's ledger rows behind a position, oldest first, and in the same snapshot the customer, with whose head the
@@ -97,23 +96,12 @@ impl Store {
         position: Option<u64>,
         limit: usize,
     ) -> LongRead<'_, Option<(Customer, Vec<StatementRow>)>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let customer = find("accounts", &txn.open_table(layout::CUSTOMERS)?, id.0.as_str())?;
             let Some(customer) = customer else { return Ok(None) };
             Ok(Some((customer, behind(txn, &id.0, position, limit)?)))
         };
-        self.off_worker(move || store.read(read))
-    }
-
-    /// A customer's last ledger rows, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn journal_of(&self, customer: &CustomerId, limit: usize) -> Result<Vec<JournalEntry>, StoreError> {
-        let (of, created) = (StatementOf::Customer(customer.clone()), UnixMs(0)..UnixMs(u64::MAX));
-        let query = StatementQuery { of, created, before: None, limit };
-        Ok(self.read(|txn| page(txn, &query))?.rows.into_iter().map(|row| row.entry).collect())
+        self.long_read(read)
     }
 }
 

@@ -43,8 +43,7 @@ impl Store {
         days: Range<u32>,
         max_rows: usize,
     ) -> LongRead<'_, Option<StatementTotals>> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| totals(txn, of, &days, max_rows)))
+        self.long_read(move |txn| totals(txn, of, &days, max_rows))
     }
 }
 

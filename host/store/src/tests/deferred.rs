@@ -5,14 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
+use gatehouse_model::Customer;
 use gatehouse_sample::START;
 use gatehouse_tasks::{Applied, Command};
+use redb::ReadableDatabase as _;
 use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::error::StoreError;
+use crate::layout;
 use crate::store::Store;
-use crate::tests::customer;
+use crate::tests::{customer, rows};
 use crate::writer::{LINGER, Writer};
 use gatehouse_fault_injection::{Disk, DiskFault, Op};
 
@@ -57,7 +60,8 @@ fn syncs(disk: &Disk) -> usize {
 }
 
 pub(super) fn names(store: &Store) -> Vec<String> {
-    store.customers().unwrap().into_iter().map(|customer| customer.id.0).collect()
+    let txn = store.database().unwrap().begin_read().unwrap();
+    rows(&txn, layout::CUSTOMERS).unwrap().into_iter().map(|customer: Customer| customer.id.0).collect()
 }
 
 /// What a start after a power cut at this moment finds.

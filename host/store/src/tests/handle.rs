@@ -78,8 +78,8 @@ async fn an_unknown_encoding_is_told_and_stops_the_writer() {
     let store = memory_store();
     begin(&store).await;
     let expected = spoil(&store);
-    assert_eq!(store.task(task_id(1)), Err(expected.clone()));
-    assert_eq!(store.live_tasks().collect::<Result<Vec<_>, _>>(), Err(expected.clone()));
+    assert_eq!(store.task(task_id(1)).await, Err(expected.clone()));
+    assert_eq!(store.live_tasks(None).await, Err(expected.clone()));
     assert_eq!(store.examine(), Err(expected.clone()));
     // A reader can go on; the writer must not guess.
     assert!(!store.has_failed());
@@ -128,7 +128,7 @@ async fn many_callers_share_the_writer() {
     let verdicts = callers.join_all().await;
     // The customer holds 300: exactly 150 fit, any of them.
     assert_eq!(verdicts.iter().filter(|verdict| verdict.is_ok()).count(), 150);
-    let customer = store.customer(&customer_id(0)).unwrap().unwrap();
+    let customer = store.customer(&customer_id(0)).await.unwrap().unwrap();
     assert_eq!((customer.available, customer.reserved), (Credits::ZERO, Credits(300)));
     assert!(store.examine().unwrap().is_clean());
 }
@@ -162,7 +162,7 @@ async fn a_full_queue_refuses_commands_and_recovers() {
     assert_eq!(patient.await, Ok(Ok(Applied::Done)));
     assert_eq!(store.execute(add_customer("third")).await, Ok(Ok(Applied::Done)));
     disk.break_by(DiskFault::None);
-    assert_eq!(store.customers().unwrap().len(), 4);
+    assert_eq!(store.count_customers().await.unwrap(), 4);
 }
 
 /// Polls once: the answer if it is there already.
@@ -186,7 +186,7 @@ async fn what_was_queued_is_done_before_closing() {
     };
     assert_eq!(answer, Ok(Ok(Applied::Done)));
     assert_eq!(store.execute(add_customer("late")).await, Err(StoreError::Closed));
-    assert_eq!(store.clone().customers(), Err(StoreError::Closed));
+    assert_eq!(store.clone().count_customers().await, Err(StoreError::Closed));
     assert!(!store.has_failed());
     store.close();
 }
@@ -203,8 +203,8 @@ async fn broken_by(fault: DiskFault, reason: &str) {
     assert!(store.has_failed());
     assert_eq!(store.failed().await, error);
     assert_eq!(store.execute(submit(2, 10)).await, Err(error.clone()));
-    assert_eq!(store.task(task_id(1)), Err(error.clone()));
-    assert_eq!(store.live_tasks().collect::<Result<Vec<_>, _>>(), Err(error));
+    assert_eq!(store.task(task_id(1)).await, Err(error.clone()));
+    assert_eq!(store.live_tasks(None).await, Err(error));
     store.close();
     drop(store);
 

@@ -42,7 +42,7 @@ async fn what_joined_is_delivered_after_a_restart() {
     begin(&store).await;
     let submit = Command::Submit { task: Box::new(task(1, 0, 0, 10, START)), idempotency: None };
     store.execute(submit).await.unwrap().unwrap();
-    let begun = store.task(task_id(1)).unwrap().unwrap();
+    let begun = store.task(task_id(1)).await.unwrap().unwrap();
     assert_eq!(
         (begun.brief.as_ref(), begun.phase),
         (&[b'b', 1][..], Phase::Run(Event::Start(vec![].into())))
@@ -56,7 +56,7 @@ async fn what_joined_is_delivered_after_a_restart() {
     applied(&store, advance(0, showing)).await;
 
     let (disk, store) = reopened(&disk);
-    let found = store.live_tasks().next().unwrap().unwrap();
+    let found = store.live_tasks(None).await.unwrap().remove(0);
     assert_eq!((found.brief.len(), found.joined.len(), found.held), (0, 1, Credits(15)));
     assert_eq!((found.joined[0].brief.clone(), found.public), (brief.clone(), result(4).public));
     let early = store.execute(finish(1, 1, completed(15), vec![])).await.unwrap();
@@ -65,7 +65,7 @@ async fn what_joined_is_delivered_after_a_restart() {
 
     // Until the step after it is durable, every restart finds it to deliver.
     let (_, store) = reopened(&disk);
-    let found = store.task(task_id(1)).unwrap().unwrap();
+    let found = store.task(task_id(1)).await.unwrap().unwrap();
     assert_eq!((found.brief, found.phase), (brief, Phase::Run(Event::Joined(vec![].into()))));
     assert_eq!(found.joined, []);
     applied(&store, advance(2, change(Status::Processing, 3))).await;
@@ -92,9 +92,9 @@ async fn names_are_their_customers_after_a_restart() {
     applied(&store, finish(3, 0, completed(1), vec![claim(1, 7)])).await;
     assert_eq!(store.drop_history(u32::MAX).await, Ok(1));
     let asked = [3, 2, 8, 1].map(name);
-    assert_eq!(store.owned_names(&customer_id(0), &asked).unwrap(), [claim(2, 1), claim(1, 7)]);
-    assert_eq!(store.owned_names(&customer_id(1), &asked).unwrap(), [claim(3, 3)]);
-    assert_eq!(store.owned_names(&customer_id(2), &asked).unwrap(), []);
+    assert_eq!(store.owned_names(&customer_id(0), &asked).await.unwrap(), [claim(2, 1), claim(1, 7)]);
+    assert_eq!(store.owned_names(&customer_id(1), &asked).await.unwrap(), [claim(3, 3)]);
+    assert_eq!(store.owned_names(&customer_id(2), &asked).await.unwrap(), []);
     let report = store.examine().unwrap();
     assert_eq!((report.names, report.is_clean()), (3, true));
 }

@@ -20,6 +20,7 @@ mod records;
 mod responses;
 mod same;
 mod steps;
+mod unavailable;
 mod webhooks;
 mod workload;
 
@@ -31,15 +32,16 @@ use gatehouse_tasks::{
     Applied, AuditRecord, Command, EntryKind, Hold, HoldId, IdempotencyRecord, JournalEntry,
     MemoryLedgerStorage, NameRecord, Rejection, UsageKey, UsageSums, apply,
 };
-use redb::{ReadableDatabase, ReadableTable, TableHandle};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
+use serde::de::DeserializeOwned;
 
 use crate::administration::pages::AuditQuery;
 use crate::config::Config;
 use crate::error::StoreError;
-use crate::layout::{self, Day, UsageHours};
+use crate::layout::{self, Day, Row, UsageHours};
 use crate::row::decode;
 use crate::store::Store;
-use crate::tables::rows;
+use crate::tables;
 
 /// All rows of a storage, look-up tables included.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,13 +141,13 @@ impl Dump {
         let hold_expiry = txn.open_table(layout::HOLD_EXPIRY).unwrap();
         let expiry = txn.open_table(layout::IDEMPOTENCY_EXPIRY).unwrap();
         Self {
-            customers: store.customers().unwrap(),
+            customers: rows(&txn, layout::CUSTOMERS).unwrap(),
             without_credit: each(&txn.open_table(layout::WITHOUT_CREDIT).unwrap(), |row| {
                 row.0.value().to_owned()
             }),
-            keys: store.keys().unwrap(),
+            keys: rows(&txn, layout::KEYS).unwrap(),
             key_digests: each(&digests, |row| (row.0.value(), row.1.value().to_owned())),
-            live: store.live_tasks().collect::<Result<_, _>>().unwrap(),
+            live: rows(&txn, layout::LIVE).unwrap(),
             finished,
             task_index,
             usage_days: usage_rows(&txn.open_table(layout::USAGE_DAYS).unwrap()),
@@ -201,10 +203,8 @@ fn usage(
     rows
 }
 
-fn usage_rows(
-    table: &impl ReadableTable<layout::UsageRowKey, layout::Row>,
-) -> BTreeMap<UsageRowKey, UsageSums> {
-    let row = |(key, sums): Guards<'_, layout::UsageRowKey, layout::Row>| {
+fn usage_rows(table: &impl ReadableTable<layout::UsageRowKey, Row>) -> BTreeMap<UsageRowKey, UsageSums> {
+    let row = |(key, sums): Guards<'_, layout::UsageRowKey, Row>| {
         let (customer, name, period, model) = key.value();
         let key = (customer.to_owned(), name.to_owned(), period, model.to_owned());
         (key, decode("usage", sums.value()).unwrap())
@@ -252,6 +252,19 @@ fn each<K: redb::Key + 'static, V: redb::Value + 'static, T: Ord>(
     read: impl Fn(Guards<'_, K, V>) -> T,
 ) -> BTreeSet<T> {
     table.iter().unwrap().map(|row| read(row.unwrap())).collect()
+}
+
+/// All rows of a table.
+fn rows<K: redb::Key + 'static, T: DeserializeOwned>(
+    txn: &ReadTransaction,
+    table: TableDefinition<'_, K, Row>,
+) -> Result<Vec<T>, StoreError> {
+    let mut rows = Vec::new();
+    tables::each(txn, table, |row| {
+        rows.push(row);
+        Ok(())
+    })?;
+    Ok(rows)
 }
 
 fn remember(storage: &mut MemoryLedgerStorage, command: Command) -> Result<Applied, Rejection> {

@@ -31,7 +31,7 @@ fn hold(request: u128, key: u8, at: UnixMs) -> Command {
 /// Key 1 may spend 100 a day, its customer 130.
 async fn limit(store: &Store) {
     let daily = |most| (Some(Credits(most)), Some("day".parse().unwrap()));
-    let row = store.key(&key_id(1)).unwrap().unwrap();
+    let row = store.key(&key_id(1)).await.unwrap().unwrap();
     let (quota, quota_period) = daily(100);
     let policy = Box::new(KeyPolicy { quota, quota_period, ..row.policy() });
     let of_key = Command::EditKey { id: key_id(1), revision: row.revision, policy, at: START };
@@ -62,8 +62,8 @@ async fn at_once(store: &Store, first: u128, key: u8, at: UnixMs) -> usize {
 }
 
 fn used(store: &Store, at: UnixMs) -> (i64, i64) {
-    let (key, customer) =
-        (store.key(&key_id(1)).unwrap().unwrap(), store.customer(&customer_id(0)).unwrap().unwrap());
+    let key = gatehouse_sample::at_once(store.key(&key_id(1))).unwrap().unwrap();
+    let customer = gatehouse_sample::at_once(store.customer(&customer_id(0))).unwrap().unwrap();
     (key.quota_use(at).unwrap().used.0, customer.quota_use(at).unwrap().used.0)
 }
 

@@ -60,10 +60,10 @@ async fn versions_of_the_price_book_outlive_a_restart() {
     assert_eq!((numbers(&page), page.next), (vec![3, 2], Some(2)));
     let rest = store.list_price_books(page.next, 2).await.unwrap();
     assert_eq!((numbers(&rest), rest.next), (vec![1], None));
-    assert_eq!(store.price_book(2).unwrap().unwrap().prices[0].price, Credits(2));
-    assert_eq!(store.price_book(4).unwrap(), None);
+    assert_eq!(store.price_book(2).await.unwrap().unwrap().prices[0].price, Credits(2));
+    assert_eq!(store.price_book(4).await.unwrap(), None);
     store.execute(book(4)).await.unwrap().unwrap();
-    assert_eq!(store.price_book(4).unwrap().unwrap().number, 4, "numbers go on");
+    assert_eq!(store.price_book(4).await.unwrap().unwrap().number, 4, "numbers go on");
 }
 
 #[tokio::test]
@@ -77,11 +77,11 @@ async fn reports_of_one_family_are_found_among_all() {
     let page = store.list_deployments(Some("chat".to_owned()), None, 2).await.unwrap();
     let numbers: Vec<u64> = page.rows.iter().map(|row| row.number).collect();
     assert_eq!((numbers, page.next), (vec![6, 4], Some(4)));
-    assert_eq!(store.deployment(5).unwrap().unwrap().family, "motion");
+    assert_eq!(store.deployment(5).await.unwrap().unwrap().family, "motion");
     for _ in 0..MAX_DEPLOYMENTS {
         store.execute_deferred(deployment("chat")).await.unwrap().unwrap();
     }
     store.flush().await.unwrap();
-    assert_eq!(store.deployment(6).unwrap(), None, "the oldest are forgotten");
-    assert!(store.deployment(7).unwrap().is_some());
+    assert_eq!(store.deployment(6).await.unwrap(), None, "the oldest are forgotten");
+    assert!(store.deployment(7).await.unwrap().is_some());
 }

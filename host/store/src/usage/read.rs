@@ -108,8 +108,7 @@ impl Store {
     /// # Errors
     /// [`crate::StoreError`].
     pub fn usage(&self, query: UsageQuery) -> LongRead<'_, UsageRows> {
-        let store = self.clone();
-        self.off_worker(move || store.read(|txn| read(txn, &query)))
+        self.long_read(move |txn| read(txn, &query))
     }
 }
 

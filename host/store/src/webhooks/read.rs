@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
+    pub async fn waiting_webhooks(&self) -> Result<BTreeSet<WebhookId>, StoreError> {
         self.read(|txn| {
             let due = txn.open_table(DELIVERY_DUE)?;
             let (mut found, mut from) = (BTreeSet::new(), Bound::Unbounded);
@@ -55,7 +55,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn next_delivery(&self, webhook: WebhookId) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
+    pub async fn next_delivery(
+        &self,
+        webhook: WebhookId,
+    ) -> Result<Option<(UnixMs, DeliveryId)>, StoreError> {
         self.read(|txn| {
             let due = txn.open_table(DELIVERY_DUE)?;
             let of = |moment, id| (webhook.bits(), moment, id);
@@ -71,7 +74,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
+    pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookEndpoint>, StoreError> {
         self.read(|txn| find("webhooks", &txn.open_table(WEBHOOKS)?, id.bits()))
     }
 
@@ -79,7 +82,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
+    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<WebhookDelivery>, StoreError> {
         self.read(|txn| find("deliveries", &txn.open_table(DELIVERIES)?, id.bits()))
     }
 
@@ -93,7 +96,6 @@ impl Store {
         after: Option<WebhookId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<WebhookEndpoint, WebhookId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let rows = txn.open_table(WEBHOOKS)?;
             let after = after.map_or(Bound::Unbounded, |id| Bound::Excluded(id.bits()));
@@ -125,7 +127,7 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// Webhooks that do not reach their receiver, by id; the first `limit` of them. Reads these alone.
@@ -133,7 +135,6 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn troubled_webhooks(&self, limit: usize) -> LongRead<'_, Vec<WebhookEndpoint>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (troubled, rows) = (txn.open_table(TROUBLED_WEBHOOKS)?, txn.open_table(WEBHOOKS)?);
             let mut found = Vec::new();
@@ -142,14 +143,14 @@ impl Store {
             }
             Ok(found)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 
     /// How many webhooks do not reach their receiver. Reads no row.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
+    pub async fn count_troubled_webhooks(&self) -> Result<u64, StoreError> {
         self.read(|txn| Ok(txn.open_table(TROUBLED_WEBHOOKS)?.len()?))
     }
 
@@ -163,7 +164,6 @@ impl Store {
         before: Option<DeliveryId>,
         limit: usize,
     ) -> LongRead<'_, RowPage<WebhookDelivery, DeliveryId>> {
-        let store = self.clone();
         let read = move |txn: &ReadTransaction| {
             let (index, rows) = (txn.open_table(DELIVERY_INDEX)?, txn.open_table(DELIVERIES)?);
             let kind = if query.pending { PENDING_DELIVERIES } else { ALL_DELIVERIES };
@@ -182,6 +182,6 @@ impl Store {
             }
             Ok(page)
         };
-        self.off_worker(move || store.read(read))
+        self.long_read(read)
     }
 }

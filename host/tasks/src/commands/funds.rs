@@ -170,36 +170,19 @@ fn check_key(key: &Key, at: UnixMs) -> Result<(), Rejection> {
 }
 
 /// Whether a hold of that amount would be accepted at that moment: the rules of [`hold`](crate::Command::Hold) as a
-/// question, which changes nothing. `row` reads keys; `model` is none for a request that joins an open hold, which opens
-/// nothing.
+/// question, which changes nothing. `model` is none for a request that joins an open hold, which opens nothing.
 ///
 /// # Errors
-/// What `row` answers; inside of it the rejection that the command would get.
-pub fn check_funds<E>(
+/// The rejection that the command would get.
+pub fn check_funds(
     customer: &Customer,
-    key: Key,
-    row: impl Fn(&KeyId) -> Result<Option<Key>, E>,
+    key: &KeyLineage,
     (amount, model): (Credits, Option<&str>),
     at: UnixMs,
-) -> Result<Result<(), Rejection>, E> {
-    if let Err(rejection) = check_key(&key, at) {
-        return Ok(Err(rejection));
-    }
-    let key = KeyLineage::read_with(key, row)?;
-    let open = model.map_or(Ok(()), |model| key.check_concurrency(model));
-    Ok(open.and_then(|()| check_affordable(customer, &key, amount, at)))
-}
-
-/// The quota that a key shares with those that replaced it, and what is used of it at that moment. `row` reads keys.
-///
-/// # Errors
-/// What `row` answers.
-pub fn shared_quota<E>(
-    key: Key,
-    row: impl Fn(&KeyId) -> Result<Option<Key>, E>,
-    at: UnixMs,
-) -> Result<Option<QuotaUse>, E> {
-    Ok(KeyLineage::read_with(key, row)?.quota_use(at))
+) -> Result<(), Rejection> {
+    check_key(&key.key, at)?;
+    model.map_or(Ok(()), |model| key.check_concurrency(model))?;
+    check_affordable(customer, key, amount, at)
 }
 
 /// What a new hold does to the balances, checked.

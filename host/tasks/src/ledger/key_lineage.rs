@@ -12,8 +12,9 @@ use crate::storage::ledger_storage::LedgerStorage;
 
 /// A key and those that replaced it.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyLineage {
-    key: Key,
+pub struct KeyLineage {
+    /// The key.
+    pub key: Key,
     /// Oldest first.
     later: Vec<Key>,
 }
@@ -25,7 +26,10 @@ impl KeyLineage {
     }
 
     /// The same, with rows from anywhere.
-    pub(crate) fn read_with<E>(key: Key, row: impl Fn(&KeyId) -> Result<Option<Key>, E>) -> Result<Self, E> {
+    ///
+    /// # Errors
+    /// What `row` answers.
+    pub fn read_with<E>(key: Key, row: impl Fn(&KeyId) -> Result<Option<Key>, E>) -> Result<Self, E> {
         let (mut next, mut later) = (key.rotated_to.clone(), Vec::new());
         while let Some(id) = next.take() {
             if let Some(row) = row(&id)? {
@@ -37,7 +41,8 @@ impl KeyLineage {
     }
 
     /// The shared quota and what is used of it at that moment; `None` when there is no quota.
-    pub(crate) fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
+    #[must_use]
+    pub fn quota_use(&self, at: UnixMs) -> Option<QuotaUse> {
         self.newest().quota_use(at)
     }
 

@@ -238,23 +238,23 @@ async fn create(call: Call) -> Outcome {
     let policy = QuotaPolicy { quota_micro: new.quota_micro, quota_period: new.quota_period };
     let open = Command::AddCustomer { id: id.clone(), policy: policy.into(), at: call.at };
     call.commit(open, (object(&id), &id.0), 201, created(&new)).await?;
-    let customer = find(&call, &id)?;
+    let customer = find(&call, &id).await?;
     Ok(Reply::created(&customer).with_etag(&customer.etag()))
 }
 
 async fn show(call: Call) -> Outcome {
-    let customer = find(&call, &CustomerId::from(call.path("customer")))?;
+    let customer = find(&call, &CustomerId::from(call.path("customer"))).await?;
     call.object(&customer, &customer.etag())
 }
 
 async fn edit(call: Call) -> Outcome {
     let id = CustomerId::from(call.path("customer"));
-    let before = find(&call, &id)?;
+    let before = find(&call, &id).await?;
     check_edited(&call.headers, &before)?;
     let after: QuotaPolicy = from_value(patched(&before.policy, call.json()?)?)?;
     let (revision, policy, changes) = (before.revision, after.into(), changes(&before.policy, &after));
     let command = Command::EditCustomer { id: id.clone(), revision, policy, at: call.at };
-    call.commit_edit(command, (object(&id), &id.0), changes, || find(&call, &id)).await
+    call.commit_edit(command, (object(&id), &id.0), changes, find(&call, &id)).await
 }
 
 async fn deposit(call: Call) -> Outcome {
@@ -286,9 +286,12 @@ async fn move_money(call: Call, amount: Credits, memo: String, words: &str) -> O
     let changes = vec![told("amount_micro", amount.0), told(words, memo.as_str())];
     let deposit = Command::Deposit { customer: customer.clone(), amount, memo, at: call.at };
     let committed = call.commit(deposit, (object(&customer), &customer.0), 201, changes).await?;
-    let entry = committed.entry.map(|number| call.service.store.journal_entry(number)).transpose()?.flatten();
+    let entry = match committed.entry {
+        Some(number) => call.service.store.journal_entry(number).await?,
+        None => None,
+    };
     let entry = entry.ok_or_else(|| ApiError::new(Kind::Internal, "the ledger row is not there"))?;
-    Ok(Reply::created(&MoneyMoved { entry: entry.into(), customer: find(&call, &customer)? }))
+    Ok(Reply::created(&MoneyMoved { entry: entry.into(), customer: find(&call, &customer).await? }))
 }
 
 fn check_amount(amount: Credits, memo: &str) -> Result<(), ApiError> {
@@ -302,8 +305,8 @@ fn check_amount(amount: Credits, memo: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
-    let found = ApiError::found(call.service.store.customer(id)?, format_args!("customer {id}"))?;
+async fn find(call: &Call, id: &CustomerId) -> Result<CustomerView, ApiError> {
+    let found = ApiError::found(call.service.store.customer(id).await?, format_args!("customer {id}"))?;
     Ok(CustomerView::new(found, call.at))
 }
 

@@ -198,7 +198,7 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    let key = ApiKeyView::new(find(&call, call.path("key"))?, call.at);
+    let key = ApiKeyView::new(find(&call, call.path("key")).await?, call.at);
     call.object(&key, &key.etag())
 }
 
@@ -214,7 +214,7 @@ async fn create(call: Call) -> Outcome {
     let add = Command::AddKey { key: Box::new(key.clone()) };
     let committed = call.commit(add, (object(&key.id), &key.id.0), 201, created(&view)).await?;
     let (key, secret) = match committed.before {
-        Some(first) => (ApiKeyView::new(find(&call, &first)?, call.at), None),
+        Some(first) => (ApiKeyView::new(find(&call, &first).await?, call.at), None),
         None => (view, Some(secret.0)),
     };
     let secret_shown = secret.is_some();
@@ -223,7 +223,7 @@ async fn create(call: Call) -> Outcome {
 
 async fn revoke(call: Call) -> Outcome {
     let id = KeyId::from(call.path("key"));
-    let before = ApiKeyView::new(find(&call, &id.0)?, call.at);
+    let before = ApiKeyView::new(find(&call, &id.0).await?, call.at);
     let mut after = before.clone();
     if before.revoked.is_none() {
         after.revoked = Some(Moment(call.at));
@@ -231,11 +231,11 @@ async fn revoke(call: Call) -> Outcome {
     }
     let command = Command::RevokeKey { id: id.clone(), at: call.at };
     call.commit(command, (object(&id), &id.0), 200, changes(&before, &after)).await?;
-    Ok(Reply::json(&ApiKeyView::new(find(&call, &id.0)?, call.at)))
+    Ok(Reply::json(&ApiKeyView::new(find(&call, &id.0).await?, call.at)))
 }
 
 async fn edit(call: Call) -> Outcome {
-    let row = find(&call, call.path("key"))?;
+    let row = find(&call, call.path("key")).await?;
     let before = ApiKeyView::new(row.clone(), call.at);
     check_edited(&call.headers, &before)?;
     let mut patch: Value = call.json()?;
@@ -249,7 +249,7 @@ async fn edit(call: Call) -> Outcome {
     let changes = changes(&before.policy, &PolicyView::of(policy.clone()));
     let (id, revision) = (row.id, row.revision);
     let command = Command::EditKey { id: id.clone(), revision, policy: Box::new(policy), at: call.at };
-    let show = || Ok(ApiKeyView::new(find(&call, &id.0)?, call.at));
+    let show = async { Ok(ApiKeyView::new(find(&call, &id.0).await?, call.at)) };
     call.commit_edit(command, (object(&id), &id.0), changes, show).await
 }
 
@@ -271,13 +271,13 @@ async fn rotate(call: Call) -> Outcome {
         Some(first) => (first, None),
         None => (new.0, Some(secret.reveal().to_owned())),
     };
-    let key = ApiKeyView::new(find(&call, &made)?, call.at);
+    let key = ApiKeyView::new(find(&call, &made).await?, call.at);
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewSecret { key, secret, secret_shown }))
 }
 
-fn find(call: &Call, id: &str) -> Result<Key, ApiError> {
-    ApiError::found(call.service.store.key(&KeyId::from(id))?, format_args!("key {id}"))
+async fn find(call: &Call, id: &str) -> Result<Key, ApiError> {
+    ApiError::found(call.service.store.key(&KeyId::from(id)).await?, format_args!("key {id}"))
 }
 
 fn object(id: &KeyId) -> String {

@@ -255,5 +255,5 @@ async fn list_deployments(call: Call) -> Outcome {
 }
 
 async fn show_deployment(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.deployment(call.id("number", "deployment")?)?))
+    Ok(Reply::json(&call.service.deployment(call.id("number", "deployment")?).await?))
 }

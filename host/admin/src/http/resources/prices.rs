@@ -105,7 +105,7 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    Ok(Reply::json(&call.service.price_book_details(number(&call)?)?))
+    Ok(Reply::json(&call.service.price_book_details(number(&call)?).await?))
 }
 
 async fn changes(call: Call) -> Outcome {

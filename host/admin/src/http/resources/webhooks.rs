@@ -139,7 +139,7 @@ async fn list(call: Call) -> Outcome {
 }
 
 async fn show(call: Call) -> Outcome {
-    let webhook = WebhookView::from(&find(&call)?);
+    let webhook = WebhookView::from(&find(&call).await?);
     call.object(&webhook, &webhook.etag())
 }
 
@@ -148,11 +148,11 @@ async fn create(call: Call) -> Outcome {
     let view = WebhookView::from(&webhook);
     let (id, audited) = (webhook.id, created(&view));
     let committed = commit(&call, WebhookChange::Add(Box::new(webhook)), id, 201, audited).await?;
-    shown_once(&call, id, committed, secret.0)
+    shown_once(&call, id, committed, secret.0).await
 }
 
 async fn edit(call: Call) -> Outcome {
-    let row = find(&call)?;
+    let row = find(&call).await?;
     let before = WebhookView::from(&row);
     check_edited(&call.headers, &before)?;
     let policy = WebhookPolicyView::from(row.policy());
@@ -162,48 +162,48 @@ async fn edit(call: Call) -> Outcome {
     let (id, revision) = (row.id, row.revision);
     let change = Box::new(WebhookChange::Edit { id, revision, policy: after.into() });
     let (command, made) = (Command::Webhook { change, at: call.at }, id.to_string());
-    let show = || Ok(WebhookView::from(&find(&call)?));
+    let show = async { Ok(WebhookView::from(&find(&call).await?)) };
     call.commit_edit(command, (format!("webhooks/{made}"), &made), audited, show).await
 }
 
 async fn remove(call: Call) -> Outcome {
-    let row = find(&call)?;
+    let row = find(&call).await?;
     let audited = changes(&WebhookView::from(&row), &serde_json::Map::new());
     commit(&call, WebhookChange::Remove { id: row.id }, row.id, 204, audited).await?;
     Ok(Reply::empty())
 }
 
 async fn rotate(call: Call) -> Outcome {
-    let id = find(&call)?.id;
+    let id = find(&call).await?.id;
     let (secret, revealed) = call.service.mint_webhook_secret(id);
     let until = call.at.plus(SECRET_OVERLAP);
     let audited = vec![told("old_secret_until", until.to_string())];
     let committed = commit(&call, WebhookChange::Rotate { id, secret }, id, 201, audited).await?;
-    shown_once(&call, id, committed, revealed.0)
+    shown_once(&call, id, committed, revealed.0).await
 }
 
 async fn retire(call: Call) -> Outcome {
-    let id = find(&call)?.id;
+    let id = find(&call).await?.id;
     let audited = vec![told("old_secret_until", call.at.to_string())];
     commit(&call, WebhookChange::Retire { id }, id, 200, audited).await?;
-    Ok(Reply::json(&WebhookView::from(&find(&call)?)))
+    Ok(Reply::json(&WebhookView::from(&find(&call).await?)))
 }
 
 async fn test(call: Call) -> Outcome {
-    let id = find(&call)?.id;
+    let id = find(&call).await?.id;
     let delivery = DeliveryId::new(call.at, call.service.seed.as_ref());
     let audited = vec![told("delivery", delivery.to_string())];
     commit(&call, WebhookChange::Test { id, delivery }, id, 201, audited).await?;
-    Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery)?)))
+    Ok(Reply::created(&DeliveryView::from(&call.service.delivery(delivery).await?)))
 }
 
 /// The answer with a secret, which a repetition of the request does not get again.
-fn shown_once(call: &Call, id: WebhookId, committed: Committed, secret: String) -> Outcome {
+async fn shown_once(call: &Call, id: WebhookId, committed: Committed, secret: String) -> Outcome {
     let (id, secret) = match committed.before {
         Some(first) => (first.parse().unwrap_or(id), None),
         None => (id, Some(secret)),
     };
-    let webhook = WebhookView::from(&call.service.webhook_row(id)?);
+    let webhook = WebhookView::from(&call.service.webhook_row(id).await?);
     let secret_shown = secret.is_some();
     Ok(Reply::created(&NewWebhookSecret { webhook, secret, secret_shown }))
 }
@@ -220,15 +220,15 @@ async fn commit(
     call.commit(command, (format!("webhooks/{id}"), &id), status, audited).await
 }
 
-fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
-    Ok(call.service.webhook_row(call.id("webhook", "webhook")?)?)
+async fn find(call: &Call) -> Result<WebhookEndpoint, ApiError> {
+    Ok(call.service.webhook_row(call.id("webhook", "webhook")?).await?)
 }
 
 const DELIVERY_FILTERS: [Parameter; 1] = [filter("pending", Form::Flag, "Only deliveries that wait.")];
 
 async fn list_deliveries(call: Call) -> Outcome {
     let webhook: WebhookId = call.id("webhook", "webhook")?;
-    call.service.webhook_row(webhook)?;
+    call.service.webhook_row(webhook).await?;
     let query = DeliveryQuery { webhook, pending: call.query.flag("pending") };
     let page = call.service.store.list_deliveries(query, call.position()?, call.query.limit()).await?;
     call.list(page.rows.iter().map(DeliveryView::from).collect(), page.next)
@@ -246,18 +246,18 @@ async fn resend_range(call: Call) -> Outcome {
 }
 
 async fn show_delivery(call: Call) -> Outcome {
-    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call).await?)))
 }
 
 async fn resend(call: Call) -> Outcome {
-    let id = find_delivery(&call)?.id;
+    let id = find_delivery(&call).await?.id;
     let change = WebhookChange::Resend { delivery: id };
     let command = Command::Webhook { change: Box::new(change), at: call.at };
     let made = id.to_string();
     call.commit(command, (format!("deliveries/{made}"), &made), 200, Vec::new()).await?;
-    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call)?)))
+    Ok(Reply::json(&DeliveryView::from(&find_delivery(&call).await?)))
 }
 
-fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {
-    Ok(call.service.delivery(call.id("delivery", "delivery")?)?)
+async fn find_delivery(call: &Call) -> Result<WebhookDelivery, ApiError> {
+    Ok(call.service.delivery(call.id("delivery", "delivery")?).await?)
 }

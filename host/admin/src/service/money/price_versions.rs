@@ -20,12 +20,15 @@ impl AdminService {
     }
 
     /// A version with its prices.
-    pub(crate) fn price_book_details(&self, number: u64) -> Result<PriceVersionDetails, OperationError> {
-        self.price_book(number).map(PriceVersionDetails::from)
+    pub(crate) async fn price_book_details(
+        &self,
+        number: u64,
+    ) -> Result<PriceVersionDetails, OperationError> {
+        self.price_book(number).await.map(PriceVersionDetails::from)
     }
 
-    pub(super) fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
-        let found = self.store.price_book(number)?;
+    pub(super) async fn price_book(&self, number: u64) -> Result<PriceVersion, OperationError> {
+        let found = self.store.price_book(number).await?;
         found.ok_or_else(|| {
             let why = format!("no version {number} of the price book; the last {MAX_PRICE_BOOKS} are kept");
             OperationError::NotFound(why)
@@ -38,12 +41,12 @@ impl AdminService {
         number: u64,
         against: Option<u64>,
     ) -> Result<PriceChanges, OperationError> {
-        let after = self.price_book(number)?;
+        let after = self.price_book(number).await?;
         let before = match against {
-            Some(other) => Some(self.price_book(other)?),
+            Some(other) => Some(self.price_book(other).await?),
             // The first one has none before it; the oldest that is kept may have had one.
             None => match self.store.list_price_books(Some(number), 1).await?.rows.pop() {
-                Some(before) => Some(self.price_book(before.number)?),
+                Some(before) => Some(self.price_book(before.number).await?),
                 None => None,
             },
         };

@@ -37,7 +37,10 @@ impl AdminService {
         customer: Option<CustomerId>,
         book: Option<u64>,
     ) -> Result<PricePreview, OperationError> {
-        let book = book.map(|number| self.price_book(number)).transpose()?;
+        let book = match book {
+            Some(number) => Some(self.price_book(number).await?),
+            None => None,
+        };
         let body = Bytes::from(body.to_string());
         let found = self.public_api()?.price(target, body, customer).await?;
         let preview = PricePreview::from(found);

@@ -72,7 +72,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`] for a customer or key that does not exist, or a key of another customer.
     pub async fn statement(&self, request: StatementRequest) -> Result<StatementPage, OperationError> {
-        let query = self.statement_query(request)?;
+        let query = self.statement_query(request).await?;
         Ok(self.store.statement(query).await?)
     }
 
@@ -95,7 +95,7 @@ impl AdminService {
     /// # Errors
     /// As for a page.
     pub async fn statement_rows(&self, request: StatementRequest, max: u64) -> Result<u64, OperationError> {
-        let query = self.statement_query(request)?;
+        let query = self.statement_query(request).await?;
         let max = usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1);
         Ok(self.store.count_statement(query, max).await? as u64)
     }
@@ -155,7 +155,7 @@ impl AdminService {
             return Ok(None);
         }
         let is_key = request.key.is_some();
-        let of = self.statement_query(request)?.of;
+        let of = self.statement_query(request).await?.of;
         let found = self.store.statement_totals(of, days, MAX_DAY_ROWS).await?;
         let Some(StatementTotals { deposited, withdrawn, spent, opening, closing }) = found else {
             return Ok(None);
@@ -175,14 +175,14 @@ impl AdminService {
         Ok(Some(StatementSums { rows: None, deposited, withdrawn, held, spent, opening, closing }))
     }
 
-    fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
+    async fn statement_query(&self, request: StatementRequest) -> Result<StatementQuery, OperationError> {
         let StatementRequest { customer, key, created, before, limit } = request;
         if let Some(customer) = &customer {
-            let found = self.store.customer(customer)?;
+            let found = self.store.customer(customer).await?;
             found.ok_or_else(|| OperationError::NotFound(format!("no customer {customer}")))?;
         }
         if let Some(key) = &key {
-            let found = self.store.key(key)?;
+            let found = self.store.key(key).await?;
             let found =
                 found.filter(|found| customer.as_ref().is_none_or(|customer| found.customer == *customer));
             found.ok_or_else(|| OperationError::NotFound(format!("no key {key}")))?;

@@ -94,7 +94,7 @@ impl AdminService {
     /// [`OperationError::Invalid`] for a time that is cut in the middle of its unit, or has too much usage.
     pub async fn usage(&self, request: &UsageRequest) -> Result<UsageReport, OperationError> {
         let unit = self.unit_of(request)?;
-        let Some(scope) = self.usage_scope(request, request.groups)? else {
+        let Some(scope) = self.usage_scope(request, request.groups).await? else {
             return Ok(UsageReport::default());
         };
         let found = self.sums(scope, unit, request, None, MAX_ROWS).await?;
@@ -132,7 +132,7 @@ impl AdminService {
     ) -> Result<UsagePiece, OperationError> {
         let unit = self.unit_of(request)?;
         let each = UsageGroups { key: true, ..request.groups };
-        let Some(scope) = self.usage_scope(request, each)? else {
+        let Some(scope) = self.usage_scope(request, each).await? else {
             return Ok(UsagePiece { unit, rows: Vec::new(), next: None });
         };
         let found = self.sums(scope, unit, request, after, PIECE).await?;
@@ -188,14 +188,14 @@ impl AdminService {
     }
 
     /// The sums to read; none where the filters contradict each other.
-    fn usage_scope(
+    async fn usage_scope(
         &self,
         request: &UsageRequest,
         groups: UsageGroups,
     ) -> Result<Option<UsageScope>, OperationError> {
         Ok(match (&request.customer, &request.key) {
             (customer, Some(key)) => {
-                let found = self.store.key(key)?;
+                let found = self.store.key(key).await?;
                 let owner = found.map(|key| key.customer);
                 let owner = owner.filter(|owner| customer.as_ref().is_none_or(|customer| customer == owner));
                 owner.map(|owner| UsageScope::Key(owner, key.clone()))

@@ -6,6 +6,7 @@
 use gatehouse_runtime::{
     DeployReport, PluginService, StageReport, StageVerdict, VersionState, VersionSummary,
 };
+use gatehouse_store::Durability;
 use gatehouse_tasks::{
     Command, DeploymentKind, DeploymentOutcome, DeploymentRecord, MAX_DEPLOYMENTS, OperatorRecord,
     StageRecord,
@@ -24,8 +25,8 @@ const PAGE: usize = 200;
 
 impl AdminService {
     /// One report.
-    pub(crate) fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
-        let found = self.store.deployment(number)?.map(DeploymentView::from);
+    pub(crate) async fn deployment(&self, number: u64) -> Result<DeploymentView, OperationError> {
+        let found = self.store.deployment(number).await?.map(DeploymentView::from);
         found.ok_or_else(|| {
             let why = format!("no deployment {number}; the last {MAX_DEPLOYMENTS} are kept");
             OperationError::NotFound(why)
@@ -140,7 +141,9 @@ impl AdminService {
     async fn keep_row(&self, row: DeploymentRecord) {
         let (family, digest) = (row.family.clone(), row.digest);
         let record = Box::new(OperatorRecord::Deployment(row));
-        match self.store.execute(Command::KeepRecord { record }).await {
+        // The deployment is done: its report waits for a store that cannot write now.
+        let command = Command::KeepRecord { record };
+        match self.store.execute_when_free(command, Durability::Immediate).await {
             Ok(Ok(_)) => {}
             Ok(Err(rejection)) => {
                 tracing::error!(family, ?digest, %rejection, "the report of a deployment was not kept");

@@ -12,10 +12,13 @@ pub struct StoredStates(pub Store);
 impl LiveStates for StoredStates {
     fn sample(&self, family: &str, max: usize) -> Result<LiveSample, String> {
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
-        for task in self.0.live_tasks() {
-            let task = task.map_err(|error| error.to_string())?;
+        let mut last = None;
+        loop {
+            let tasks = self.0.live_tasks_behind(last).map_err(|error| error.to_string())?;
+            let Some(newest) = tasks.last() else { break };
+            last = Some(newest.id);
             // A task with a decided failure never calls its plugin again.
-            if task.family == family && task.failure.is_none() {
+            for task in tasks.into_iter().filter(|task| task.family == family && task.failure.is_none()) {
                 groups.entry(task.state_version).or_default().add(task, max);
             }
         }

@@ -139,13 +139,15 @@ impl AdminService {
 
 /// One of the versions that a live task needs, by the store: without a running gateway none is loaded for it.
 pub(super) fn needed_by_task(store: &Store, versions: &[Digest]) -> Result<Option<Digest>, OperationError> {
-    for task in store.live_tasks() {
-        let digest = task?.digest;
-        if versions.contains(&digest) {
-            return Ok(Some(digest));
+    let mut last = None;
+    loop {
+        let tasks = store.live_tasks_behind(last)?;
+        let Some(newest) = tasks.last() else { return Ok(None) };
+        last = Some(newest.id);
+        if let Some(task) = tasks.iter().find(|task| versions.contains(&task.digest)) {
+            return Ok(Some(task.digest));
         }
     }
-    Ok(None)
 }
 
 /// What an operator's flag says.

@@ -39,13 +39,13 @@ impl AdminService {
         prepared: PreparedRuling,
         is_committed: bool,
     ) -> Result<(), OperationError> {
-        let driver = self.driver(WHY)?;
-        driver.ruled(prepared, is_committed).await.map_err(|error| OperationError::Failed(error.to_string()))
+        self.driver(WHY)?.ruled(prepared, is_committed).await;
+        Ok(())
     }
 
     /// The task as it is now.
-    pub(crate) fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
-        let found = self.store.task(id)?;
+    pub(crate) async fn task_row(&self, id: TaskId) -> Result<Task, OperationError> {
+        let found = self.store.task(id).await?;
         found.ok_or_else(|| OperationError::NotFound(format!("no task {id}")))
     }
 }

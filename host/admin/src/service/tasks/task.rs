@@ -34,7 +34,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`].
     pub async fn task(&self, id: TaskId) -> Result<TaskDetails, OperationError> {
-        let found = self.store.task(id)?;
+        let found = self.store.task(id).await?;
         let task = found.ok_or_else(|| unknown(id))?;
         let mut entries = Vec::new();
         for at in [Some(task.created), task.finished].into_iter().flatten() {
@@ -60,7 +60,7 @@ impl AdminService {
         let webhooks = self.store.list_webhooks(Some(task.customer.clone()), None, MAX_WEBHOOKS).await?.rows;
         for webhook in webhooks {
             if let Some(id) = delivery_of(webhook.id, task) {
-                deliveries.extend(self.store.delivery(id)?);
+                deliveries.extend(self.store.delivery(id).await?);
             }
         }
         Ok(deliveries)
@@ -77,7 +77,7 @@ impl AdminService {
         range: Option<&str>,
     ) -> Result<Result<MediaFile, MediaRefusal>, OperationError> {
         let driver = self.driver("results are shown by a running gateway only")?;
-        let found = self.store.task(id)?;
+        let found = self.store.task(id).await?;
         let media = found.as_ref().and_then(|task| task.media.get(at));
         let media = media.ok_or_else(|| OperationError::NotFound(format!("task {id} has no result {at}")))?;
         Ok(driver.result_file(media, range).await)
@@ -119,7 +119,7 @@ impl AdminService {
     /// # Errors
     /// [`OperationError::NotFound`], or the store's.
     pub async fn steps(&self, task: TaskId) -> Result<Vec<StepRow>, OperationError> {
-        if self.store.task(task)?.is_none() {
+        if self.store.task(task).await?.is_none() {
             return Err(unknown(task));
         }
         Ok(self.store.steps(task).await?)

@@ -46,24 +46,24 @@ pub(super) async fn keep(
 }
 
 /// The result that `<task>.<n>` names.
-fn result_of(pages: &PageContext, wanted: &str) -> Result<ResultInput, PageError> {
+async fn result_of(pages: &PageContext, wanted: &str) -> Result<ResultInput, PageError> {
     let named = || {
         let (task, at) = wanted.split_once('.')?;
         Some((task.parse::<TaskId>().ok()?, at.parse::<usize>().ok()?))
     };
     let (task, at) = named().ok_or_else(|| PageError::not_found(format!("no result {wanted:?}")))?;
-    Ok(pages.service.result_input(task, at, &pages.facts.public_url)?)
+    Ok(pages.service.result_input(task, at, &pages.facts.public_url).await?)
 }
 
 /// Puts a result into the field of the surface that `into` names, into the best one where it names none.
-pub(super) fn put(
+pub(super) async fn put(
     pages: &PageContext,
     offer: &Offer,
     wanted: &str,
     into: &str,
     body: &mut Map<String, Value>,
 ) -> Result<(), PageError> {
-    let result = result_of(pages, wanted)?;
+    let result = result_of(pages, wanted).await?;
     let takes = input_fields(&offer.fields, Medium::of_type(&result.mime));
     if let Some(field) = takes.iter().find(|field| into.is_empty() || field.pointer() == into) {
         field.put(&result.link, body);
@@ -85,12 +85,12 @@ struct Taker {
 }
 
 /// The surfaces that take a result, for the key of its task.
-pub(super) fn choose(
+pub(super) async fn choose(
     pages: &PageContext,
     request: &PageRequest,
     wanted: &str,
 ) -> Result<Response<ResponseBody>, PageError> {
-    let result = result_of(pages, wanted)?;
+    let result = result_of(pages, wanted).await?;
     let medium = Medium::of_type(&result.mime);
     let rows = pages.service.endpoints()?;
     let mut found = Vec::new();

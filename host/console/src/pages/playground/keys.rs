@@ -62,7 +62,7 @@ impl Keys {
         let mut rows = Vec::new();
         if after.is_empty() {
             let begin = KeyId::from(find.trim_start_matches("sk-"));
-            rows.extend(service.key(&begin)?.filter(|key| KeyState::of(key, now) == KeyState::Active));
+            rows.extend(service.key(&begin).await?.filter(|key| KeyState::of(key, now) == KeyState::Active));
             let below = service.keys_page(all, Some(begin.clone()), KEYS).await?.rows;
             rows.extend(below.into_iter().take_while(|key| key.id.0.starts_with(&begin.0)));
         }

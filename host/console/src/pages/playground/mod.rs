@@ -31,10 +31,13 @@ use offer::Offer;
 const MAX_PRICE: usize = 64 * 1024;
 
 /// `GET /playground`: the families; with `input`, a task's result, the surfaces that take it.
-pub(crate) fn list(pages: &PageContext, request: &PageRequest) -> Result<Response<ResponseBody>, PageError> {
+pub(crate) async fn list(
+    pages: &PageContext,
+    request: &PageRequest,
+) -> Result<Response<ResponseBody>, PageError> {
     let wanted = request.query.text("input");
     if !wanted.is_empty() {
-        return input::choose(pages, request, wanted);
+        return input::choose(pages, request, wanted).await;
     }
     let known = offer::every_family(pages);
     let shell = Shell::new(request, pages.facts.sandbox.is_some(), "/playground", "Playground");
@@ -71,7 +74,7 @@ pub(crate) async fn show(
     let mut body = run.as_ref().map_or(&offer.example, |run| &run.wanted.body).clone();
     let wanted = query.text("input");
     if run.is_none() && !wanted.is_empty() {
-        input::put(pages, &offer, wanted, query.text("into"), &mut body)?;
+        input::put(pages, &offer, wanted, query.text("into"), &mut body).await?;
     }
     let mut sent = page::Sent::new(fill(&offer.fields, &body));
     if let Some(run) = &run {

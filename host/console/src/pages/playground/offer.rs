@@ -42,7 +42,10 @@ impl Offer {
             "" => pages.facts.sandbox.as_ref().and_then(SandboxSecrets::id),
             id => Some(KeyId::from(id.trim_start_matches("sk-"))),
         };
-        let key = key.map(|id| pages.service.key(&id)).transpose()?.flatten();
+        let key = match key {
+            Some(id) => pages.service.key(&id).await?,
+            None => None,
+        };
         let known = every_family(pages);
         let unknown = || PageError::not_found(format!("no family {family:?} is loaded"));
         let all = known.into_iter().find(|one| one.family == family).ok_or_else(unknown)?;

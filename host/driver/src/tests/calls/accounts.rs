@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use gatehouse_harness::{Received, Reply, reply, until};
 use gatehouse_model::{Credits, FailureKind, Phase, Status, Task};
+use gatehouse_sample::at_once;
 use gatehouse_upstream::affinity;
 use serde_json::json;
 
@@ -59,7 +60,7 @@ async fn clients_hear_of_the_end_before_the_provider_answers_its_stop() {
     let test = PuppetTest::with(answer, &["main"]).await;
     let steps = json!([{"call": {"path": "/own"}}, {"wait": 3_600_000}, {"call": {"path": "/stop"}}]);
     let task = test.run(&steps).await;
-    let waits = || test.process.store.task(task).is_ok_and(|found| is_waiting(found.as_ref()));
+    let waits = || at_once(test.process.store.task(task)).is_ok_and(|found| is_waiting(found.as_ref()));
     until("the task waits", async || waits()).await;
     test.clock.advance(TIME_LIMIT);
     let task = test.end_of(task).await;
@@ -124,7 +125,7 @@ async fn what_stops_a_job_is_not_asked_of_another_account() {
     let stop = json!({"call": {"path": "/stop"}});
     let steps = json!([{"call": {"path": "/own"}}, {"wait": 3_600_000}, stop, refusal()]);
     let task = test.run(&steps).await;
-    let waits = || test.process.store.task(task).is_ok_and(|found| is_waiting(found.as_ref()));
+    let waits = || at_once(test.process.store.task(task)).is_ok_and(|found| is_waiting(found.as_ref()));
     until("the task waits", async || waits()).await;
     let asked = test.process.driver.cancel(&test.key, task).await.expect("its family has a call for it");
     assert_eq!(asked.into_task().id, task);
@@ -165,7 +166,7 @@ async fn a_refused_task_waits_for_the_next_account_where_that_is_full() {
     let held = test.run(&json!([{"call": {"path": "/hold", "affinity": affinity("trap", "other")}}])).await;
     let refused = test.run(&json!([{"call": {"path": "/make"}}, refusal()])).await;
     let is_queued = |task: Option<&Task>| task.is_some_and(|task| matches!(task.phase, Phase::Call(_)));
-    let waits = || test.process.store.task(refused).is_ok_and(|found| is_queued(found.as_ref()));
+    let waits = || at_once(test.process.store.task(refused)).is_ok_and(|found| is_queued(found.as_ref()));
     until("it waits for the other account", async || waits()).await;
     assert_eq!(test.calls("/make"), 1);
     go.send(()).expect("a provider");

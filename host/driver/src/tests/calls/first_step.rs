@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::SubmitError;
 use gatehouse_harness::{Received, Reply, TestSeed, reply, until};
 use gatehouse_model::{ApiKey, Credits, Event, Key, KeyPolicy, Pepper, Phase, Status, Task, TaskId};
+use gatehouse_sample::at_once;
 use gatehouse_tasks::Command;
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ fn call(path: &str, replay: &str) -> Value {
 }
 
 fn task(test: &PuppetTest, id: TaskId) -> Task {
-    test.process.store.task(id).expect("readable").expect("a task")
+    at_once(test.process.store.task(id)).expect("readable").expect("a task")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use gatehouse_harness::{Received, Reply, puppet_claiming, reply, until};
 use gatehouse_model::{Clock as _, Event, FailureKind, Phase, Status};
 use gatehouse_runtime::{CanaryConfig, Config, VersionState};
+use gatehouse_sample::at_once;
 use serde_json::{Value, json};
 
 use crate::tests::support::PuppetTest;
@@ -80,7 +81,7 @@ async fn a_refused_account_is_remembered_while_the_step_waits() {
     install(&test, "2.0.0", json!({"flaw": "panics later"}));
     let refusal = json!({"fail": "no upstream", "blame": "account", "unless": "fine"});
     let task = test.run(&json!([{"call": {"path": "/make"}}, refusal])).await;
-    let phase = || test.process.store.task(task).expect("readable").expect("known").phase;
+    let phase = || at_once(test.process.store.task(task)).expect("readable").expect("known").phase;
     until("its reply is on record", async || matches!(phase(), Phase::Run(Event::Reply(_)))).await;
     rests(&test).await;
     install(&test, "2.0.1", json!({}));

@@ -128,7 +128,7 @@ pub(in crate::endpoints) async fn create(
         return Ok(dry_run::answer(found, false));
     }
     let receipt = made::submit(context, job, &fields).await?;
-    let task = context.backend.task(&key, receipt.task).map_err(store_refusal)?;
+    let task = context.backend.task(&key, receipt.task).await.map_err(store_refusal)?;
     let task = task.ok_or_else(|| Refusal::internal("a task was gone right after its receipt"))?;
     let mut response = response::json(&Video::from(task));
     made::name_task(&mut response, receipt);
@@ -252,7 +252,7 @@ pub(in crate::endpoints) async fn delete(
 /// The caller's video of that id. A task that makes something else does not count, nor does a deleted video.
 async fn find(context: &EdgeContext, id: &str, key: &Key) -> Result<Task, Refusal> {
     let unknown = || Refusal::new(Kind::NotFound, format!("unknown video {}", quoted(id)));
-    let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).map_err(store_refusal)?;
+    let task = context.backend.task(key, id.parse().map_err(|_| unknown())?).await.map_err(store_refusal)?;
     let task = task.filter(is_video).ok_or_else(unknown)?;
     let is_deleted = context.backend.is_result_deleted(&task).await.map_err(media::refusal)?;
     if is_deleted { Err(unknown()) } else { Ok(task) }

@@ -83,6 +83,7 @@ async fn a_refused_submission_says_why() {
         ("disk", 503, "service_unavailable", "disk_full", None),
         ("store-full", 503, "service_unavailable", "disk_full", None),
         ("store-busy", 503, "service_unavailable", "busy", None),
+        ("store-away", 503, "service_unavailable", "busy", None),
         ("store-closed", 503, "service_unavailable", "restarting", None),
         ("store", 500, "server_error", "internal_error", None),
         ("plugin", 500, "server_error", "internal_error", None),

@@ -117,7 +117,7 @@ impl ScriptedBackend {
     pub(crate) fn tracer(&self) -> Option<&Arc<Tracer>> {
         self.tracer.as_ref()
     }
-    pub(crate) fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
+    pub(crate) async fn key(&self, digest: &KeyDigest) -> Result<Option<Key>, StoreError> {
         self.look_ups.fetch_add(1, Ordering::SeqCst);
         self.working(self.keys.lock().unwrap().iter().find(|key| key.digest == *digest).cloned())
     }
@@ -156,9 +156,9 @@ impl ScriptedBackend {
             _ => None,
         }
     }
-    pub(crate) fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
+    pub(crate) async fn follow(&self, key: &Key, id: TaskId) -> Result<Option<FollowedTask>, StoreError> {
         let changes = self.tasks.subscribe();
-        let Some(now) = self.task(key, id)? else { return Ok(None) };
+        let Some(now) = self.task(key, id).await? else { return Ok(None) };
         let rest = (!now.status.is_final()).then_some(changes);
         let later = stream::unfold(rest, move |changes| async move {
             let mut changes = changes?;
@@ -303,7 +303,7 @@ impl ScriptedBackend {
     pub(crate) async fn forget_response(&self, _: &Key, id: &str) -> Result<bool, SubmitError> {
         Ok(id == "resp_1")
     }
-    pub(crate) fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
+    pub(crate) async fn task(&self, _: &Key, id: TaskId) -> Result<Option<Task>, StoreError> {
         self.working(self.tasks.borrow().get(&id).cloned())
     }
     pub(crate) async fn task_when_over(
@@ -314,7 +314,7 @@ impl ScriptedBackend {
     ) -> Result<Option<Task>, StoreError> {
         let over = |tasks: &BTreeMap<TaskId, Task>| tasks.get(&id).is_none_or(|task| task.status.is_final());
         let _ = self.tasks.subscribe().wait_for(over).await;
-        self.task(key, id)
+        self.task(key, id).await
     }
     pub(crate) async fn tasks(&self, _: &Key, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         self.filters.lock().unwrap().push(filter.clone());
@@ -327,7 +327,7 @@ impl ScriptedBackend {
         self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
     }
     pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Cancelled, CancelError> {
-        let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;
+        let task = self.task(key, id).await?.ok_or(CancelError::NotFound)?;
         match task.status {
             Status::Submitted => {
                 let id = self.put(id.bits(), |task| fail(task, FailureKind::Cancelled, "cancelled"));
@@ -340,7 +340,7 @@ impl ScriptedBackend {
         }
     }
     pub(crate) async fn view(&self, request: &ViewRequest<'_>) -> Result<Vec<u8>, ViewError> {
-        let task = self.task(request.key, request.task)?.ok_or(ViewError::NotFound)?;
+        let task = self.task(request.key, request.task).await?.ok_or(ViewError::NotFound)?;
         match task.family.as_str() {
             "viewless" => Err(ViewError::NotFound),
             "broken" => Err(ViewError::Plugin(task.model)),
@@ -360,7 +360,7 @@ impl ScriptedBackend {
         }
         Some(format!(r#"{{"images":[{{"url":["{base}/v1/media/{}"]}}]}}"#, task.id).into_bytes())
     }
-    pub(crate) fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
+    pub(crate) async fn funds(&self, key: &Key) -> Result<Option<Funds>, StoreError> {
         let (available, reserved, spent) = (Credits(4_500_000), Credits(1), Credits::ZERO);
         let (quota, key_quota) = (*self.customer_quota.lock().unwrap(), key.quota_use(BALANCE_AT));
         self.working(Some(Funds { available, reserved, spent, quota, key: key.clone(), key_quota }))

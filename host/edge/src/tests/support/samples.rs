@@ -117,6 +117,7 @@ pub(super) fn refusal(word: &str) -> SubmitError {
         "disk" => SubmitError::DiskFull("media"),
         "store-full" => SubmitError::Store(StoreError::NoRoom),
         "store-busy" => SubmitError::Store(StoreError::Busy),
+        "store-away" => SubmitError::Store(StoreError::Unavailable),
         "store-closed" => SubmitError::Store(StoreError::Closed),
         "store" => {
             SubmitError::Store(StoreError::Failed { reason: "disk on fire at /var/secret".to_owned() })

@@ -65,8 +65,8 @@ async fn a_request_is_remembered_over_a_restart_until_it_is_swept() {
     let rows = store.statement_behind(customer_id(0), None, 10).await.unwrap().unwrap().1;
     let deposits: Vec<_> = rows.iter().filter(|row| row.entry.movement.available == Credits(5)).collect();
     assert_eq!(deposits.len(), 1);
-    assert_eq!(store.journal_entry(deposits[0].position).unwrap().as_ref(), Some(&deposits[0].entry));
-    assert_eq!(store.journal_entry(99).unwrap(), None);
+    assert_eq!(store.journal_entry(deposits[0].position).await.unwrap().as_ref(), Some(&deposits[0].entry));
+    assert_eq!(store.journal_entry(99).await.unwrap(), None);
 
     let rows = store.expired(START.plus(DAY), 9).await.unwrap();
     assert_eq!(rows, [(None, ExpiredRow::AdminIdempotency(Digest::of(b"t")))]);
@@ -189,7 +189,7 @@ async fn customers_without_credit_are_found_wherever_they_stand() {
         store.execute(deposit).await.unwrap().unwrap();
     }
     assert_eq!(without_credit(&store, None, 9).await, (names(&["a-0007", "z-2"]), None));
-    assert_eq!(store.count_without_credit(), Ok(2));
+    assert_eq!(store.count_without_credit().await, Ok(2));
     assert!(store.examine().unwrap().is_clean());
 
     // The doctor finds a list that is wrong.

@@ -53,8 +53,8 @@ async fn assert_latched(store: &Store, error: &StoreError) {
     assert_eq!(store.failed().await, *error);
     assert_eq!(store.execute(audit("late")).await.as_ref(), Err(error));
     assert_eq!(store.execute_when_free(audit("later"), Durability::Immediate).await.as_ref(), Err(error));
-    assert_eq!(store.customers().as_ref(), Err(error));
-    assert_eq!(store.task(TaskId::from_bits(1)).as_ref(), Err(error));
+    assert_eq!(store.count_customers().await.as_ref(), Err(error));
+    assert_eq!(store.task(TaskId::from_bits(1)).await.as_ref(), Err(error));
     assert_eq!(store.examine().as_ref(), Err(error));
 }
 

@@ -8,11 +8,12 @@ use gatehouse_tasks::Command;
 use redb::StorageBackend as _;
 
 use crate::config::Config;
-use crate::disk_full::{DiskWait, WaitingBackend};
+use crate::disk_full::WaitingBackend;
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::tests::{Dump, audited, begin};
+use crate::wait::WriterWait;
 use gatehouse_fault_injection::{Disk, DiskFault};
 
 fn audit(text: &str) -> Command {
@@ -45,7 +46,7 @@ async fn on_full_disk(
             store.execute_when_free(command, Durability::Immediate).await.map(|done| drop(done.unwrap()))
         })
     };
-    store.until_waiting_for_room().await;
+    store.until_waiting().await;
     (disk, store, writing)
 }
 
@@ -54,7 +55,7 @@ async fn wait_and_go_on(full: (DiskFault, Command)) {
     assert_eq!(store.execute(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::NoRoom));
     assert_eq!(store.flush().await, Err(StoreError::NoRoom));
-    assert_eq!(store.customers().unwrap().len(), 2);
+    assert_eq!(store.count_customers().await.unwrap(), 2);
     assert_eq!(audited(&store, None, 9).await.unwrap().len(), 0, "nothing of the waiting commit is seen");
     assert!(!store.has_failed() && !writing.is_finished());
 
@@ -124,13 +125,13 @@ async fn a_file_that_cannot_grow_for_sure_fails_the_store() {
 /// More bytes than are kept cannot be written again, so their sync is not repeated: its error ends the store.
 #[test]
 fn a_sync_of_too_much_to_write_again_fails() {
-    let (disk, wait) = (Disk::default(), Arc::new(DiskWait::default()));
+    let (disk, wait) = (Disk::default(), Arc::new(WriterWait::default()));
     let backend = WaitingBackend::new(disk.clone(), Arc::clone(&wait));
     let piece = vec![1; 1 << 20];
     (0..65).for_each(|_| backend.write(0, &piece).unwrap());
     disk.break_by(DiskFault::FullAtSync);
     assert_eq!(backend.sync_data().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
-    assert!(!wait.waits());
+    assert!(wait.waits().is_none());
 }
 
 #[test]

@@ -45,7 +45,7 @@ async fn the_first_break_is_named() {
 async fn an_end_that_was_put_back_is_found_by_the_mark() {
     let store = memory_store();
     begin(&store).await;
-    let before = store.customer(&customer_id(0)).unwrap().unwrap();
+    let before = store.customer(&customer_id(0)).await.unwrap().unwrap();
     let put_back = |txn: &WriteTransaction, row: &Customer| {
         assert!(txn.open_table(LEDGER).unwrap().remove(2).unwrap().is_some());
         let mut index = txn.open_table(LEDGER_INDEX).unwrap();

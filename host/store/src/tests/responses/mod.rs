@@ -12,9 +12,8 @@ use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
 
 use crate::expired::expired;
 use crate::layout;
-use crate::tables::rows;
 use crate::tests::expired::sorted;
-use crate::tests::{customer, memory_store, remember};
+use crate::tests::{customer, memory_store, remember, rows};
 use crate::transaction::open::commit;
 
 const LIMITS: ResponseLimits = ResponseLimits { count: 4, bytes: 60 };

@@ -13,12 +13,11 @@ use gatehouse_tasks::{
 };
 use redb::ReadableDatabase as _;
 
-use super::{begin, each, memory_store, remember};
+use super::{begin, each, memory_store, remember, rows};
 use crate::config::Config;
 use crate::expired::expired;
 use crate::layout;
 use crate::store::Store;
-use crate::tables::rows;
 use crate::transaction::open::commit;
 use crate::webhooks::read::DeliveryQuery;
 use gatehouse_fault_injection::Disk;
@@ -172,16 +171,16 @@ async fn a_delivery_is_in_the_commit_of_the_end_and_wakes_its_sender() {
         store.execute(command).await.unwrap().unwrap();
     }
     assert_eq!(store.changed_webhooks().await.len(), 2);
-    assert_eq!(store.waiting_webhooks(), Ok(BTreeSet::new()));
+    assert_eq!(store.waiting_webhooks().await, Ok(BTreeSet::new()));
     let at = START.plus(Duration::from_secs(9));
     store.execute(finish(1, at)).await.unwrap().unwrap();
     let one = WebhookId::from_bits(1);
     assert_eq!(store.changed_webhooks().await, [one].into());
     // What the disk has at the answer is what a crash leaves.
     let store = Store::with_backend(Disk::of(disk.bytes()), &Config::default()).unwrap();
-    assert_eq!(store.waiting_webhooks(), Ok([one].into()));
-    let (due, id) = store.next_delivery(one).unwrap().expect("it waits");
-    let row = store.delivery(id).unwrap().expect("a row");
+    assert_eq!(store.waiting_webhooks().await, Ok([one].into()));
+    let (due, id) = store.next_delivery(one).await.unwrap().expect("it waits");
+    let row = store.delivery(id).await.unwrap().expect("a row");
     assert_eq!((due, row.task, row.webhook), (at, Some(task_id(1)), one));
     assert!(store.examine().unwrap().is_clean());
 }

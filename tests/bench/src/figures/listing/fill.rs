@@ -31,7 +31,7 @@ pub(super) struct Wanted {
 /// free.
 pub(super) async fn fill(path: &Path, wanted: &Wanted) -> Vec<String> {
     let store = Store::open(path, &Config::default()).expect("the gateway has ended");
-    let model: Task = store.live_tasks().next().expect("one live task").expect("readable");
+    let model: Task = store.live_tasks(None).await.expect("readable").pop().expect("one live task");
     let (count, seed) = (wanted.finished + wanted.live, TestSeed::default());
     let owners = owners(&store, &model, count / TASKS_PER_CUSTOMER).await;
     let begin = model.created.0 - u64::try_from(SPAN.as_millis()).expect("a week");

@@ -35,5 +35,5 @@ async fn reconcile(call: Call) -> Outcome {
     let is_new = committed.as_ref().is_ok_and(|committed| committed.before.is_none());
     call.service.ruled(prepared, is_new).await?;
     committed?;
-    Ok(Reply::json(&TaskLine::from(&call.service.task_row(id)?)))
+    Ok(Reply::json(&TaskLine::from(&call.service.task_row(id).await?)))
 }

@@ -1,0 +1,64 @@
+//! A store whose engine is away for a while, under load: no task is forgotten, nothing is sent twice, and the money adds up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use gatehouse_harness::{reply, until, until_some};
+use gatehouse_model::{Credits, Status, TaskId};
+use serde_json::json;
+
+use crate::tests::support::PuppetTest;
+use crate::{StoreError, SubmitError};
+
+const TASKS: usize = 24;
+/// Of so many accesses of the engine the last ones fail.
+const ACCESSES: usize = 50;
+const FAILING: usize = 3;
+
+/// A task whose one call may not be repeated, for a client that repeats what is refused for a moment.
+async fn run(test: &PuppetTest, number: usize) -> TaskId {
+    let steps = json!([
+        {"call": {"path": format!("/once/{number}/"), "replay": "once"}},
+        {"call": {"path": "/poll", "replay": "safe"}},
+    ]);
+    loop {
+        match test.try_run(&test.key, &steps).await {
+            Ok(task) => return task,
+            Err(SubmitError::Store(StoreError::Unavailable)) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_store_that_is_away_under_load_loses_nothing() {
+    let test = PuppetTest::with(|_| reply(200, &[], "fine"), &["main"]).await;
+    let accesses = Arc::new(AtomicUsize::new(0));
+    let asked = Arc::clone(&accesses);
+    test.process
+        .store
+        .ask_engine(move |_| asked.fetch_add(1, Ordering::SeqCst) % ACCESSES < ACCESSES - FAILING);
+
+    let tasks = join_all((0..TASKS).map(|number| run(&test, number))).await;
+    let is_over = async |task: &TaskId| {
+        let task = test.process.driver.task(&test.key, *task).await;
+        task.is_ok_and(|task| task.is_some_and(|task| task.status == Status::Completed))
+    };
+    until("every task has ended", async || {
+        // Those that rest are due again.
+        test.clock.advance(Duration::from_secs(2));
+        join_all(tasks.iter().map(is_over)).await.into_iter().all(|is_over| is_over)
+    })
+    .await;
+    assert!(accesses.load(Ordering::SeqCst) > 3 * ACCESSES);
+    for number in 0..TASKS {
+        assert_eq!(test.calls(&format!("/once/{number}/")), 1);
+    }
+    let store = &test.process.store;
+    let examined = async || store.examine().ok().zip(store.customer(&test.key.customer).await.ok().flatten());
+    let (report, customer) = until_some("the store is there", examined).await;
+    assert!(report.is_clean() && report.holds == 0, "{report:?}");
+    assert_eq!((customer.reserved, customer.spent), (Credits::ZERO, Credits(10_000 * TASKS as i64)));
+}

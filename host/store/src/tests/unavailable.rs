@@ -1,0 +1,102 @@
+//! An engine that cannot be reached for a while: what is applied is late and not lost, what can be refused is refused, and all
+//! goes on by itself.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use gatehouse_sample::START;
+use gatehouse_tasks::Command;
+use tokio::task::JoinHandle;
+
+use super::{Dump, audited, begin, memory_store};
+use crate::durability::Durability;
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::wait::Access;
+
+fn audit(text: &str) -> Command {
+    Command::Audit { task: None, text: text.into(), at: START }
+}
+
+/// A store, and the accesses of its engine that fail.
+async fn store() -> (Store, Arc<Mutex<BTreeSet<&'static str>>>) {
+    let (store, failing) = (memory_store(), Arc::<Mutex<BTreeSet<_>>>::default());
+    begin(&store).await;
+    let asked = Arc::clone(&failing);
+    store.ask_engine(move |access| {
+        let access = match access {
+            Access::Read => "read",
+            Access::Begin => "begin",
+            Access::Commit => "commit",
+        };
+        !asked.lock().unwrap().contains(access)
+    });
+    (store, failing)
+}
+
+/// A command of a caller that cannot give up.
+fn patient(store: &Store, text: &str) -> JoinHandle<Result<(), StoreError>> {
+    let (store, command) = (store.clone(), audit(text));
+    tokio::spawn(async move {
+        let done = store.execute_when_free(command, Durability::Immediate).await;
+        done.map(|done| drop(done.unwrap()))
+    })
+}
+
+/// Without it a restart of the engine would lose what was acknowledged or posted, or end the process.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_applied_is_late_and_what_can_be_refused_is() {
+    for failing in [["begin", "read"], ["commit", "read"]] {
+        let (store, fails) = store().await;
+        let before = Dump::of_store(&store).audit_records.len();
+        fails.lock().unwrap().extend(failing);
+        let waiting = patient(&store, "a");
+        assert_eq!(store.until_waiting().await, StoreError::Unavailable);
+        assert!(store.is_unavailable() && !store.waits_for_room() && !store.has_failed());
+        assert_eq!(store.execute(audit("b")).await, Err(StoreError::Unavailable));
+        assert_eq!(store.execute_deferred(audit("b")).await, Err(StoreError::Unavailable));
+        assert_eq!(store.flush().await, Err(StoreError::Unavailable));
+        assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
+        assert_eq!(audited(&store, None, 9).await.unwrap_err(), StoreError::Unavailable);
+        store.post(audit("c")).unwrap();
+        let next = patient(&store, "d");
+        assert!(!waiting.is_finished() && !next.is_finished());
+
+        fails.lock().unwrap().clear();
+        waiting.await.unwrap().unwrap();
+        next.await.unwrap().unwrap();
+        store.flush().await.unwrap();
+        assert!(!store.is_unavailable());
+        let rows = Dump::of_store(&store).audit_records;
+        let texts: BTreeSet<_> = rows[before..].iter().map(|row| format!("{row:?}")).collect();
+        assert_eq!((rows.len() - before, texts.len()), (3, 3), "each once, and nothing of what was refused");
+        assert!(store.examine().unwrap().is_clean());
+    }
+}
+
+/// Readiness would stay as it was for a gateway that only reads, or never come back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_fails_is_noticed_and_so_is_the_return() {
+    let (store, failing) = store().await;
+    failing.lock().unwrap().extend(["read", "begin"]);
+    assert_eq!(store.count_customers().await, Err(StoreError::Unavailable));
+    store.until_waiting().await;
+    failing.lock().unwrap().clear();
+    // Nothing but the writer's own look ends it.
+    patient(&store, "a").await.unwrap().unwrap();
+    assert!(!store.is_unavailable() && store.count_customers().await.is_ok());
+}
+
+/// A stop would otherwise take as long as the engine is away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_closes_while_its_engine_is_away() {
+    for access in ["begin", "commit"] {
+        let (store, failing) = store().await;
+        failing.lock().unwrap().insert(access);
+        let waiting = patient(&store, "a");
+        store.until_waiting().await;
+        let closing = store.clone();
+        tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
+        assert_eq!(waiting.await.unwrap(), Err(StoreError::Unavailable), "it was never acknowledged");
+    }
+}

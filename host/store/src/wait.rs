@@ -1,0 +1,193 @@
+//! What the writer waits for: room on its disk, or an engine that can be reached again. What it waits with is late, not lost.
+//!
+//! redb is of no more use after one failed write: nothing can be read from it either, until the file is opened again.
+//! So a write for which the disk has no room is no failure here: it is tried again until there is room. redb's file can always
+//! be reached; an engine behind a network cannot for a while, and is asked before each access. Reads
+//! never wait. Only [`WriterWait::close`] ends a wait with its error.
+
+use std::io::{self, ErrorKind};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use gatehouse_model::metric;
+use tokio::sync::{Notify, watch};
+use tokio::time as clock;
+
+use crate::error::StoreError;
+
+/// Between two tries of a write.
+const RETRY: Duration = Duration::from_millis(250);
+/// Between two looks for the engine: the first one, doubled up to the last.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+
+/// What is about to be done with the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Rows are read.
+    Read,
+    /// A transaction begins.
+    Begin,
+    /// It is made durable.
+    Commit,
+}
+
+type Asked = Box<dyn Fn(Access) -> bool + Send + Sync>;
+
+/// Whether one store can write now, and why not.
+pub(crate) struct WriterWait {
+    closing: Mutex<bool>,
+    closed: Condvar,
+    closed_engine: Notify,
+    /// What is answered meanwhile; none while nothing is waited for.
+    waits: watch::Sender<Option<StoreError>>,
+    /// Whether the engine can be reached; none where it always can.
+    engine: OnceLock<Asked>,
+}
+
+impl std::fmt::Debug for WriterWait {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WriterWait").field("waits", &*self.waits.borrow()).finish_non_exhaustive()
+    }
+}
+
+impl Default for WriterWait {
+    fn default() -> Self {
+        Self {
+            closing: Mutex::default(),
+            closed: Condvar::new(),
+            closed_engine: Notify::new(),
+            waits: watch::Sender::new(None),
+            engine: OnceLock::new(),
+        }
+    }
+}
+
+impl WriterWait {
+    /// Makes a change of the file, as often as it takes; blocks meanwhile.
+    ///
+    /// # Errors
+    /// Those of the change, except for a full disk while the store is open.
+    pub(crate) fn change(&self, mut change: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+        loop {
+            match change() {
+                Err(error) if is_full(&error) => {
+                    let closing = self.closing();
+                    if *closing {
+                        return Err(error);
+                    }
+                    self.wait_for(StoreError::NoRoom, &error);
+                    // Returns early only for the end of the store, which the next round sees.
+                    drop(self.closed.wait_timeout(closing, RETRY).unwrap_or_else(PoisonError::into_inner));
+                }
+                outcome => {
+                    if outcome.is_ok() {
+                        self.go_on();
+                    }
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// Has `asked` say before each access from now on whether the engine can be reached.
+    pub(crate) fn ask_engine(&self, asked: impl Fn(Access) -> bool + Send + Sync + 'static) {
+        // The first one stays.
+        drop(self.engine.set(Box::new(asked)));
+    }
+
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    pub(crate) fn reach(&self, access: Access) -> Result<(), StoreError> {
+        match self.engine.get() {
+            Some(asked) if !asked(access) => Err(StoreError::Unavailable),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends once the engine can be reached.
+    ///
+    /// # Errors
+    /// The store is being closed, and it cannot.
+    pub(crate) async fn until_reached(&self, access: Access) -> Result<(), StoreError> {
+        let (mut pause, longest) = LOOKS;
+        while let Err(error) = self.reach(access) {
+            self.wait_for(error.clone(), &format_args!("at {access:?}"));
+            if *self.closing() {
+                return Err(error);
+            }
+            // The end of the store, too, ends the pause.
+            drop(clock::timeout(pause, self.closed_engine.notified()).await);
+            pause = pause.saturating_mul(2).min(longest);
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// Why nothing is written now, if so.
+    pub(crate) fn waits(&self) -> Option<StoreError> {
+        self.waits.borrow().clone()
+    }
+
+    /// Ends when the writer waits, with the reason.
+    pub(crate) async fn until_waiting(&self) -> StoreError {
+        let mut waits = self.waits.subscribe();
+        let seen = waits.wait_for(Option::is_some).await;
+        // The sender lives as long as `self`, so the wait ends by a reason only.
+        seen.ok().and_then(|reason| reason.clone()).unwrap_or(StoreError::Closed)
+    }
+
+    /// What cannot be written fails from now on: a store that is being closed cannot wait.
+    pub(crate) fn close(&self) {
+        *self.closing() = true;
+        self.closed.notify_all();
+        self.closed_engine.notify_one();
+    }
+
+    fn closing(&self) -> MutexGuard<'_, bool> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One line in the log at the beginning of a wait, and one at its end, however many callers are refused meanwhile.
+    fn wait_for(&self, reason: StoreError, cause: &dyn std::fmt::Display) {
+        let (gauge, is_full) = (gauge_of(&reason), reason == StoreError::NoRoom);
+        if !self.set(Some(reason)) {
+            return;
+        }
+        metrics::gauge!(gauge).set(1.0);
+        if is_full {
+            tracing::error!(error = %cause, "the store's disk is full: nothing can be written until it has room, reads go on");
+        } else {
+            tracing::error!(%cause, "the store cannot be reached: new work is refused until it can, what is under way waits");
+        }
+    }
+
+    fn go_on(&self) {
+        let Some(reason) = self.waits() else { return };
+        self.set(None);
+        metrics::gauge!(gauge_of(&reason)).set(0.0);
+        if reason == StoreError::NoRoom {
+            tracing::info!("the store's disk has room again: writing goes on");
+        } else {
+            tracing::info!("the store can be reached again: work goes on");
+        }
+    }
+
+    /// Whether that is new.
+    fn set(&self, reason: Option<StoreError>) -> bool {
+        self.waits.send_if_modified(|before| {
+            let changed = *before != reason;
+            *before = reason;
+            changed
+        })
+    }
+}
+
+fn gauge_of(reason: &StoreError) -> &'static str {
+    if *reason == StoreError::NoRoom { metric::STORE_WAITS } else { metric::STORE_UNAVAILABLE }
+}
+
+/// The disk, or the owner's quota on it, has no room. A file that may not grow further is another matter: no other
+/// file's end helps it.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
