@@ -20,6 +20,8 @@ use crate::disks::Disk;
 use crate::errors::StartError;
 use crate::in_progress::InProgress;
 use crate::kept_answers::KeptAnswers;
+use crate::own_webhooks::OwnWebhooks;
+use crate::rates::RateLimiter;
 use crate::scheduler::live_tasks::LiveTasks;
 use crate::state::{DriverState, ShutdownState};
 use crate::step::bulk::groups::CallGroups;
@@ -76,6 +78,16 @@ impl Driver {
     pub fn start(parts: Parts) -> Boxed<'static, Result<Self, StartError>> {
         Box::pin(async move {
             let Parts { store, plugins, upstream, media, config, clock, seed, pepper, tracer, disks } = parts;
+            let own_webhooks = Arc::new(OwnWebhooks {
+                store: store.clone(),
+                upstream: upstream.clone(),
+                clock: Arc::clone(&clock),
+                seed: Arc::clone(&seed),
+                pepper: pepper.clone(),
+                over_http: config.webhooks_over_http,
+                remembered: config.idempotency_lifetime(),
+                changes: RateLimiter::default(),
+            });
             let tables = PreparedTables::of(&config)?.over(&upstream);
             let state = Arc::new(DriverState {
                 step_permits: Arc::new(Semaphore::new(config.concurrency.max(1))),
@@ -95,6 +107,7 @@ impl Driver {
                 shutdown: watch::Sender::new(ShutdownState::Serving),
                 keys_generation: AtomicU64::new(0),
                 rates: Arc::default(),
+                own_webhooks,
                 in_progress: Arc::new(InProgress::default()),
                 call_groups: CallGroups::default(),
                 kept_answers: KeptAnswers::default(),
@@ -131,6 +144,12 @@ impl Driver {
     pub fn check_webhook_url(&self, url: &str) -> Result<(), String> {
         let over_http = self.state.config.webhooks_over_http;
         self.state.upstream.check_post_url(url, over_http).map_err(|error| error.to_string())
+    }
+
+    /// The webhooks that customers make with their own keys.
+    #[must_use]
+    pub fn own_webhooks(&self) -> &Arc<OwnWebhooks> {
+        &self.state.own_webhooks
     }
 
     /// The disk, "store" or "media", for whose sake new tasks are refused.

@@ -55,6 +55,7 @@ pub(crate) static WEBHOOKS: Resource = Resource {
     facts: &[
         Column::new("Id", "id", Show::Code),
         Column::new("Customer", "customer", Show::Customer),
+        Column::new("Made with the key", "made_by", Show::Code),
         Column::new("Nothing is sent since", "disabled_at", Show::Moment),
         Column::new("Because", "disabled_reason", Show::Text),
         Column::own("Secret", secret),

@@ -22,6 +22,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::samples::{dry_run, fail, refusal, routes, task};
+use super::webhooks::ScriptedWebhooks;
 
 /// The files of the media store; the big one is larger than any socket buffer.
 const PICTURE: &[u8] = b"0123456789";
@@ -62,6 +63,8 @@ pub(crate) struct ScriptedBackend {
     pub(crate) deleted: Mutex<Vec<TaskId>>,
     /// The routes of its families.
     pub(crate) routes: Mutex<Arc<[ServedRoute]>>,
+    /// The webhooks of its customer.
+    pub(crate) webhooks: ScriptedWebhooks,
     /// The quota of its customer.
     pub(crate) customer_quota: Mutex<Option<QuotaUse>>,
 }
@@ -85,6 +88,7 @@ impl ScriptedBackend {
             streams: Mutex::default(),
             deleted: Mutex::default(),
             routes: Mutex::new(routes()),
+            webhooks: ScriptedWebhooks::default(),
             customer_quota: Mutex::default(),
         }
     }
@@ -325,6 +329,9 @@ impl ScriptedBackend {
         let rows_read = page.len();
         page.truncate(filter.limit);
         self.working(TaskPage { more: rows_read > page.len(), tasks: page, rows_read })
+    }
+    pub(crate) fn own_webhooks(&self) -> &ScriptedWebhooks {
+        &self.webhooks
     }
     pub(crate) async fn cancel(&self, key: &Key, id: TaskId) -> Result<Cancelled, CancelError> {
         let task = self.task(key, id)?.ok_or(CancelError::NotFound)?;

@@ -23,6 +23,7 @@ const COLUMNS: &[&str] = &[
 const FIELDS: &[&str] = &[
     "webhook=id",
     "account=customer",
+    "made by=made_by",
     "url",
     "events|all",
     "enabled",

@@ -5,32 +5,24 @@ use std::time::Duration;
 use gatehouse_model::{DeliveryId, FailureKind, TaskFailure, UnixMs, WebhookId};
 
 use super::{finish, funded, refused, run, submit};
-use gatehouse_sample::{START, completed, customer_id, failed, task_id};
+use gatehouse_sample::{START, completed, customer_id, failed, key_id, task_id};
 use gatehouse_tasks::{
-    Applied, Command, DeliveryState, Ending, MAX_PENDING, MAX_WEBHOOKS, MemoryLedgerStorage, Rejection,
-    SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery, WebhookEndpoint, WebhookEvent,
-    WebhookPolicy,
+    Applied, Callback, Command, DeliveryState, Ending, MAX_OWN_WEBHOOKS, MAX_PENDING, MAX_WEBHOOKS,
+    MemoryLedgerStorage, Rejection, SealedSecret, WebhookAttempt, WebhookChange, WebhookDelivery,
+    WebhookEndpoint, WebhookEvent, WebhookPolicy,
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn webhook(number: u128, customer: u8) -> WebhookEndpoint {
-    WebhookEndpoint {
-        id: WebhookId::from_bits(number),
-        customer: customer_id(customer),
+    let policy = WebhookPolicy {
         url: "https://example.com/hook".to_owned(),
         events: Vec::new(),
         description: String::new(),
-        created: START,
-        revision: 0,
-        secret: SealedSecret { created: START, sealed: vec![1] },
-        old_secret: None,
-        disabled: None,
-        pending: 0,
-        failing_since: None,
-        last_success: None,
-        last_attempt: None,
-    }
+        enabled: true,
+    };
+    let secret = SealedSecret { created: START, sealed: vec![1] };
+    WebhookEndpoint::new((WebhookId::from_bits(number), customer_id(customer)), policy, secret, None)
 }
 
 fn change(change: WebhookChange, at: UnixMs) -> Command {
@@ -52,7 +44,7 @@ fn with_webhooks(webhooks: impl IntoIterator<Item = WebhookEndpoint>) -> MemoryL
 fn edit(id: u128, revision: u64, alter: impl FnOnce(&mut WebhookPolicy)) -> Command {
     let mut policy = webhook(id, 0).policy();
     alter(&mut policy);
-    change(WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy }, START)
+    change(WebhookChange::Edit { id: WebhookId::from_bits(id), revision, policy, by_customer: false }, START)
 }
 
 fn attempt(status: Option<u16>, at: UnixMs) -> WebhookAttempt {
@@ -269,6 +261,77 @@ fn what_cannot_be_is_refused() {
     }
     run(&mut storage, change(WebhookChange::Remove { id: WebhookId::from_bits(1) }, START)).unwrap();
     assert_eq!(run(&mut storage, add(webhook(99, 0))), Ok(Applied::Done), "one that was removed makes room");
+}
+
+fn own(number: u128) -> WebhookEndpoint {
+    WebhookEndpoint { made_by: Some(key_id(0)), ..webhook(number, 0) }
+}
+
+/// Without it a customer's keys could use up what its operator needs, or the reverse.
+#[test]
+fn operators_and_customers_have_limits_of_their_own() {
+    let numbers = 1..=MAX_OWN_WEBHOOKS as u128;
+    let mut storage = with_webhooks(numbers.map(own));
+    assert_eq!(refused(&mut storage, add(own(99))), Rejection::TooManyWebhooks(MAX_OWN_WEBHOOKS));
+    for number in 100..100 + MAX_WEBHOOKS as u128 {
+        assert_eq!(run(&mut storage, add(webhook(number, 0))), Ok(Applied::Done));
+    }
+    assert_eq!(refused(&mut storage, add(webhook(200, 0))), Rejection::TooManyWebhooks(MAX_WEBHOOKS));
+}
+
+/// Without it a customer could not tell its own switch from an operator's, which it may not undo.
+#[test]
+fn who_disabled_a_webhook_is_kept() {
+    for by_customer in [false, true] {
+        let mut storage = with_webhooks([own(1)]);
+        let policy = WebhookPolicy { enabled: false, ..own(1).policy() };
+        let edit = WebhookChange::Edit { id: WebhookId::from_bits(1), revision: 0, policy, by_customer };
+        run(&mut storage, change(edit, START)).unwrap();
+        let disabled = of(&storage, 1);
+        assert_eq!((disabled.is_disabled_by_operator(), disabled.is_troubled()), (!by_customer, false));
+    }
+}
+
+/// A storage with a task that was submitted with an address, and ended so.
+fn called_back(ending: Ending) -> (MemoryLedgerStorage, WebhookDelivery) {
+    let mut storage = funded();
+    let Command::Submit { mut task, idempotency } = submit(1, 0, 4) else { panic!("a submission") };
+    task.callback = Some("https://example.com/done?token=1".to_owned());
+    run(&mut storage, Command::Submit { task, idempotency }).unwrap();
+    assert_eq!(storage.deliveries().count(), 0, "a task that lives is no event");
+    run(&mut storage, finish(1, 0, ending)).unwrap();
+    let delivery = only(&storage);
+    (storage, delivery)
+}
+
+#[test]
+fn the_end_of_a_task_is_told_once_to_the_address_it_was_submitted_with() {
+    let cancelled = TaskFailure { kind: FailureKind::Cancelled, message: "stop".to_owned() };
+    let cancelled = Ending::failed(cancelled);
+    for (ending, event) in [
+        (completed(4), WebhookEvent::Completed),
+        (failed(), WebhookEvent::Failed),
+        (cancelled, WebhookEvent::Cancelled),
+    ] {
+        let (mut storage, delivery) = called_back(ending);
+        let task = storage.finished_tasks().next().unwrap().clone();
+        assert_eq!((delivery.event, delivery.task), (event, Some(task_id(1))));
+        assert_eq!(Some(delivery.id), gatehouse_tasks::callback_of(&task));
+        let expected = Callback { url: "https://example.com/done?token=1".to_owned(), key: task.key.clone() };
+        assert_eq!(delivery.callback, Some(expected));
+        // What follows an attempt is as for webhooks, without one.
+        let at = delivery.id.timestamp();
+        run(&mut storage, record(delivery.id, Some(500), None, at)).unwrap();
+        assert_eq!(only(&storage).due(), Some(at.plus(Duration::from_secs(5))));
+        run(&mut storage, record(delivery.id, Some(410), None, at)).unwrap();
+        assert!(matches!(only(&storage).state, DeliveryState::Failed { .. }));
+        run(&mut storage, change(WebhookChange::Resend { delivery: delivery.id }, at)).unwrap();
+        assert_eq!(only(&storage).due(), Some(at));
+        run(&mut storage, record(delivery.id, Some(204), None, at)).unwrap();
+        assert_eq!(only(&storage).state, DeliveryState::Delivered { at });
+        let week = 7 * 24 * HOUR + Duration::from_millis(1);
+        assert_eq!((super::forget(&mut storage, at.plus(week), 9), storage.deliveries().count()), (1, 0));
+    }
 }
 
 #[test]
